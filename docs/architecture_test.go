@@ -121,7 +121,6 @@ func pending() []string {
 	return []string{
 		"pkg/inspect/logs pkg/render/printer",
 		"pkg/inspect/observe pkg/render/printer",
-		"pkg/kinds/discover pkg/inspect/facts",
 	}
 }
 

@@ -53,7 +53,7 @@ func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, obj *unst
 		return unreadField(kind)
 	}
 	if o.path == nil {
-		facts, err := o.finder.StatusFacts(ctx, kind, field.Path)
+		facts, err := observe.StatusFacts(ctx, o.finder, kind, field.Path)
 		if err == nil && facts.Unit != "pod" && len(facts.Beside) > 0 {
 			return usageErrorf("%s has several replica counts: %s (its /scale, a number of %ss) or %s; choose one with --replicas-path",
 				kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))

@@ -21,6 +21,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -185,7 +186,7 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *
 	if field != nil {
 		count = field.Path
 	}
-	facts, err := o.finder.StatusFacts(ctx, kind, count)
+	facts, err := observe.StatusFacts(ctx, o.finder, kind, count)
 	if err != nil {
 		row.Wrong = append(row.Wrong, err.Error())
 		return

@@ -148,7 +148,7 @@ func (o *restartOptions) field(ctx context.Context, kind kinds.Kind, obj *unstru
 	if kind.Reconciled() || kind.BuiltIn() {
 		return kinds.RestartField(kind, obj, nil, "")
 	}
-	facts, err := o.finder.StatusFacts(ctx, kind, nil)
+	facts, err := observe.StatusFacts(ctx, o.finder, kind, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (o *scaleOptions) beside(ctx context.Context, t observe.Target, field disco
 	if t.Object == nil {
 		return ""
 	}
-	known, err := o.finder.StatusFacts(ctx, t.Kind, field.Path)
+	known, err := observe.StatusFacts(ctx, o.finder, t.Kind, field.Path)
 	if err != nil {
 		return ""
 	}

@@ -24,7 +24,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 		child.Conditions = someConditions(told)
 	}
 	kind := childKind(obj)
-	facts, err := New(kind, Source{}, nil)
+	facts, err := New(kind, kinds.Source{}, nil)
 	if err != nil {
 		return child
 	}

@@ -31,7 +31,7 @@ func updatedFields() []string {
 // Of reads from an object what a verdict is made of, with what can be known of
 // its kind without asking a server.
 func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
-	facts, err := New(k, Source{}, nil)
+	facts, err := New(k, kinds.Source{}, nil)
 	if err != nil {
 		return status.Object{}, err
 	}

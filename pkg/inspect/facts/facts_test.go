@@ -190,35 +190,35 @@ func TestFactsFromASchema(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		schema, count string
-		source        Source
+		source        kinds.Source
 		want          string
 	}{
-		"counts": {crd(integers("replicas"), integers("replicas readyReplicas updatedReplicas availableReplicas")), ".spec.replicas", Source{StatusServed: true},
+		"counts": {crd(integers("replicas"), integers("replicas readyReplicas updatedReplicas availableReplicas")), ".spec.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current [.status.replicas]; ready [.status.readyReplicas .status.availableReplicas]; updated [.status.updatedReplicas]; available [.status.availableReplicas]; zero [.status.readyReplicas .status.updatedReplicas]; phase []; beside []; several false; from [schema]"},
-		"counts, not served": {crd(integers("replicas"), integers("readyReplicas observedGeneration")), ".spec.replicas", Source{},
+		"counts, not served": {crd(integers("replicas"), integers("readyReplicas observedGeneration")), ".spec.replicas", kinds.Source{},
 			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero []; phase []; beside []; several false; from [schema]"},
-		"the generation": {crd(integers("replicas"), integers("observedGeneration readyReplicas")), ".spec.replicas", Source{StatusServed: true},
+		"the generation": {crd(integers("replicas"), integers("observedGeneration readyReplicas")), ".spec.replicas", kinds.Source{StatusServed: true},
 			".status.observedGeneration; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside []; several false; from [schema]"},
-		"a word": {crd(integers("replicas"), "{type: object, properties: {phase: {type: string}, readyReplicas: {type: string}}}"), ".spec.replicas", Source{StatusServed: true},
+		"a word": {crd(integers("replicas"), "{type: object, properties: {phase: {type: string}, readyReplicas: {type: string}}}"), ".spec.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current []; ready []; updated []; available []; zero []; phase [.status.phase]; beside []; several false; from [schema]"},
-		"a word in a part": {crd(integers("replicas"), "{type: object, properties: {upToDateReplicas: {type: integer}, state: {type: object, properties: {phase: {type: string}}}}}"), ".spec.replicas", Source{StatusServed: true},
+		"a word in a part": {crd(integers("replicas"), "{type: object, properties: {upToDateReplicas: {type: integer}, state: {type: object, properties: {phase: {type: string}}}}}"), ".spec.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current []; ready []; updated [.status.upToDateReplicas]; available []; zero [.status.upToDateReplicas]; phase [.status.state.phase]; beside []; several false; from [schema]"},
-		"shards": {crd(integers("shards replicas"), integers("shards readyReplicas")), ".spec.shards", Source{StatusServed: true, SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"},
+		"shards": {crd(integers("shards replicas"), integers("shards readyReplicas")), ".spec.shards", kinds.Source{StatusServed: true, SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"},
 			"none; shard; desired []; current [.status.shards]; ready []; updated []; available []; zero []; phase []; beside [.spec.replicas]; several false; from [schema /scale]"},
 		"/scale of a part": {crd("{type: object, properties: {gateway: "+integers("replicas")+"}}", "{type: object, properties: {gateway: "+integers("replicas readyReplicas")+", readyReplicas: {type: integer}}}"), ".spec.gateway.replicas",
-			Source{StatusServed: true, SpecPath: ".spec.gateway.replicas", StatusPath: ".status.gateway.replicas"},
+			kinds.Source{StatusServed: true, SpecPath: ".spec.gateway.replicas", StatusPath: ".status.gateway.replicas"},
 			"none; pod; desired []; current [.status.gateway.replicas]; ready [.status.gateway.readyReplicas]; updated []; available []; zero [.status.gateway.readyReplicas]; phase []; beside []; several false; from [schema /scale]"},
-		"/scale of another count": {crd(integers("replicas size"), integers("replicas")), ".spec.replicas", Source{StatusServed: true, SpecPath: ".spec.size", StatusPath: ".status.size"},
+		"/scale of another count": {crd(integers("replicas size"), integers("replicas")), ".spec.replicas", kinds.Source{StatusServed: true, SpecPath: ".spec.size", StatusPath: ".status.size"},
 			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; phase []; beside []; several false; from [schema]"},
-		"no count": {crd("{type: object}", integers("desiredNumberScheduled numberReady")), "", Source{StatusServed: true},
+		"no count": {crd("{type: object}", integers("desiredNumberScheduled numberReady")), "", kinds.Source{StatusServed: true},
 			"none; pod; desired [.status.desiredNumberScheduled]; current []; ready [.status.numberReady]; updated []; available []; zero [.status.desiredNumberScheduled .status.numberReady]; phase []; beside []; several false; from [schema]"},
-		"no count but /scale": {crd("{type: object}", integers("replicas")), "", Source{StatusServed: true, StatusPath: ".status.replicas"},
+		"no count but /scale": {crd("{type: object}", integers("replicas")), "", kinds.Source{StatusServed: true, StatusPath: ".status.replicas"},
 			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; phase []; beside []; several false; from [schema /scale]"},
-		"two parts": {crd("{type: object, properties: {a: "+integers("replicas")+", b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.a.replicas", Source{StatusServed: true},
+		"two parts": {crd("{type: object, properties: {a: "+integers("replicas")+", b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.a.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside [.spec.b.replicas]; several true; from [schema]"},
-		"a part beside the whole": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.replicas", Source{StatusServed: true},
+		"a part beside the whole": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside []; several false; from [schema]"},
-		"the whole beside a part": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.b.replicas", Source{StatusServed: true},
+		"the whole beside a part": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.b.replicas", kinds.Source{StatusServed: true},
 			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside [.spec.replicas]; several false; from [schema]"},
 	} {
 		var count *fieldpath.Path

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // A rollout that goes on by itself is not paused.
@@ -68,7 +69,7 @@ func TestPauses(t *testing.T) {
 		obj := readObject(t, "{apiVersion: example.com/v1, kind: Lamp, metadata: {name: it, generation: 1}, "+test.text+"}")
 		path := pathOf(t, ".spec.replicas")
 		kind := kindNamed("lamps.example.com", "Lamp")
-		facts, err := New(kind, Source{Schema: parsed(t, count), StatusServed: true, Annotations: test.annotations}, path)
+		facts, err := New(kind, kinds.Source{Schema: parsed(t, count), StatusServed: true, Annotations: test.annotations}, path)
 		if err != nil {
 			t.Fatal(err)
 		}

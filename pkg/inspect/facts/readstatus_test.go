@@ -51,7 +51,7 @@ func readObject(t *testing.T, text string) *unstructured.Unstructured {
 
 // reported is the report of an object alone, of a kind that another program
 // reconciles.
-func reported(t *testing.T, kind kinds.Kind, source Source, path string, obj *unstructured.Unstructured) status.Report {
+func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, obj *unstructured.Unstructured) status.Report {
 	t.Helper()
 	var count *fieldpath.Path
 	if path != "" {
@@ -152,7 +152,7 @@ func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
 			if test.kind == "DaemonSet" {
 				path = noCount
 			}
-			r := reported(t, kindNamed(strings.ToLower(test.kind)+"s.apps", test.kind), Source{}, path, obj)
+			r := reported(t, kindNamed(strings.ToLower(test.kind)+"s.apps", test.kind), kinds.Source{}, path, obj)
 			if r.Verdict != test.want {
 				t.Errorf("it is %s (%s): %s; want %s", r.Verdict, r.ReasonCode, r.Reason, test.want)
 			}
@@ -175,43 +175,43 @@ func TestStatusesOfOperators(t *testing.T) {
 	const shards = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}, paused: {type: boolean}}}, status: {type: object, properties: {" +
 		"shards: {type: integer}, replicas: {type: integer}, updatedReplicas: {type: integer}, availableReplicas: {type: integer}, selector: {type: string}, " +
 		"conditions: {type: array, items: {type: object, properties: {observedGeneration: {type: integer}}}}}}}}"
-	sharded := Source{Schema: parsed(t, shards), StatusServed: true,
+	sharded := kinds.Source{Schema: parsed(t, shards), StatusServed: true,
 		SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"}
 	for name, test := range map[string]struct {
 		kind         kinds.Kind
-		source       Source
+		source       kinds.Source
 		path         string
 		spec, status string
 		want         status.Verdict
 		code         problem.Code
 		reason       string
 	}{
-		"rollout, healthy": {rollout, Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+		"rollout, healthy": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
 			"{observedGeneration: '2', phase: Healthy, replicas: 3, readyReplicas: 3, updatedReplicas: 3, availableReplicas: 3}", status.Ready, problem.CodeReady, "3 of 3 pods ready"},
-		"rollout, a change not seen": {rollout, Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+		"rollout, a change not seen": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
 			"{observedGeneration: '1', phase: Healthy, replicas: 3, readyReplicas: 3, updatedReplicas: 3, availableReplicas: 3}", status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1)"},
-		"rollout, aborted": {rollout, Source{}, ".spec.replicas", "{replicas: 8, " + template + "}",
+		"rollout, aborted": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 8, " + template + "}",
 			"{observedGeneration: '2', phase: Degraded, abort: true, message: 'RolloutAborted: Rollout aborted update to revision 2', replicas: 8, readyReplicas: 8, availableReplicas: 8}",
 			status.Failed, problem.CodeReportedFailure, "its controller reports: Degraded: RolloutAborted"},
-		"rollout, invalid": {rollout, Source{}, ".spec.replicas", "{replicas: 8, " + template + "}",
+		"rollout, invalid": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 8, " + template + "}",
 			"{observedGeneration: '2', phase: Degraded, message: 'InvalidSpec: no selector', conditions: [{type: InvalidSpec, status: 'True', reason: InvalidSpec, message: no selector}]}",
 			status.Failed, problem.CodeReportedFailure, "InvalidSpec: no selector"},
-		"rollout, at a step that waits for a person": {rollout, Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {}}]}}, " + template + "}",
+		"rollout, at a step that waits for a person": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {}}]}}, " + template + "}",
 			"{observedGeneration: '2', phase: Paused, message: CanaryPauseStep, currentStepIndex: 1, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}",
 			status.Paused, problem.CodeWaitingForPromotion, "it is waiting for a promotion: CanaryPauseStep"},
-		"rollout, at a step that ends by itself": {rollout, Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1h}}]}}, " + template + "}",
+		"rollout, at a step that ends by itself": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1h}}]}}, " + template + "}",
 			"{observedGeneration: '2', phase: Paused, message: CanaryPauseStep, currentStepIndex: 1, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}",
 			status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
-		"rollout, blue-green": {rollout, Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+		"rollout, blue-green": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
 			"{observedGeneration: '2', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
 			status.Paused, problem.CodeWaitingForPromotion, "it is waiting for a promotion: BlueGreenPause"},
-		"rollout, blue-green that goes on by itself": {rollout, Source{}, ".spec.replicas", "{replicas: 3, strategy: {blueGreen: {autoPromotionSeconds: 60}}, " + template + "}",
+		"rollout, blue-green that goes on by itself": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 3, strategy: {blueGreen: {autoPromotionSeconds: 60}}, " + template + "}",
 			"{observedGeneration: '2', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
 			status.Progressing, problem.CodePodsSurplus, "3 too many"},
-		"rollout, whose condition is of the last step": {rollout, Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1s}}]}}, " + template + "}",
+		"rollout, whose condition is of the last step": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1s}}]}}, " + template + "}",
 			"{observedGeneration: '2', phase: Progressing, message: more replicas need to be updated, currentStepIndex: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5, conditions: [{type: Paused, status: 'True', reason: RolloutPaused}]}",
 			status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
-		"rollout, scaled while it is paused": {rollout, Source{}, ".spec.replicas", "{replicas: 5, " + template + "}",
+		"rollout, scaled while it is paused": {rollout, kinds.Source{}, ".spec.replicas", "{replicas: 5, " + template + "}",
 			"{observedGeneration: '1', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
 			status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1)"},
 		"prometheus, its operator stopped": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}",
@@ -226,39 +226,39 @@ func TestStatusesOfOperators(t *testing.T) {
 		"prometheus, never seen": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}", "{}", status.NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet"},
 		"prometheus, paused and not seen": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 2, paused: true}",
 			"{shards: 1, conditions: [{type: Available, status: 'True', observedGeneration: 1}]}", status.Paused, problem.CodePaused, "it is paused: {.spec.paused}=true"},
-		"clone set, all is done": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, " + template + "}",
+		"clone set, all is done": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 5, availableReplicas: 5}", status.Ready, problem.CodeReady, "5 of 5 pods ready"},
-		"clone set, 60% kept": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+		"clone set, 60% kept": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.partition keeps 3 pods"},
-		"clone set, 60% kept, and one of the rest is not ready": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+		"clone set, 60% kept, and one of the rest is not ready": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 4, updatedReplicas: 2, availableReplicas: 4}", status.Progressing, problem.CodePodsOutdated, "4 of 5 pods ready"},
-		"united deployment, one kept in each subset": {united, Source{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
+		"united deployment, one kept in each subset": {united, kinds.Source{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
 			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 2}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.manualUpdate.partitions keeps 2 pods"},
-		"united deployment, one of them not yet": {united, Source{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
+		"united deployment, one of them not yet": {united, kinds.Source{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
 			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 1}", status.Progressing, problem.CodePodsOutdated, "3 not yet replaced"},
-		"clone set, 60% kept, in its newer version": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {rollingUpdate: {partition: 60%}}, " + template + "}",
+		"clone set, 60% kept, in its newer version": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {rollingUpdate: {partition: 60%}}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.rollingUpdate.partition keeps 3 pods"},
-		"clone set, 60% not reached": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+		"clone set, 60% not reached": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}", status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
-		"clone set, paused": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
+		"clone set, paused": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 0, availableReplicas: 5}", status.Paused, problem.CodePaused, ".spec.updateStrategy.paused is true"},
-		"clone set, paused and scaled": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
+		"clone set, paused and scaled": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
 			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 4, availableReplicas: 4}", status.Progressing, problem.CodePodsMissing, "1 not yet created"},
-		"a word of failure": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 1}", "{observedGeneration: 2, phase: Failed, message: no oil, replicas: 1}",
+		"a word of failure": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, ".spec.replicas", "{replicas: 1}", "{observedGeneration: 2, phase: Failed, message: no oil, replicas: 1}",
 			status.Failed, problem.CodeReportedFailure, "its controller reports: Failed: no oil"},
-		"a word of progress": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 2}", "{observedGeneration: 2, phase: expanding, replicas: 1, readyReplicas: 1}",
+		"a word of progress": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, ".spec.replicas", "{replicas: 2}", "{observedGeneration: 2, phase: expanding, replicas: 1, readyReplicas: 1}",
 			status.Progressing, problem.CodePodsMissing, "its controller reports: expanding"},
-		"annotated, not ready": {kindNamed("lamps.example.com", "Lamp"), Source{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
+		"annotated, not ready": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, light: 'off', replicas: 1, readyReplicas: 1}", status.Progressing, problem.CodeConditionFalse, "but its ready condition {.status.light}=on is not met (imoocpod.dev/ready-when)"},
-		"annotated, ready": {kindNamed("lamps.example.com", "Lamp"), Source{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
+		"annotated, ready": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, light: 'on', replicas: 1, readyReplicas: 1}", status.Ready, problem.CodeReady, "1 of 1 pods ready"},
-		"annotated, failed": {kindNamed("lamps.example.com", "Lamp"), Source{Annotations: map[string]string{annotationFailedWhen: "{.status.light}=burnt"}}, ".spec.replicas", "{replicas: 1}",
+		"annotated, failed": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{Annotations: map[string]string{annotationFailedWhen: "{.status.light}=burnt"}}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, light: burnt, replicas: 1, readyReplicas: 1}", status.Failed, problem.CodeReportedFailure, "its controller reports: {.status.light}=burnt"},
-		"suspended": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 3, suspend: true}", "{observedGeneration: 2, replicas: 1, readyReplicas: 1}",
+		"suspended": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, ".spec.replicas", "{replicas: 3, suspend: true}", "{observedGeneration: 2, replicas: 1, readyReplicas: 1}",
 			status.Paused, problem.CodePaused, "it is paused: {.spec.suspend}=true"},
-		"stalled": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 1}",
+		"stalled": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, replicas: 1, readyReplicas: 1, conditions: [{type: Stalled, status: 'True', reason: R, message: m}]}", status.Failed, problem.CodeReportedFailure, "R: m"},
-		"reconciling": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 1}",
+		"reconciling": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, replicas: 1, readyReplicas: 1, conditions: [{type: Reconciling, status: 'True', reason: R, message: m}]}", status.Progressing, problem.CodeConditionFalse, "its condition Reconciling is True: R: m"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -319,11 +319,11 @@ func TestProfiles(t *testing.T) {
 				t.Errorf("%s says %s, which is no annotation of the status", file, key)
 			}
 		}
-		if _, err := New(kindNamed(crd, "It"), Source{}, nil); err != nil {
+		if _, err := New(kindNamed(crd, "It"), kinds.Source{}, nil); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	bad := Source{Annotations: map[string]string{annotationReadyWhen: "{.status"}}
+	bad := kinds.Source{Annotations: map[string]string{annotationReadyWhen: "{.status"}}
 	if _, err := New(kindNamed("lamps.example.com", "Lamp"), bad, nil); err == nil {
 		t.Error("an expression that is none was read")
 	}
@@ -335,7 +335,7 @@ func TestPausedByAnnotation(t *testing.T) {
 	for annotation, want := range map[string]bool{
 		"autoscaling.keda.sh/paused=true": true, "autoscaling.keda.sh/paused=false": false, "autoscaling.keda.sh/paused-replicas=0": true, "other=true": false,
 	} {
-		facts, err := New(kindNamed("scaledobjects.keda.sh", "ScaledObject"), Source{}, nil)
+		facts, err := New(kindNamed("scaledobjects.keda.sh", "ScaledObject"), kinds.Source{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -420,7 +420,7 @@ func TestTotal(t *testing.T) {
 			t.Fatal(err)
 		}
 		kind := kindNamed("lamps.example.com", "Lamp")
-		facts, err := New(kind, Source{Schema: parsed(t, test.schema), StatusServed: true}, &path)
+		facts, err := New(kind, kinds.Source{Schema: parsed(t, test.schema), StatusServed: true}, &path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -459,7 +459,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, kind := range []kinds.Kind{kinds.ImoocPod(), kindNamed("widgets.example.com", "Widget"), kindNamed("statefulsets.apps", "StatefulSet")} {
-			facts, err := New(kind, Source{}, &count)
+			facts, err := New(kind, kinds.Source{}, &count)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -489,7 +489,7 @@ func TestRestartFacts(t *testing.T) {
 		"by an annotation": {"lamps.example.com", map[string]string{annotationRestartPath: ".spec.restart.at"}, ".spec.restart.at"},
 		"none":             {"lamps.example.com", nil, ""},
 	} {
-		facts, err := New(kindNamed(test.crd, "It"), Source{Annotations: test.annotations}, nil)
+		facts, err := New(kindNamed(test.crd, "It"), kinds.Source{Annotations: test.annotations}, nil)
 		if err != nil || facts.Restart != test.want {
 			t.Errorf("%s: %q (%v), want %q", name, facts.Restart, err, test.want)
 		}

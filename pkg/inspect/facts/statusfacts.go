@@ -113,24 +113,12 @@ type Facts struct {
 	pausedIf []fieldpath.Expression
 }
 
-// Source is what a server tells of a kind beside its objects.
-type Source struct {
-	// Schema is its OpenAPI schema; nil is not known. StatusServed says that /status
-	// is, and so that nobody but a controller writes the status.
-	Schema       map[string]any
-	StatusServed bool
-	// SpecPath, StatusPath and SelectorPath are those of /scale.
-	SpecPath, StatusPath, SelectorPath string
-	// Annotations are those of the CRD.
-	Annotations map[string]string
-}
-
 func phaseFields() []string   { return []string{"phase", "state", "updateStatus", "state.phase"} }
 func messageFields() []string { return []string{"message", "reason"} }
 
 // New works out what the status of a kind can tell. The count is where
 // the desired count lives; nil where nothing says it.
-func New(kind kinds.Kind, source Source, count *fieldpath.Path) (Facts, error) {
+func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, error) {
 	f := Facts{Generation: GenerationNone, Unit: "pod"}
 	if kind.BuiltIn() {
 		return builtInFacts(kind), nil
@@ -195,7 +183,7 @@ func statusPaths(base string, names []string) []string {
 }
 
 // fromSchema works out what schema and /scale say.
-func (f *Facts) fromSchema(source Source, count *fieldpath.Path) {
+func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	root := source.Schema
 	declared := fieldpath.Resolve(root, fieldpath.Object(root, "properties", "status"))
 	told := fieldpath.Object(declared, "properties")

@@ -25,7 +25,7 @@ func ReadObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, 
 	if err != nil {
 		return status.Object{}, err
 	}
-	if known, err := finder.StatusFacts(ctx, t.Kind, nil); err == nil && t.Kind.BuiltIn() && len(known.Desired) > 0 {
+	if known, err := StatusFacts(ctx, finder, t.Kind, nil); err == nil && t.Kind.BuiltIn() && len(known.Desired) > 0 {
 		o, err := facts.Read(t.Kind, t.Object, known)
 		known.Settle(&o, t.Object, nil)
 		return o, err
@@ -38,7 +38,7 @@ func ReadObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, 
 	if path := facts.ParkedPath(t.Object); unknown != nil && path != nil {
 		field, unknown = discover.Field{Path: path}, nil
 	}
-	known, err := finder.StatusFacts(ctx, t.Kind, field.Path)
+	known, err := StatusFacts(ctx, finder, t.Kind, field.Path)
 	if err != nil {
 		return status.Object{}, err
 	}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
 )
@@ -74,32 +73,29 @@ type Finder struct {
 	Discovery discovery.CachedDiscoveryInterface
 	Dynamic   dynamic.Interface
 
-	crds    remembered[*unstructured.Unstructured]
-	schemas remembered[map[string]any]
-	facts   remembered[facts.Facts]
+	// answers keeps what was asked of each kind.
+	answers sync.Map
 	// discovering guards Discovery: its caches on disk and in memory share the lists that
 	// they encode.
 	discovering sync.Mutex
 }
 
-// remembered keeps what was asked of each kind, by its GroupVersionKind and a
-// part of it. An error is not kept.
-type remembered[T any] struct{ answers sync.Map }
-
-type question struct {
+// question is the key of an answer of type T about a kind.
+type question[T any] struct {
 	kind schema.GroupVersionKind
 	part string
 }
 
-func (r *remembered[T]) ask(kind kinds.Kind, part string, ask func() (T, error)) (T, error) {
-	key := question{kind.GroupVersionKind(), part}
-	kept, _ := r.answers.Load(key)
+// once asks about a kind what has not been answered yet. It does not keep an error.
+func once[T any](f *Finder, kind kinds.Kind, part string, ask func() (T, error)) (T, error) {
+	key := question[T]{kind.GroupVersionKind(), part}
+	kept, _ := f.answers.Load(key)
 	if answer, known := kept.(T); known {
 		return answer, nil
 	}
 	answer, err := ask()
 	if err == nil {
-		r.answers.Store(key, answer)
+		f.answers.Store(key, answer)
 	}
 	return answer, err
 }
@@ -155,7 +151,7 @@ func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, erro
 // crd reads the CRD of a kind: nil for built-in kinds, and where this user may
 // not read CRDs.
 func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
-	return f.crds.ask(kind, "", func() (*unstructured.Unstructured, error) { return f.readCRD(ctx, kind) })
+	return once(f, kind, "", func() (*unstructured.Unstructured, error) { return f.readCRD(ctx, kind) })
 }
 
 func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
@@ -191,49 +187,41 @@ func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path 
 	return &path
 }
 
-// StatusFacts works out what the status of a kind's objects can tell, where the
-// count lives at a path; nil where that is not known.
-func (f *Finder) StatusFacts(ctx context.Context, kind kinds.Kind, count *fieldpath.Path) (facts.Facts, error) {
-	if kind.BuiltIn() {
-		return facts.New(kind, facts.Source{}, count)
-	}
-	at := ""
-	if count != nil {
-		at = count.String()
-	}
-	return f.facts.ask(kind, at, func() (facts.Facts, error) {
+// FromSource returns what make finds in the source of a custom kind. It makes that once
+// for each kind and key.
+func FromSource[T any](ctx context.Context, f *Finder, kind kinds.Kind, key string, make func(kinds.Source) (T, error)) (T, error) {
+	return once(f, kind, key, func() (made T, err error) {
 		source, err := f.source(ctx, kind)
 		if err != nil {
-			return facts.Facts{}, err
+			return made, err
 		}
-		known, err := facts.New(kind, source, count)
-		if err != nil {
-			return facts.Facts{}, fmt.Errorf("the CRD %s: %w", kind.CRD(), err)
+		if made, err = make(source); err != nil {
+			return made, fmt.Errorf("the CRD %s: %w", kind.CRD(), err)
 		}
-		return known, nil
+		return made, nil
 	})
 }
 
 // source reads what the server tells of a custom kind. Who may not read its CRD
 // learns the schema from the OpenAPI document.
-func (f *Finder) source(ctx context.Context, kind kinds.Kind) (facts.Source, error) {
+func (f *Finder) source(ctx context.Context, kind kinds.Kind) (kinds.Source, error) {
 	crd, err := f.crd(ctx, kind)
 	if err != nil {
-		return facts.Source{}, err
+		return kinds.Source{}, err
 	}
 	if crd == nil {
 		served, err := f.serves(kind, "status")
 		if err != nil {
-			return facts.Source{}, err
+			return kinds.Source{}, err
 		}
 		schema, err := f.Schema(kind)
 		if err != nil {
 			klog.FromContext(ctx).V(1).Info("Ignoring the schema of a kind", "kind", kind, "err", err)
 		}
-		return facts.Source{Schema: schema, StatusServed: served}, nil
+		return kinds.Source{Schema: schema, StatusServed: served}, nil
 	}
 	version := crdVersion(crd, kind.Resource.Version)
-	source := facts.Source{Schema: fieldpath.Object(version, "schema", "openAPIV3Schema"), Annotations: crd.GetAnnotations()}
+	source := kinds.Source{Schema: fieldpath.Object(version, "schema", "openAPIV3Schema"), Annotations: crd.GetAnnotations()}
 	source.StatusServed = fieldpath.Object(version, "subresources", "status") != nil
 	scale := fieldpath.Object(version, "subresources", "scale")
 	source.SpecPath, _ = scale["specReplicasPath"].(string)
@@ -255,7 +243,7 @@ func crdVersion(crd *unstructured.Unstructured, version string) map[string]any {
 // Schema reads the OpenAPI v3 schema of a kind, which every authenticated user
 // may.
 func (f *Finder) Schema(kind kinds.Kind) (map[string]any, error) {
-	return f.schemas.ask(kind, "", func() (map[string]any, error) { return f.readSchema(kind) })
+	return once(f, kind, "", func() (map[string]any, error) { return f.readSchema(kind) })
 }
 
 func (f *Finder) readSchema(kind kinds.Kind) (map[string]any, error) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -163,9 +164,14 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+func factsOf(t *testing.T, f *Finder, count *fieldpath.Path) (facts.Facts, error) {
+	t.Helper()
+	return FromSource(t.Context(), f, set(), "facts", func(source kinds.Source) (facts.Facts, error) { return facts.New(set(), source, count) })
+}
+
 // What a kind's status can tell comes from the CRD, and from the OpenAPI document where that
 // may not be read.
-func TestStatusFacts(t *testing.T) {
+func TestFromSource(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{imoocpod.dev/desired-path: .status.replicas}", "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}"))
 	s.serve("example.com/v1", "Set", "sets", "status", "scale")
@@ -173,7 +179,7 @@ func TestStatusFacts(t *testing.T) {
 	size := fieldpath.Fields("spec", "size")
 	f := s.finder()
 	for range 2 {
-		facts, err := f.StatusFacts(t.Context(), set(), &size)
+		facts, err := factsOf(t, f, &size)
 		if err != nil || len(facts.Desired) == 0 || len(facts.Ready) == 0 {
 			t.Errorf("from the CRD: %+v, %v", facts, err)
 		}
@@ -182,16 +188,13 @@ func TestStatusFacts(t *testing.T) {
 		t.Errorf("it has asked %v", s.asked)
 	}
 	s.refused = apierrors.NewForbidden(kinds.CRDResource().GroupResource(), "sets.example.com", errors.New("no"))
-	facts, err := s.finder().StatusFacts(t.Context(), set(), &size)
+	facts, err := factsOf(t, s.finder(), &size)
 	if err != nil || len(facts.Desired) > 0 || len(facts.Ready) == 0 {
 		t.Errorf("from the OpenAPI document: %+v, %v", facts, err)
 	}
 	odd := newServer(t, crd("{imoocpod.dev/desired-path: '.status['}", "{}"))
-	if _, err := odd.finder().StatusFacts(t.Context(), set(), nil); err == nil || !strings.HasPrefix(err.Error(), "the CRD sets.example.com: ") {
+	if _, err := factsOf(t, odd.finder(), nil); err == nil || !strings.HasPrefix(err.Error(), "the CRD sets.example.com: ") {
 		t.Errorf("with an annotation that is no path: %v", err)
-	}
-	if _, err := newServer(t).finder().StatusFacts(t.Context(), deployment(), nil); err != nil {
-		t.Errorf("of what is built in: %v", err)
 	}
 }
 

@@ -57,7 +57,7 @@ func (l *loop) keepBeside(ctx context.Context, name kinds.Strategy) {
 			for _, o := range l.kinds.by(name) {
 				o.setRefused(err) // also of a kind that was declared since
 			}
-			l.syncStates.Notify()
+			l.memory.Notify()
 		}
 	})
 }

@@ -24,13 +24,12 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/queue"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/syncstate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -83,10 +82,9 @@ type loop struct {
 	revisions *revisions
 	queue     *queue.Queue
 
-	expectations *expectations.Expectations
-	syncStates   *syncstate.States
-	report       *report.Reporter
-	health       *informer.Health
+	memory *memory.Memory
+	report *report.Reporter
+	health *informer.Health
 }
 
 // clients are those of the namespace that the loop works in.
@@ -127,15 +125,14 @@ func New(opts Options) (*Controller, error) {
 		return nil, err
 	}
 	l := &loop{
-		Options:      opts,
-		strategies:   strategies,
-		kinds:        &kindSet{all: map[string]*owners{}},
-		beside:       map[kinds.Strategy]*informer.Lazy{},
-		queue:        queue.New(queueName(opts.Namespace), opts.Metrics),
-		expectations: expectations.New(),
-		syncStates:   syncstate.New(opts.Metrics),
+		Options:    opts,
+		strategies: strategies,
+		kinds:      &kindSet{all: map[string]*owners{}},
+		beside:     map[kinds.Strategy]*informer.Lazy{},
+		queue:      queue.New(queueName(opts.Namespace), opts.Metrics),
+		memory:     memory.New(opts.Metrics),
 	}
-	l.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: l.expectations.Objects, Look: l.queue.Look}
+	l.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: l.memory, Look: l.queue.Look}
 	l.health = informer.NewHealth(l.report.Logf)
 	c := &Controller{loop: l, reconciler: &reconciler{loop: l}}
 	c.follower = &follower{loop: l, preflight: preflight{kinds: len(opts.Kinds)}}
@@ -291,7 +288,7 @@ func (c *Controller) work(ctx context.Context) {
 }
 
 // handle reconciles one object and says when it is looked at again.
-func (c *Controller) handle(ctx context.Context, k expectations.Key) {
+func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	look, reasons := c.queue.Begin(k, time.Now())
 	logger := klog.FromContext(ctx).WithValues("kind", k.Kind, "namespace", k.Namespace, "name", k.Name, "reconcile", look)
 	ctx = klog.NewContext(ctx, logger)
@@ -307,7 +304,7 @@ func (c *Controller) handle(ctx context.Context, k expectations.Key) {
 		if !errors.Is(err, strategy.ErrConflict) {
 			c.report.LogObject(k, "%v; trying again", err)
 		}
-		c.syncStates.Set(k, c.Clock.Now(), syncstate.State{Why: err.Error()})
+		c.memory.Failed(k, c.Clock.Now(), err)
 		if c.queue.NumRequeues(k) == troubleAfter {
 			c.reportFailure(k, err)
 		}
@@ -320,7 +317,7 @@ func (c *Controller) handle(ctx context.Context, k expectations.Key) {
 }
 
 // reportFailure records on the object that it could not be reconciled for a while.
-func (c *Controller) reportFailure(k expectations.Key, err error) {
+func (c *Controller) reportFailure(k memory.Key, err error) {
 	o := c.kinds.get(k.Kind)
 	if o == nil {
 		return

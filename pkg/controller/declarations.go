@@ -130,7 +130,7 @@ func (d *declarations) follow(ctx context.Context, run func(*owners)) error {
 		if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
 			d.miss(crdInformer.GetStore())
 			d.setRead()
-			d.syncStates.Notify()
+			d.memory.Notify()
 		}
 	}()
 	crdInformer.RunWithContext(ctx)
@@ -208,5 +208,5 @@ func (d *declarations) handleCRDChange(declared *declaration, there bool, run fu
 			d.queue.Wake(k, "its kind is no longer reconciled")
 		}
 	}
-	d.syncStates.Notify()
+	d.memory.Notify()
 }

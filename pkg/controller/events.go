@@ -3,7 +3,7 @@ package controller
 import (
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 )
 
 // What an event says of an object, as a reason to look.
@@ -33,11 +33,11 @@ func handler(enqueue func(obj any, changed bool, how string), update func(old, o
 // wake puts an object into the queue when something changed that its plan reads, or when
 // the loop waits to see what it wrote itself. What the first list shows need not have
 // changed, and comes later.
-func (l *loop) wake(k expectations.Key, changed bool, how string, why ...string) {
+func (l *loop) wake(k memory.Key, changed bool, how string, why ...string) {
 	switch {
 	case how == listed:
 		l.queue.WakeLater(k, why...)
-	case changed || l.expectations.Waiting.Has(k):
+	case changed || l.memory.Behind(k):
 		l.queue.Wake(k, why...)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -69,7 +69,7 @@ func (f *follower) followInstalled(ctx context.Context, o *owners) error {
 	o.setStore(objectInformer.GetIndexer(), handled.HasSynced)
 	go func() {
 		if cache.WaitForCacheSync(installed.Done(), handled.HasSynced) {
-			f.syncStates.Notify()
+			f.memory.Notify()
 		}
 	}()
 	objectInformer.RunWithContext(installed)
@@ -91,10 +91,10 @@ func (f *follower) awaitInstalled(ctx context.Context, o *owners, first bool) er
 		switch {
 		case absent:
 			o.setMissing()
-			f.syncStates.Notify()
+			f.memory.Notify()
 		case forbidden(err):
 			o.setRefused(err)
-			f.syncStates.Notify()
+			f.memory.Notify()
 		}
 		if first {
 			first = false
@@ -149,7 +149,7 @@ func (f *follower) ownerEvents(o *owners) cache.ResourceEventHandler {
 
 // statusChanged reports whether somebody else has changed what a plan writes of
 // an object's status.
-func (f *follower) statusChanged(k expectations.Key, kind kinds.Kind, before, after *unstructured.Unstructured) bool {
+func (f *follower) statusChanged(k memory.Key, kind kinds.Kind, before, after *unstructured.Unstructured) bool {
 	now := strategy.DecodeStatus(kind.Mapping.Status, after)
-	return !equality.Semantic.DeepEqual(now, strategy.DecodeStatus(kind.Mapping.Status, before)) && !f.expectations.Statuses.Expected(k, now)
+	return !equality.Semantic.DeepEqual(now, strategy.DecodeStatus(kind.Mapping.Status, before)) && !f.memory.WroteStatus(k, now)
 }

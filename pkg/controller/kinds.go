@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -79,8 +79,8 @@ func (k *kindSet) ofPod(ref *metav1.OwnerReference) *owners {
 }
 
 // concerned lists the objects of a strategy that something concerns.
-func (k *kindSet) concerned(name kinds.Strategy, concern strategy.Concern) []expectations.Key {
-	var keys []expectations.Key
+func (k *kindSet) concerned(name kinds.Strategy, concern strategy.Concern) []memory.Key {
+	var keys []memory.Key
 	if ref := concern.Owner; ref != nil {
 		if o := k.of(ref); o != nil && o.kind.Mapping.Strategy == name {
 			keys = append(keys, o.keyOf(concern.Namespace, ref.Name))

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
@@ -67,23 +67,23 @@ func (o *owners) indexers() cache.Indexers {
 	return indexers
 }
 
-func (o *owners) key(obj *unstructured.Unstructured) expectations.Key {
+func (o *owners) key(obj *unstructured.Unstructured) memory.Key {
 	return o.keyOf(obj.GetNamespace(), obj.GetName())
 }
 
-func (o *owners) keyOf(namespace, name string) expectations.Key {
-	return expectations.Key{Kind: o.kind.CRD(), Namespace: namespace, Name: name}
+func (o *owners) keyOf(namespace, name string) memory.Key {
+	return memory.Key{Kind: o.kind.CRD(), Namespace: namespace, Name: name}
 }
 
 // keys are those of all objects in the cache.
-func (o *owners) keys() []expectations.Key { return o.keysIn(o.getStore()) }
+func (o *owners) keys() []memory.Key { return o.keysIn(o.getStore()) }
 
 // keysIn are those of all objects in a cache of the kind, which may be nil.
-func (o *owners) keysIn(store cache.Indexer) []expectations.Key {
+func (o *owners) keysIn(store cache.Indexer) []memory.Key {
 	if store == nil {
 		return nil
 	}
-	var keys []expectations.Key
+	var keys []memory.Key
 	for _, obj := range store.List() {
 		if u, ok := obj.(*unstructured.Unstructured); ok {
 			keys = append(keys, o.key(u))

@@ -4,10 +4,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
+
+// podsName is the name of the resource.
+const podsName = "pods"
 
 // podEvents puts the owner of a pod into the queue when something changed that its plan
 // reads, or when the loop waits to see what it wrote itself.
@@ -32,23 +35,20 @@ func (l *loop) podEvents() cache.ResourceEventHandler {
 		after, is := obj.(*strategy.PodRecord) // not one that was released
 		changed := !was || !is || after.Differs(*before)
 		enqueue(obj, changed, updated)
-		if was && is && after.FailureCode != before.FailureCode {
-			l.podFails(after)
-		}
 		if was && (!is || before.OwnerUID() != after.OwnerUID()) {
 			enqueue(old, true, "its controller reference was removed")
 		}
 	})
 }
 
-// enqueueNamers puts the object whose Deployment has a pod into the queue, if
-// its kind tells the names of the pods. Nothing else of them is read.
+// enqueueNamers puts the object whose Deployment has a pod into the queue. Plans read no
+// more of it than its name; if it fails, the log says so.
 func (l *loop) enqueueNamers(r *strategy.PodRecord) {
 	if r.Deployment == "" {
 		return
 	}
 	for _, o := range l.kinds.list() {
-		if o.strategy.PodIndex != strategy.ByLabel || len(o.kind.Mapping.Status.PodNames) == 0 {
+		if o.strategy.PodIndex != strategy.ByLabel {
 			continue
 		}
 		for _, obj := range o.find(byUID, string(r.Label)) {
@@ -57,23 +57,9 @@ func (l *loop) enqueueNamers(r *strategy.PodRecord) {
 	}
 }
 
-// podFails logs that a pod will not become ready without help, unless that was said.
-func (l *loop) podFails(r *strategy.PodRecord) {
-	if r.FailureCode == "" {
-		return
-	}
-	for _, o := range l.kinds.list() {
-		for _, obj := range o.find(byUID, string(r.Label)) {
-			if k := o.key(obj); obj.GetNamespace() == r.Namespace && l.expectations.Objects.NewFailure(k, string(r.FailureCode)) {
-				l.logFailures(k, o, obj)
-			}
-		}
-	}
-}
-
 // logFailures logs why pods of an object will not become ready without help: each
 // reason once, until something is done for the object.
-func (l *loop) logFailures(k expectations.Key, o *owners, obj *unstructured.Unstructured) {
+func (l *loop) logFailures(k memory.Key, o *owners, obj *unstructured.Unstructured) {
 	pods, err := l.pods.GetIndexer().ByIndex(o.strategy.PodIndex, string(obj.GetUID()))
 	if err != nil || obj.GetDeletionTimestamp() != nil {
 		return
@@ -103,7 +89,7 @@ func (l *loop) logFailures(k expectations.Key, o *owners, obj *unstructured.Unst
 		}
 	}
 	for _, r := range failing {
-		if l.expectations.Objects.LogFailure(k, string(r.FailureCode)) {
+		if l.memory.NewFailure(k, string(r.FailureCode)) {
 			l.report.LogObject(k, "%d of %d pods ready: %s", ready, desired, r.Failure)
 		}
 	}

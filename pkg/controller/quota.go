@@ -71,7 +71,7 @@ func givesWay(before, after corev1.ResourceQuotaStatus) bool {
 // retryRefused puts the objects of a namespace whose creates were refused into
 // the queue, to be tried at once.
 func (l *loop) retryRefused(namespace string) {
-	for _, k := range l.expectations.Refused.Lift(namespace) {
+	for _, k := range l.memory.Lift(namespace) {
 		l.queue.Wake(k, "a quota has room again")
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
@@ -36,7 +36,7 @@ type reconciler struct {
 // reconcile brings one object a step closer to what it asks for: it looks,
 // plans, executes, and writes the status if it changed. again is when to look
 // again without an event, zero for not.
-func (r *reconciler) reconcile(ctx context.Context, k expectations.Key) (again time.Duration, err error) {
+func (r *reconciler) reconcile(ctx context.Context, k memory.Key) (again time.Duration, err error) {
 	owners := r.kinds.get(k.Kind)
 	if owners != nil && owners.withdrawn.Load() {
 		return 0, nil // handleCRDChange wakes the object when it knows what is in force
@@ -46,16 +46,15 @@ func (r *reconciler) reconcile(ctx context.Context, k expectations.Key) (again t
 		obj = owners.get(k.Namespace, k.Name)
 	}
 	if obj == nil {
-		r.expectations.Forget(k)
+		r.memory.Forget(k)
 		r.queue.Drop(k)
-		r.syncStates.Forget(k)
 		return 0, nil
 	}
 	return r.reconcileObject(ctx, k, owners, obj)
 }
 
 // reconcileObject is reconcile for an object that is there.
-func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, owners *owners, obj *unstructured.Unstructured) (again time.Duration, err error) {
+func (r *reconciler) reconcileObject(ctx context.Context, k memory.Key, owners *owners, obj *unstructured.Unstructured) (again time.Duration, err error) {
 	// What is wrong with one object must not stop the loop for the others.
 	defer func() {
 		if p := recover(); p != nil {
@@ -63,14 +62,14 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 			r.report.Event(report.Reference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", "%v", err)
 		}
 	}()
-	rec := r.expectations.Objects.Get(k, obj.GetUID())
+	rec := r.memory.Get(k, obj.GetUID())
 	if err := r.findUnanswered(ctx, k, rec); err != nil && r.queue.NumRequeues(k) < troubleAfter {
 		return 0, err
 	}
 	if r.cachesBehind(k, owners, rec) {
 		return cacheTimeout, nil
 	}
-	if r.expectations.Refused.TakeLifted(k) {
+	if r.memory.TakeLifted(k) {
 		rec.Plan = rec.Plan.Lifted()
 	}
 	if obj, err = owners.whole(ctx, obj); obj == nil {
@@ -101,7 +100,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		p = planFor(owners, view)
 	}
 	if r.DryRun {
-		r.syncStates.Observe(k, r.Clock.Now(), view, p, r.DryRun)
+		r.memory.Planned(k, r.Clock.Now(), view, p, plan.NewDryRun(view, p))
 		return 0, nil
 	}
 	return r.execute(ctx, k, owners, obj, rec, view, p)
@@ -109,7 +108,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 
 // findUnanswered looks for the pods that may have been created without an answer. The cache
 // has to see those that are there: by then, the object may want other slots.
-func (r *reconciler) findUnanswered(ctx context.Context, k expectations.Key, rec *expectations.State) error {
+func (r *reconciler) findUnanswered(ctx context.Context, k memory.Key, rec *memory.Object) error {
 	var mu sync.Mutex
 	names := rec.Unanswered
 	rec.Unanswered = nil
@@ -124,7 +123,7 @@ func (r *reconciler) findUnanswered(ctx context.Context, k expectations.Key, rec
 			rec.Unanswered = append(rec.Unanswered, name)
 			return fmt.Errorf("find pod %s, which may have been created: %w", name, err)
 		}
-		rec.PodsWritten = informer.Later(pod.ResourceVersion, rec.PodsWritten)
+		rec.Wrote(podsName, pod.ResourceVersion)
 		return nil
 	})
 	rec.Unanswered = append(rec.Unanswered, names[begun:]...)
@@ -133,23 +132,22 @@ func (r *reconciler) findUnanswered(ctx context.Context, k expectations.Key, rec
 
 // cachesBehind reports whether a cache has yet to see this loop's own writes. While it has,
 // every event of the object wakes it up.
-func (r *reconciler) cachesBehind(k expectations.Key, o *owners, rec *expectations.State) bool {
-	r.expectations.Waiting.Set(k, true) // before the look: no event may come between
-	name := o.kind.Mapping.Strategy
-	beside, store := rec.BesideWritten[name], o.getStore()
-	behind := informer.Behind(r.pods.GetStore(), rec.PodsWritten) ||
-		(beside != "" && informer.Behind(r.beside[name].GetStore(), beside)) ||
-		r.revisions.behind(rec.RevisionsWritten) ||
-		(store != nil && informer.Behind(store, rec.OwnerWritten))
+func (r *reconciler) cachesBehind(k memory.Key, o *owners, rec *memory.Object) bool {
+	r.memory.SetBehind(k, true) // before the look: no event may come between
+	beside, store := r.beside[o.kind.Mapping.Strategy], o.getStore()
+	behind := informer.Behind(r.pods.GetStore(), rec.Written[podsName]) ||
+		(beside != nil && informer.Behind(beside.GetStore(), rec.Written[beside.Resource()])) ||
+		r.revisions.behind(rec.Written[r.revisions.Resource()]) ||
+		(store != nil && informer.Behind(store, rec.Written[o.kind.CRD()]))
 	if behind {
 		r.Metrics.CacheWaited(k.Kind)
 	}
-	r.expectations.Waiting.Set(k, behind)
+	r.memory.SetBehind(k, behind)
 	return behind
 }
 
 // look collects what the plan may know.
-func (r *reconciler) look(o *owners, obj *unstructured.Unstructured, rec *expectations.State) (plan.View, error) {
+func (r *reconciler) look(o *owners, obj *unstructured.Unstructured, rec *memory.Object) (plan.View, error) {
 	v := plan.View{Owner: o.strategy.Owner(o.kind, obj), Memory: rec.Plan, Now: r.Clock.Now().Round(0)}
 	var beside cache.Indexer
 	if lazy := r.beside[o.kind.Mapping.Strategy]; lazy != nil {
@@ -186,12 +184,12 @@ func (r *reconciler) stillWanted(ctx context.Context, o *owners, obj *unstructur
 
 // execute executes a plan. The status, which does not wait for that, is written
 // at the same time.
-func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners, obj *unstructured.Unstructured, rec *expectations.State,
+func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *unstructured.Unstructured, rec *memory.Object,
 	view plan.View, p plan.Actions) (time.Duration, error) {
 	w := &strategy.Work{
 		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
 		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, obj), Object: obj, Of: view.Owner, Plan: p,
-		Failing: rec.Failing, MaxFailing: troubleAfter, FailingRevision: rec.FailingRevision,
+		Failing: rec.Failing, FailingRevision: rec.Failing, MaxFailing: troubleAfter,
 		Current: r.stillWanted(ctx, o, obj, view.Now),
 	}
 	r.report.Plan(k, view, p)
@@ -211,12 +209,12 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 	executed()
 	r.Metrics.Wrote(k.Kind, out.Created, out.Deleted)
 	statusErr := <-statusDone
-	rec.PodsWritten = informer.Later(out.PodsWritten, rec.PodsWritten)
-	rec.Unanswered = out.Unanswered
-	name := o.kind.Mapping.Strategy
-	if out.BesideWritten != "" {
-		rec.WroteBeside(name, informer.Later(out.BesideWritten, rec.BesideWritten[name]))
+	rec.Wrote(podsName, out.PodsWritten)
+	rec.Wrote(r.revisions.Resource(), out.RevisionsWritten)
+	if beside := r.beside[o.kind.Mapping.Strategy]; beside != nil {
+		rec.Wrote(beside.Resource(), out.BesideWritten)
 	}
+	rec.Unanswered = out.Unanswered
 	if out.Applied != nil {
 		rec.Plan.Applied = out.Applied
 	}
@@ -224,7 +222,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 	switch {
 	case out.Created > 0 || out.Applied != nil:
 		rec.Plan, rec.Failing = rec.Plan.Accepted(), 0
-	case out.Failing:
+	case out.Failing, out.FailingRevision:
 		rec.Failing++
 	}
 	for _, refusal := range out.Refused {
@@ -236,7 +234,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 	if out.LabelRefused != "" {
 		rec.Plan.LabelRefused = r.Clock.Now().Round(0)
 	}
-	r.expectations.Refused.Set(k, len(rec.Plan.Refusals) > 0)
+	r.memory.SetRefused(k, len(rec.Plan.Refusals) > 0)
 	r.report.Result(k, o.kind, obj, rec, p, out, done)
 	if err != nil && errors.Is(statusErr, strategy.ErrConflict) {
 		statusErr = nil // the other error is the one to speak of
@@ -249,17 +247,17 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 	}
 	r.report.State(k, report.Reference(o.kind, obj), view, told)
 	r.logFailures(k, o, obj)
-	r.syncStates.Observe(k, r.Clock.Now(), view, p, r.DryRun)
+	r.memory.Planned(k, r.Clock.Now(), view, p, nil)
 	return p.Recheck, nil
 }
 
 // keepStatus writes the status that a plan found and, until the context ends, how
 // far its execution has come. It returns the plan whose status was written last,
 // and it alone writes notes meanwhile: what it wrote.
-func (r *reconciler) keepStatus(ctx context.Context, k expectations.Key, o *owners, obj *unstructured.Unstructured, rec *expectations.State,
+func (r *reconciler) keepStatus(ctx context.Context, k memory.Key, o *owners, obj *unstructured.Unstructured, rec *memory.Object,
 	view plan.View, found plan.Actions) (told plan.Actions, err error) {
 	told = found
-	w := statusWriter{owners: o, key: k, written: r.expectations.Statuses}
+	w := statusWriter{owners: o, key: k, memory: r.memory}
 	for {
 		if found.WriteStatus && !o.withdrawn.Load() {
 			now, err := w.write(ctx, obj, found.Status)
@@ -271,7 +269,8 @@ func (r *reconciler) keepStatus(ctx context.Context, k expectations.Key, o *owne
 			}
 			stored := view.Owner.Status
 			if now != nil {
-				obj, rec.OwnerWritten = now, informer.Later(now.GetResourceVersion(), rec.OwnerWritten)
+				obj = now
+				rec.Wrote(o.kind.CRD(), now.GetResourceVersion())
 				stored = strategy.DecodeStatus(o.kind.Mapping.Status, now)
 			}
 			rec.Plan.Written = rec.Plan.Written.Next(view.Now, found.Status, stored)

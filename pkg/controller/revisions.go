@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
@@ -127,7 +127,7 @@ func (r *revisions) events() cache.ResourceEventHandler {
 		// Of a large object the cache does not hold the template.
 		_, outlined := owner.GetAnnotations()[annotationOutline]
 		k := o.key(owner)
-		if r.loop.expectations.Waiting.Has(k) || outlined || changed(revision.Template() == kinds.TemplateHash(o.kind, owner)) {
+		if r.loop.memory.Behind(k) || outlined || changed(revision.Template() == kinds.TemplateHash(o.kind, owner)) {
 			r.loop.queue.Wake(k, "revision", revision.Name, how)
 		}
 	}
@@ -173,23 +173,17 @@ func planFor(o *owners, v plan.View) plan.Actions {
 
 // recorded notes what came of the revisions of a plan. That one was refused is told
 // once, until another is written.
-func (r *reconciler) recorded(k expectations.Key, o *owners, obj *unstructured.Unstructured, rec *expectations.State, of plan.Owner, out *strategy.Outcome) {
-	rec.RevisionsWritten = informer.Later(out.RevisionsWritten, rec.RevisionsWritten)
+func (r *reconciler) recorded(k memory.Key, o *owners, obj *unstructured.Unstructured, rec *memory.Object, of plan.Owner, out *strategy.Outcome) {
 	switch {
 	case out.Unrecorded != "":
+		told := rec.Plan.Unrecorded != plan.Unrecorded{}
 		rec.Plan.Unrecorded = plan.Unrecorded{Template: of.TemplateHash, Generation: of.Generation}
-		if !rec.Unrecorded {
-			const told = "cannot keep the history of the pod template: %s"
-			r.report.Event(report.Reference(o.kind, obj), corev1.EventTypeWarning, "FailedRevision", told, out.Unrecorded)
-			r.report.LogObject(k, told, out.Unrecorded)
+		if !told {
+			const message = "cannot keep the history of the pod template: %s"
+			r.report.Event(report.Reference(o.kind, obj), corev1.EventTypeWarning, "FailedRevision", message, out.Unrecorded)
+			r.report.LogObject(k, message, out.Unrecorded)
 		}
-		rec.Unrecorded = true
 	case out.RevisionsWritten != "":
-		rec.Unrecorded = false
-	}
-	if out.FailingRevision {
-		rec.FailingRevision++
-	} else {
-		rec.FailingRevision = 0
+		rec.Plan.Unrecorded, rec.Failing = plan.Unrecorded{}, 0
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -18,9 +18,9 @@ import (
 
 // statusWriter writes the status of one object.
 type statusWriter struct {
-	owners  *owners
-	key     expectations.Key
-	written *expectations.Statuses
+	owners *owners
+	key    memory.Key
+	memory *memory.Memory
 }
 
 // write writes a status, on condition that the object is still as the plan
@@ -42,7 +42,7 @@ func (w statusWriter) write(ctx context.Context, seen *unstructured.Unstructured
 	if err != nil {
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	w.written.Expect(w.key, status.Masked(strategy.StatusMask(w.owners.kind.Mapping.Status))) // its event may come before the answer
+	w.memory.ExpectStatus(w.key, status.Masked(strategy.StatusMask(w.owners.kind.Mapping.Status))) // its event may come before the answer
 	// A CRD may have no place for a part of it, which is then dropped: that is no
 	// reason to warn the person who runs the loop.
 	obj, err := w.owners.client.Namespace(w.key.Namespace).Patch(ctx, w.key.Name, types.JSONPatchType, patch,
@@ -55,6 +55,6 @@ func (w statusWriter) write(ctx context.Context, seen *unstructured.Unstructured
 	case err != nil:
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	w.written.Expect(w.key, strategy.DecodeStatus(w.owners.kind.Mapping.Status, obj))
+	w.memory.ExpectStatus(w.key, strategy.DecodeStatus(w.owners.kind.Mapping.Status, obj))
 	return obj, nil
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 )
 
 // stuckAfter is how long no reconcile takes that goes on at all: each of its
@@ -15,26 +15,26 @@ const stuckAfter = 10 * time.Minute
 // underWay knows since when each of the reconciles has gone on that have not ended.
 type underWay struct {
 	mu    sync.Mutex
-	since map[expectations.Key]time.Time
+	since map[memory.Key]time.Time
 }
 
-func (u *underWay) begin(k expectations.Key, now time.Time) {
+func (u *underWay) begin(k memory.Key, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.since == nil {
-		u.since = map[expectations.Key]time.Time{}
+		u.since = map[memory.Key]time.Time{}
 	}
 	u.since[k] = now
 }
 
-func (u *underWay) end(k expectations.Key) {
+func (u *underWay) end(k memory.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.since, k)
 }
 
 // oldest returns the reconcile that has gone on for the longest, if there is one.
-func (u *underWay) oldest() (of expectations.Key, since time.Time, found bool) {
+func (u *underWay) oldest() (of memory.Key, since time.Time, found bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for k, at := range u.since {

@@ -7,7 +7,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 )
 
 func TestStuck(t *testing.T) {
@@ -15,7 +15,7 @@ func TestStuck(t *testing.T) {
 	start := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 	clk := clocktesting.NewFakePassiveClock(start)
 	c := &Controller{loop: &loop{Options: Options{Clock: clk}}}
-	foo, bar := expectations.Key{Kind: "imoocpods.g", Namespace: "a", Name: "foo"}, expectations.Key{Kind: "imoocpods.g", Namespace: "a", Name: "bar"}
+	foo, bar := memory.Key{Kind: "imoocpods.g", Namespace: "a", Name: "foo"}, memory.Key{Kind: "imoocpods.g", Namespace: "a", Name: "bar"}
 	stuck := func(at time.Duration, want string) {
 		t.Helper()
 		clk.SetTime(start.Add(at))

@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -776,7 +776,7 @@ func (w *world) staysQuiet() {
 		looks := w.c.Reconciles()
 		for _, kind := range w.kinds {
 			for _, obj := range w.all(kind.Resource) {
-				w.c.queue.Wake(expectations.Key{Kind: kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "a test asks for it")
+				w.c.queue.Wake(memory.Key{Kind: kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "a test asks for it")
 			}
 		}
 		w.passes(2 * time.Minute)

@@ -213,7 +213,7 @@ func TestStandingsOutliveTheLoop(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 1)
 	l.Stop()
 	<-l.Done
-	if all, _ := l.SyncStates(); len(all) != 1 || all[0].Name != "foo" {
+	if all, _ := l.States(); len(all) != 1 || all[0].Name != "foo" {
 		t.Errorf("it knows of %+v", all)
 	}
 }

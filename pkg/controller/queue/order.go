@@ -3,7 +3,7 @@ package queue
 import (
 	"sync"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 )
 
 // order decides which object the queue hands out next: one that has changed before
@@ -13,11 +13,11 @@ import (
 type order struct {
 	mu sync.Mutex
 	// later are the objects whose next place is in the backlog.
-	later map[expectations.Key]bool
+	later map[memory.Key]bool
 	// places says where each queued object is. The backlog may still list one that has
 	// moved to the changed ones.
-	places           map[expectations.Key]place
-	changed, backlog []expectations.Key
+	places           map[memory.Key]place
+	changed, backlog []memory.Key
 }
 
 // place is one of the two lists of an order.
@@ -29,12 +29,12 @@ const (
 )
 
 func newOrder() *order {
-	return &order{later: map[expectations.Key]bool{}, places: map[expectations.Key]place{}}
+	return &order{later: map[memory.Key]bool{}, places: map[memory.Key]place{}}
 }
 
 // set says whether the next place of an object is in the backlog, or among those that
 // have changed.
-func (o *order) set(k expectations.Key, later bool) {
+func (o *order) set(k memory.Key, later bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if later {
@@ -45,7 +45,7 @@ func (o *order) set(k expectations.Key, later bool) {
 }
 
 // Push adds an object that is not queued.
-func (o *order) Push(k expectations.Key) {
+func (o *order) Push(k memory.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.later[k] {
@@ -60,7 +60,7 @@ func (o *order) Push(k expectations.Key) {
 
 // Touch hears that a queued object is added again. A change takes it out of the
 // backlog; nothing puts it back there.
-func (o *order) Touch(k expectations.Key) {
+func (o *order) Touch(k memory.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	later := o.later[k]
@@ -79,7 +79,7 @@ func (o *order) Len() int {
 }
 
 // Pop takes the next object. The queue calls it only if there is one.
-func (o *order) Pop() (k expectations.Key) {
+func (o *order) Pop() (k memory.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.changed) > 0 {
@@ -97,6 +97,6 @@ func (o *order) Pop() (k expectations.Key) {
 	return k
 }
 
-func (o *order) forget(k expectations.Key) {
+func (o *order) forget(k memory.Key) {
 	delete(o.places, k)
 }

@@ -7,14 +7,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
 // Changed objects come before the backlog, whatever the order in which they came in.
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	key := func(name string) expectations.Key { return expectations.Key{Name: name} }
+	key := func(name string) memory.Key { return memory.Key{Name: name} }
 	for name, test := range map[string]struct{ added, want string }{
 		"changes":                               {"a b c", "a b c"},
 		"a backlog":                             {"a- b- c-", "a b c"},
@@ -53,7 +53,7 @@ func TestOrderLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		o := newOrder()
-		changed := map[expectations.Key]bool{} // of the queued ones: whether they have changed
+		changed := map[memory.Key]bool{} // of the queued ones: whether they have changed
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			if len(changed) > 0 && rapid.IntRange(0, 2).Draw(t, "action") == 0 {
 				k := o.Pop()
@@ -68,7 +68,7 @@ func TestOrderLosesNothing(t *testing.T) {
 				}
 				continue
 			}
-			k := expectations.Key{Name: rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "object")}
+			k := memory.Key{Name: rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "object")}
 			later := rapid.Bool().Draw(t, "later")
 			o.set(k, later)
 			if _, queued := changed[k]; queued {
@@ -99,10 +99,10 @@ func TestQueueHandsOutChangesFirst(t *testing.T) {
 	q := New("", metrics.New(""))
 	defer q.ShutDown()
 	for _, name := range []string{"a", "b", "c"} {
-		q.WakeLater(expectations.Key{Name: name}, "it", "listed")
+		q.WakeLater(memory.Key{Name: name}, "it", "listed")
 	}
-	q.Wake(expectations.Key{Name: "b"}, "it", "changed")
-	q.Wake(expectations.Key{Name: "d"}, "it", "created")
+	q.Wake(memory.Key{Name: "b"}, "it", "changed")
+	q.Wake(memory.Key{Name: "d"}, "it", "created")
 	var got []string
 	for range 4 {
 		k, _ := q.Get()

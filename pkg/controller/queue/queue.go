@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 )
 
 // LastRetry is the longest wait after an error that is worth an early retry.
@@ -34,18 +34,18 @@ const (
 
 // Queue holds the objects that are to be looked at, and when and why that is.
 type Queue struct {
-	workqueue.TypedRateLimitingInterface[expectations.Key]
+	workqueue.TypedRateLimitingInterface[memory.Key]
 	order *order
 	// looked is how many times an object was looked at.
 	looked atomic.Int64
 
 	mu sync.Mutex
 	// looks holds how objects came to be looked at.
-	looks map[expectations.Key]lookState
+	looks map[memory.Key]lookState
 	// timers are the next looks without an event. They are not the queue's own,
 	// which cannot be taken back: one that an event has overtaken would be a
 	// reconcile for nothing.
-	timers map[expectations.Key]*time.Timer
+	timers map[memory.Key]*time.Timer
 }
 
 // lookState is how an object came to be looked at.
@@ -60,40 +60,40 @@ type lookState struct {
 // New makes an empty queue. The name is that in the metrics.
 func New(name string, metrics workqueue.MetricsProvider) *Queue {
 	o := newOrder()
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[expectations.Key]{
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[memory.Key]{
 		Name: name, MetricsProvider: metrics,
-		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[expectations.Key]{Name: name, MetricsProvider: metrics, Queue: o}),
+		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[memory.Key]{Name: name, MetricsProvider: metrics, Queue: o}),
 	})
 	return &Queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[expectations.Key](firstRetry, LastRetry),
-			workqueue.TypedRateLimitingQueueConfig[expectations.Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}),
+			workqueue.NewTypedItemExponentialFailureRateLimiter[memory.Key](firstRetry, LastRetry),
+			workqueue.TypedRateLimitingQueueConfig[memory.Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}),
 		order:  o,
-		looks:  map[expectations.Key]lookState{},
-		timers: map[expectations.Key]*time.Timer{},
+		looks:  map[memory.Key]lookState{},
+		timers: map[memory.Key]*time.Timer{},
 	}
 }
 
 // Wake puts an object into the queue, with the reason in words: at once, if the
 // last look was long enough ago for the number of its pods and nodes.
-func (q *Queue) Wake(k expectations.Key, why ...string) {
+func (q *Queue) Wake(k memory.Key, why ...string) {
 	q.add(k, false, why)
 }
 
 // WakeLater is Wake for an object that is not known to have changed: those that have
 // go first.
-func (q *Queue) WakeLater(k expectations.Key, why ...string) {
+func (q *Queue) WakeLater(k memory.Key, why ...string) {
 	q.add(k, true, why)
 }
 
-func (q *Queue) add(k expectations.Key, later bool, why []string) {
+func (q *Queue) add(k memory.Key, later bool, why []string) {
 	q.Because(k, why...)
 	q.order.set(k, later)
 	q.AddAfter(k, q.requeueAfter(k, time.Now()))
 }
 
 // Because notes why an object will be looked at, if somebody wants to know.
-func (q *Queue) Because(k expectations.Key, why ...string) {
+func (q *Queue) Because(k memory.Key, why ...string) {
 	if !klog.V(2).Enabled() {
 		return
 	}
@@ -107,7 +107,7 @@ func (q *Queue) Because(k expectations.Key, why ...string) {
 }
 
 // Begin notes a look, and returns its number and the reasons for it.
-func (q *Queue) Begin(k expectations.Key, now time.Time) (look int64, reasons []string) {
+func (q *Queue) Begin(k memory.Key, now time.Time) (look int64, reasons []string) {
 	look = q.looked.Add(1)
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -117,7 +117,7 @@ func (q *Queue) Begin(k expectations.Key, now time.Time) (look int64, reasons []
 }
 
 // Saw notes how many pods and nodes were looked at for an object.
-func (q *Queue) Saw(k expectations.Key, items int) {
+func (q *Queue) Saw(k memory.Key, items int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.looks[k]
@@ -126,7 +126,7 @@ func (q *Queue) Saw(k expectations.Key, items int) {
 }
 
 // requeueAfter is how long an object is not to be looked at again; less than nothing: it may be.
-func (q *Queue) requeueAfter(k expectations.Key, now time.Time) time.Duration {
+func (q *Queue) requeueAfter(k memory.Key, now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.looks[k]
@@ -134,7 +134,7 @@ func (q *Queue) requeueAfter(k expectations.Key, now time.Time) time.Duration {
 }
 
 // Look is the number of the last look at an object, zero for none.
-func (q *Queue) Look(k expectations.Key) int64 {
+func (q *Queue) Look(k memory.Key) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.looks[k].look
@@ -142,7 +142,7 @@ func (q *Queue) Look(k expectations.Key) int64 {
 
 // LookAgain puts an object into the queue after a delay, but after maxDelay at the latest,
 // in place of an earlier call that is not yet due. No delay: only that.
-func (q *Queue) LookAgain(k expectations.Key, delay time.Duration) {
+func (q *Queue) LookAgain(k memory.Key, delay time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if t := q.timers[k]; t != nil {
@@ -155,7 +155,7 @@ func (q *Queue) LookAgain(k expectations.Key, delay time.Duration) {
 }
 
 // Drop forgets how an object came to be looked at.
-func (q *Queue) Drop(k expectations.Key) {
+func (q *Queue) Drop(k memory.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.looks, k)

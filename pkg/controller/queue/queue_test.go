@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // A look at many pods is not followed by the next one at once.
 func TestRest(t *testing.T) {
-	q, k, now := New("", metrics.New("")), expectations.Key{Name: "foo"}, time.Unix(1_700_000_000, 0)
+	q, k, now := New("", metrics.New("")), memory.Key{Name: "foo"}, time.Unix(1_700_000_000, 0)
 	if rest := q.requeueAfter(k, now); rest > 0 {
 		t.Errorf("an object that was never looked at has to wait for %v", rest)
 	}
@@ -35,7 +35,7 @@ func TestRest(t *testing.T) {
 func TestLookAgainIsNotLaterThanAMinute(t *testing.T) {
 	for delay, want := range map[time.Duration]time.Duration{time.Hour: time.Minute, time.Second: time.Second} {
 		bubble.Test(t, func(t *testing.T) {
-			q, k, begun := New("", metrics.New("")), expectations.Key{Name: "foo"}, time.Now()
+			q, k, begun := New("", metrics.New("")), memory.Key{Name: "foo"}, time.Now()
 			defer q.ShutDown()
 			q.LookAgain(k, delay)
 			if q.Get(); time.Since(begun) != want {

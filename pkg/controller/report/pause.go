@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
@@ -43,7 +43,7 @@ func saidOfPause(s plan.Status) string {
 
 // Pause says once, by a line and an event, that an object is paused, and once that it
 // is not any more. What another loop said before this one is in the status.
-func (r *Reporter) Pause(k expectations.Key, on *corev1.ObjectReference, v plan.View, rec *expectations.State) {
+func (r *Reporter) Pause(k memory.Key, on *corev1.ObjectReference, v plan.View, rec *memory.Object) {
 	if v.Owner.Deleting {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -36,9 +36,9 @@ type Reporter struct {
 	Log func(Line)
 	// Namespace is that of the loop, empty for all.
 	Namespace string
-	Objects   *expectations.States
+	Objects   *memory.Memory
 	// Look is the number of the last look at an object.
-	Look   func(expectations.Key) int64
+	Look   func(memory.Key) int64
 	Events record.EventRecorder // from when the loop runs
 }
 
@@ -50,7 +50,7 @@ func (r *Reporter) Logf(format string, args ...any) {
 
 // LogObject writes a line about one object, unless it was the last one already,
 // and reports whether it did.
-func (r *Reporter) LogObject(k expectations.Key, format string, args ...any) bool {
+func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // errors may be joined
 	if r.Objects.Repeated(k, line) {
 		return false
@@ -60,7 +60,7 @@ func (r *Reporter) LogObject(k expectations.Key, format string, args ...any) boo
 }
 
 // Plan says what is about to be done: "1 → 3 pods: creating 2".
-func (r *Reporter) Plan(k expectations.Key, v plan.View, p plan.Actions) {
+func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions) {
 	var deeds []string
 	deed := func(n int, what string) {
 		if n > 0 {
@@ -94,7 +94,7 @@ func (r *Reporter) Plan(k expectations.Key, v plan.View, p plan.Actions) {
 
 // State says that an object has what it asks for, or that what it asks for
 // cannot be.
-func (r *Reporter) State(k expectations.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions) {
+func (r *Reporter) State(k memory.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions) {
 	// Its kind may have no conditions to say it in.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
 		if r.LogObject(k, "%s", why) {
@@ -115,7 +115,7 @@ func (r *Reporter) State(k expectations.Key, on *corev1.ObjectReference, v plan.
 
 // Result records events on the object: creations and deletions in aggregate once
 // a plan has been done in full, refusals with the server's own words.
-func (r *Reporter) Result(k expectations.Key, kind kinds.Kind, obj *unstructured.Unstructured, rec *expectations.State, p plan.Actions, out *strategy.Outcome, done bool) {
+func (r *Reporter) Result(k memory.Key, kind kinds.Kind, obj *unstructured.Unstructured, rec *memory.Object, p plan.Actions, out *strategy.Outcome, done bool) {
 	on := Reference(kind, obj)
 	if p.NameTaken != "" && p.NameTaken != rec.NameTaken {
 		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)

@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/syncstate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
@@ -17,10 +18,10 @@ import (
 // dryRuns collects what a dry run found in all namespaces.
 type dryRuns struct {
 	mu  sync.Mutex
-	all []syncstate.State
+	all []controller.State
 }
 
-func (p *dryRuns) add(some []syncstate.State) {
+func (p *dryRuns) add(some []controller.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all = append(p.all, some...)
@@ -34,10 +35,10 @@ type planReport struct {
 
 type planItem struct {
 	// Kind is plural.group.
-	Kind      string                  `json:"kind"`
-	Namespace string                  `json:"namespace"`
-	Name      string                  `json:"name"`
-	Plan      *syncstate.DryRunResult `json:"plan,omitempty"`
+	Kind      string       `json:"kind"`
+	Namespace string       `json:"namespace"`
+	Name      string       `json:"name"`
+	Plan      *plan.DryRun `json:"plan,omitempty"`
 	// Error is why there is no plan.
 	Error string `json:"error,omitempty"`
 }

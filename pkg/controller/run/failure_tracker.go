@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/syncstate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -51,7 +50,7 @@ func (t *failureTracker) allFailed(ctx context.Context) bool {
 		case <-ticker.C:
 		}
 		left, judged := 0, 0
-		all, _ := t.loop.SyncStates()
+		all, _ := t.loop.States()
 		for _, s := range all {
 			name := objectName{s.Kind, s.Namespace, s.Name}
 			if s.Converged {
@@ -73,7 +72,7 @@ func (t *failureTracker) allFailed(ctx context.Context) bool {
 }
 
 // hasFailed reports whether grace with an object is over.
-func (t *failureTracker) hasFailed(ctx context.Context, s syncstate.State) bool {
+func (t *failureTracker) hasFailed(ctx context.Context, s controller.State) bool {
 	name := objectName{s.Kind, s.Namespace, s.Name}
 	grace := t.grace[name]
 	if grace == nil {
@@ -90,7 +89,7 @@ func (t *failureTracker) hasFailed(ctx context.Context, s syncstate.State) bool 
 }
 
 // evaluate gives the verdict on an object as it is now.
-func (o *Options) evaluate(ctx context.Context, s syncstate.State) (status.Report, time.Time, error) {
+func (o *Options) evaluate(ctx context.Context, s controller.State) (status.Report, time.Time, error) {
 	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
 	snapshot, _, err := observe.Read(ctx, o.clients, t)
 	if err != nil {
@@ -101,7 +100,7 @@ func (o *Options) evaluate(ctx context.Context, s syncstate.State) (status.Repor
 
 // explainMissing says of an object that is not converged why, when the time is up or
 // when it was given up.
-func (o *Options) explainMissing(ctx context.Context, s syncstate.State, cause error) error {
+func (o *Options) explainMissing(ctx context.Context, s controller.State, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
 	seen := escape.Line(s.Why)

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/syncstate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -38,7 +37,7 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		}()
 	}
 	err := loop.WaitForConvergence(running)
-	all, _ := loop.SyncStates()
+	all, _ := loop.States()
 	leftOut := loop.Refused()
 	stop(nil)
 	switch failure := <-ended; {
@@ -92,7 +91,7 @@ func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string
 }
 
 // nameOf is an object's type and name, with the namespace where there are several.
-func (o *Options) nameOf(s syncstate.State) string {
+func (o *Options) nameOf(s controller.State) string {
 	kind := s.Of.String()
 	if o.several || o.AllNamespaces {
 		return kind + "/" + s.Name + " in namespace " + s.Namespace

@@ -128,12 +128,12 @@ func (r *PodRecord) Controller() *metav1.OwnerReference {
 	return &r.OwnerReferences[0]
 }
 
-// Differs reports whether a plan could tell the two records apart.
+// Differs reports whether a plan or the log could tell the two records apart.
 func (r PodRecord) Differs(old PodRecord) bool {
 	if r.Deployment != "" && r.Deployment == old.Deployment {
 		r.ready, old.ready = false, false // that is the Deployment's to tell
 	}
-	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready || r.template != old.template || r.replaces != old.replaces || r.unlabelled != old.unlabelled ||
+	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready || r.template != old.template || r.replaces != old.replaces || r.unlabelled != old.unlabelled || r.FailureCode != old.FailureCode ||
 		(r.DeletionTimestamp == nil) != (old.DeletionTimestamp == nil) || r.OwnerUID() != old.OwnerUID()
 }
 

@@ -1,16 +1,15 @@
-package syncstate
+package plan
 
 import (
 	"cmp"
 	"fmt"
 	"strings"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// DryRunResult is what the loop would do for an object, as a dry run tells it.
-type DryRunResult struct {
+// DryRun is what the loop would do for an object, as a dry run tells it.
+type DryRun struct {
 	// Pods is how many there are, without those that are ending or have ended;
 	// Desired how many are wanted.
 	Pods    int   `json:"pods"`
@@ -34,13 +33,13 @@ type DryRunResult struct {
 
 // PlannedPodGone is a pod to be deleted, and why in a word.
 type PlannedPodGone struct {
-	Name string      `json:"name"`
-	Why  plan.Reason `json:"why"`
+	Name string `json:"name"`
+	Why  Reason `json:"why"`
 }
 
-// planned makes the names of what a plan is about.
-func planned(v plan.View, p plan.Actions) *DryRunResult {
-	told := &DryRunResult{Pods: plan.Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus,
+// NewDryRun makes the names of what a plan is about.
+func NewDryRun(v View, p Actions) *DryRun {
+	told := &DryRun{Pods: Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus,
 		History: p.History.String(), Create: []string{}, Delete: []PlannedPodGone{}}
 	told.Blocked = cmp.Or(v.Owner.Invalid, p.NameTaken, v.Owner.Problem)
 	if v.Paused() {
@@ -65,7 +64,7 @@ func planned(v plan.View, p plan.Actions) *DryRunResult {
 }
 
 // String tells it in a line, such as "1 → 2 pods: create a-1; write the status".
-func (p DryRunResult) String() string {
+func (p DryRun) String() string {
 	var deeds []string
 	if len(p.Create) > 0 {
 		deeds = append(deeds, "create "+strings.Join(p.Create, ", "))
@@ -97,5 +96,5 @@ func (p DryRunResult) String() string {
 	case p.Pods == int(p.Desired) && p.Blocked != "" && len(deeds) == 1:
 		return deeds[0]
 	}
-	return fmt.Sprintf("%d → %s: %s", p.Pods, plan.PodCount(int(p.Desired)), strings.Join(deeds, "; "))
+	return fmt.Sprintf("%d → %s: %s", p.Pods, PodCount(int(p.Desired)), strings.Join(deeds, "; "))
 }

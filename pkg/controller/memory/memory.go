@@ -1,0 +1,231 @@
+// Package memory is what the loop remembers of objects between reconciles, under one lock.
+// All of it may be lost: a new loop starts with none.
+package memory
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+)
+
+// Key names an object that is reconciled.
+type Key struct {
+	Kind            string // plural.group
+	Namespace, Name string
+}
+
+// Object is what the loop remembers of one object. Only the worker that holds the key
+// of the object uses it.
+type Object struct {
+	UID  types.UID
+	Plan plan.Memory
+	// Written is the highest resourceVersion that the server answered a write of this
+	// loop with, by resource.
+	Written map[string]string
+	// Unanswered names the pods that may exist: their creates were not answered.
+	Unanswered []string
+	// Created and Deleted count the pods since the last event about them.
+	Created, Deleted int
+	// Failing counts the plans in a row for which the server failed at a write.
+	Failing int
+	// NameTaken is the last message about the holder of the Deployment's name.
+	NameTaken string
+	// Pause is the last message about a pause of the object, nil before the first plan.
+	Pause *string
+}
+
+// Wrote notes the resourceVersion that the server answered a write of a resource with,
+// "" for no write.
+func (o *Object) Wrote(resource, version string) {
+	if version == "" {
+		return
+	}
+	if o.Written == nil {
+		o.Written = map[string]string{}
+	}
+	o.Written[resource] = informer.Later(version, o.Written[resource])
+}
+
+// Progress is how far the loop is with an object.
+type Progress struct {
+	Converged bool
+	// Why says what is missing.
+	Why string
+	// DryRun is what the loop would do, in a dry run only.
+	DryRun *plan.DryRun
+}
+
+// entry is an Object with what event handlers and commands also use, under the lock.
+type entry struct {
+	Object
+	// behind says that a cache has not yet seen a write of this loop.
+	behind bool
+	// refused says that the last creates were refused, lifted that what refused them
+	// has given way since.
+	refused, lifted bool
+	// statuses are the last ones that this loop wrote.
+	statuses []statusHash
+	// lastLine is the last line of the log about the object, failures the reasons for
+	// which its pods fail that were logged since something was last done for it.
+	lastLine string
+	failures map[string]bool
+	// progress is nil before the first plan. convergingSince is zero while the object
+	// is converged.
+	progress        *Progress
+	convergingSince time.Time
+}
+
+// Memory is what the loop remembers of all objects.
+type Memory struct {
+	mu      sync.Mutex
+	objects map[Key]*entry
+	changed chan struct{} // holds at most one value
+	metrics *metrics.Metrics
+}
+
+// New makes the memory of a loop that has not reconciled anything.
+func New(metrics *metrics.Metrics) *Memory {
+	return &Memory{objects: map[Key]*entry{}, changed: make(chan struct{}, 1), metrics: metrics}
+}
+
+// Get returns what is remembered of an object: nothing if another object had its name.
+func (m *Memory) Get(k Key, uid types.UID) *Object {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.objects[k]
+	if e == nil || e.UID != uid {
+		e = &entry{Object: Object{UID: uid}}
+		m.objects[k] = e
+	}
+	return &e.Object
+}
+
+// Forget drops what is remembered of an object that is gone.
+func (m *Memory) Forget(k Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.objects, k)
+	m.Notify()
+}
+
+// update changes the entry of an object, if there is one.
+func (m *Memory) update(k Key, change func(*entry)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.objects[k]; e != nil {
+		change(e)
+	}
+}
+
+// SetBehind notes whether a cache has not yet seen a write for an object.
+func (m *Memory) SetBehind(k Key, behind bool) {
+	m.update(k, func(e *entry) { e.behind = behind })
+}
+
+// Behind reports whether a cache has not yet seen a write for an object. While it has
+// not, every event counts, also one that changes nothing that a plan reads.
+func (m *Memory) Behind(k Key) (behind bool) {
+	m.update(k, func(e *entry) { behind = e.behind })
+	return behind
+}
+
+// SetRefused notes whether the last creates for an object were refused.
+func (m *Memory) SetRefused(k Key, refused bool) {
+	m.update(k, func(e *entry) { e.refused, e.lifted = refused, refused && e.lifted })
+}
+
+// Lift notes that creates which were refused in a namespace may succeed now, and
+// returns the keys of their objects.
+func (m *Memory) Lift(namespace string) (keys []Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k, e := range m.objects {
+		if k.Namespace == namespace && e.refused {
+			e.lifted = true
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// TakeLifted reports, once, whether what refused the creates for an object has given way.
+func (m *Memory) TakeLifted(k Key) (lifted bool) {
+	m.update(k, func(e *entry) { lifted, e.lifted = e.lifted, false })
+	return lifted
+}
+
+// Repeated reports whether a line was the last one about an object, and notes it.
+func (m *Memory) Repeated(k Key, line string) (repeated bool) {
+	m.update(k, func(e *entry) { repeated, e.lastLine = e.lastLine == line, line })
+	return repeated
+}
+
+// NewFailure reports whether pods of an object fail for a reason that was not logged
+// yet, and notes it.
+func (m *Memory) NewFailure(k Key, reason string) (isNew bool) {
+	m.update(k, func(e *entry) {
+		isNew = !e.failures[reason]
+		if e.failures == nil {
+			e.failures = map[string]bool{}
+		}
+		e.failures[reason] = true
+	})
+	return isNew
+}
+
+// Retried drops the reasons: something was done for the object, or it is ready.
+func (m *Memory) Retried(k Key) {
+	m.update(k, func(e *entry) { e.failures = nil })
+}
+
+// Planned notes how far the loop is with an object after a plan for it.
+func (m *Memory) Planned(k Key, now time.Time, v plan.View, p plan.Actions, dryRun *plan.DryRun) {
+	ready, converged, why := p.Convergence(v)
+	m.setProgress(k, now, ready, Progress{Converged: converged, Why: why, DryRun: dryRun})
+}
+
+// Failed notes that a reconcile of an object failed.
+func (m *Memory) Failed(k Key, now time.Time, err error) {
+	m.setProgress(k, now, false, Progress{Why: err.Error()})
+}
+
+// setProgress counts the time from when an object is no longer ready until it is.
+func (m *Memory) setProgress(k Key, now time.Time, ready bool, progress Progress) {
+	m.update(k, func(e *entry) {
+		e.progress = &progress
+		switch converging := !e.convergingSince.IsZero(); {
+		case ready && converging:
+			m.metrics.Converged(k.Kind, now.Sub(e.convergingSince))
+			e.convergingSince = time.Time{}
+		case !ready && !converging:
+			e.convergingSince = now
+		}
+	})
+	m.Notify()
+}
+
+// Progress returns how far the loop is with an object, if there was a plan for it.
+func (m *Memory) Progress(k Key) (progress Progress, known bool) {
+	m.update(k, func(e *entry) {
+		if known = e.progress != nil; known {
+			progress = *e.progress
+		}
+	})
+	return progress, known
+}
+
+// Notify makes Changed return a value.
+func (m *Memory) Notify() {
+	select {
+	case m.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Changed returns a channel that holds a value after a change of progress.
+func (m *Memory) Changed() <-chan struct{} { return m.changed }

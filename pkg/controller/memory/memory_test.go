@@ -1,0 +1,145 @@
+package memory
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+)
+
+// A way to convergence is counted once, with the time that it took. A status that is still to be
+// written, because pods terminate one after the other, does not begin another.
+func TestConvergenceIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	counted := metrics.New("")
+	states, k, begun := New(counted), Key{Kind: "imoocpods.example.com", Name: "foo"}, time.Unix(1_700_000_000, 0)
+	states.Get(k, "u")
+	type state struct{ ready, converged bool }
+	missing, later, converged := state{}, state{ready: true}, state{ready: true, converged: true}
+	for i, step := range []struct {
+		state state
+		count uint64
+		sum   float64
+	}{
+		{missing, 0, 0}, {missing, 0, 0}, {later, 1, 2}, {converged, 1, 2}, // after two seconds
+		{later, 1, 2}, {converged, 1, 2}, // a pod more is gone
+		{missing, 1, 2}, {converged, 2, 3}, // a second later
+	} {
+		states.setProgress(k, begun.Add(time.Duration(i)*time.Second), step.state.ready, Progress{Converged: step.state.converged})
+		families, err := counted.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		count, sum := uint64(0), 0.0
+		for _, family := range families {
+			if family.GetName() == "imoocpod_convergence_duration_seconds" {
+				count, sum = family.GetMetric()[0].GetHistogram().GetSampleCount(), family.GetMetric()[0].GetHistogram().GetSampleSum()
+			}
+		}
+		if count != step.count || sum != step.sum {
+			t.Errorf("step %d: counted %d in %v s, want %d in %v s", i, count, sum, step.count, step.sum)
+		}
+		if got, _ := states.Progress(k); got.Converged != step.state.converged {
+			t.Errorf("step %d: converged: %t", i, got.Converged)
+		}
+	}
+}
+
+// What is remembered of an object is not that of another one of its name.
+func TestMemoryIsOfOneObject(t *testing.T) {
+	t.Parallel()
+	m, k := New(metrics.New("")), Key{Name: "foo"}
+	first := m.Get(k, "first")
+	first.Failing = 3
+	m.SetBehind(k, true)
+	m.SetRefused(k, true)
+	m.ExpectStatus(k, plan.Status{Ready: 1})
+	m.NewFailure(k, "ImagePullBackOff")
+	m.Repeated(k, "a line")
+	m.Failed(k, time.Unix(1_700_000_000, 0), errors.New("no"))
+	if m.Get(k, "first") != first {
+		t.Error("it is forgotten")
+	}
+	for name, forget := range map[string]func(){"another object": func() { m.Get(k, "second") }, "it is gone": func() { m.Forget(k) }} {
+		forget()
+		_, planned := m.Progress(k)
+		if m.Behind(k) || len(m.Lift("")) > 0 || m.WroteStatus(k, plan.Status{Ready: 1}) || m.Repeated(k, "a line") || planned {
+			t.Errorf("%s: something is remembered", name)
+		}
+	}
+	if m.Get(k, "first").Failing != 0 || !m.NewFailure(k, "ImagePullBackOff") {
+		t.Error("something is remembered of an object that is gone")
+	}
+}
+
+// Refused creates are lifted once, and only where they were refused.
+func TestRefusedCreatesAreLifted(t *testing.T) {
+	t.Parallel()
+	m := New(metrics.New(""))
+	foo, bar, other := Key{Namespace: "a", Name: "foo"}, Key{Namespace: "a", Name: "bar"}, Key{Namespace: "b", Name: "foo"}
+	for _, k := range []Key{foo, bar, other} {
+		m.Get(k, "u")
+		m.SetRefused(k, k != bar)
+	}
+	if lifted := m.Lift("a"); !slices.Equal(lifted, []Key{foo}) {
+		t.Errorf("lifted are %v", lifted)
+	}
+	m.SetRefused(foo, true) // by a create that was under way
+	for _, want := range []bool{true, false} {
+		if got := m.TakeLifted(foo); got != want {
+			t.Errorf("lifted: %t, want %t", got, want)
+		}
+	}
+	m.Lift("a")
+	m.SetRefused(foo, false)
+	if m.TakeLifted(foo) || m.TakeLifted(bar) || m.TakeLifted(other) {
+		t.Error("one is lifted that is not refused")
+	}
+}
+
+// The last statuses that the loop wrote are known, and no others.
+func TestStatusesThatWereWritten(t *testing.T) {
+	t.Parallel()
+	m, k := New(metrics.New("")), Key{Name: "foo"}
+	m.Get(k, "u")
+	for n := range int32(maxStatuses + 1) {
+		m.ExpectStatus(k, plan.Status{Ready: n, PodNames: []string{}})
+	}
+	for n := range int32(maxStatuses + 2) {
+		if wrote := m.WroteStatus(k, plan.Status{Ready: n}); wrote != (n > 0 && n <= maxStatuses) {
+			t.Errorf("status %d was written: %t", n, wrote)
+		}
+	}
+}
+
+// A reason for failing pods is new once, until something is done for the object.
+func TestFailuresAreNewOnce(t *testing.T) {
+	t.Parallel()
+	m, k := New(metrics.New("")), Key{Name: "foo"}
+	m.Get(k, "u")
+	var got []bool
+	for _, reason := range []string{"a", "b", "a"} {
+		got = append(got, m.NewFailure(k, reason))
+	}
+	m.Retried(k)
+	if got = append(got, m.NewFailure(k, "a")); !slices.Equal(got, []bool{true, true, false, true}) {
+		t.Errorf("new are %v", got)
+	}
+}
+
+// The highest version of each resource counts.
+func TestWrote(t *testing.T) {
+	t.Parallel()
+	var o Object
+	for _, version := range []string{"", "9", "10", "8", ""} {
+		o.Wrote("pods", version)
+	}
+	o.Wrote("deployments", "3")
+	if want := map[string]string{"pods": "10", "deployments": "3"}; !maps.Equal(o.Written, want) {
+		t.Errorf("written are %v, want %v", o.Written, want)
+	}
+}

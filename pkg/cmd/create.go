@@ -10,10 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/cli-runtime/pkg/resource"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
@@ -24,20 +21,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// createOptions says what to create.
 type createOptions struct {
-	commonOptions
-	print  *genericclioptions.PrintFlags
-	dryRun dryRun
+	common commonOptions
+	change changeFlags
 
 	// typeName is the TYPE of TYPE/NAME; "" is an ImoocPod.
 	typeName string
 	name     string
-	// counted says that --replicas was given.
-	counted  bool
 	replicas int32
 	path     *fieldpath.Path
 	image    string
@@ -48,21 +40,14 @@ type createOptions struct {
 	set, setString []string
 	reason         string
 
-	after changeWaitFlags
-
 	// dash is how many arguments stand before --, negative without.
-	dash    func() int
-	printer printers.ResourcePrinter
-	finder  *discover.Finder
-	client  dynamic.Interface
-	loops   *loopWarner
-	// namespace is the current one; chosen says that a flag named it.
-	namespace string
-	chosen    bool
+	dash func() int
+	// given reports whether a flag was given.
+	given func(flag string) bool
 }
 
 func newCreateCommand(common commonOptions) *cobra.Command {
-	o := &createOptions{commonOptions: common, print: genericclioptions.NewPrintFlags("created"), replicas: 1}
+	o := &createOptions{common: common, change: newChangeFlags("created"), replicas: 1}
 	cmd := &cobra.Command{
 		Use:   "create (NAME | TYPE/NAME | -f FILENAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [--wait] [-- COMMAND [args...]]",
 		Short: "Create an ImoocPod or another object with replicas",
@@ -111,8 +96,7 @@ change.`,
   # Print a manifest to start from
   kubectl imoocpod create foo --replicas 3 --dry-run=client -o yaml`,
 	}
-	addPrintFlags(cmd, o.print)
-	o.dryRun.addFlag(cmd)
+	o.change.addFlags(cmd, "Wait until the object is ready.")
 	cmd.Flags().StringSliceVarP(&o.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files with the objects to create.")
 	cmd.Flags().BoolVarP(&o.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
 	cmd.Flags().StringVarP(&o.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
@@ -122,16 +106,12 @@ change.`,
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "Set a field to a string, as PATH=VALUE (can be repeated).")
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the container; required for a MyDaemonSet.")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is created, which \"history\" shows.")
-	o.after.addFlags(cmd, "Wait until the object is ready.")
-	o.dash = cmd.ArgsLenAtDash
-	return bind(cmd, o)
+	o.dash, o.given = cmd.ArgsLenAtDash, cmd.Flags().Changed
+	return command(cmd, o.complete, o.validate, o.run)
 }
 
 // complete reads what to create.
 func (o *createOptions) complete(args []string) error {
-	o.dryRun.complete(o.print)
-	o.after.complete()
-	o.counted = o.after.given("replicas")
 	if dash := o.dash(); dash >= 0 {
 		args, o.command = args[:dash], args[dash:]
 	}
@@ -163,11 +143,11 @@ func (o *createOptions) complete(args []string) error {
 func (o *createOptions) validate() error {
 	if o.fromFiles() {
 		for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {
-			if o.after.given(flag) {
+			if o.given(flag) {
 				return usageErrorf("--%s cannot be used with -f or -k, which create objects as they are", flag)
 			}
 		}
-		return o.after.validateTimeout()
+		return o.change.validate()
 	}
 	if o.typeName == "" {
 		if err := checkLength(o.name); err != nil {
@@ -177,113 +157,92 @@ func (o *createOptions) validate() error {
 	switch problem := nameProblem(o.name); {
 	case problem != "":
 		return usageErrorf("invalid name %q: %s", o.name, problem)
-	case o.path != nil && !o.counted:
+	case o.path != nil && !o.given("replicas"):
 		return usageErrorf("--replicas-path needs --replicas")
-	case o.image == "" && o.after.given("image"):
+	case o.image == "" && o.given("image"):
 		return usageErrorf("--image must not be empty")
 	case o.image != "":
 		if err := podtemplate.CheckImage(o.image); err != nil {
 			return usageErrorf("--image: %w", err)
 		}
 	}
-	return o.after.validateTimeout()
+	return o.change.validate()
 }
 
 func (o *createOptions) fromFiles() bool { return len(o.files.Filenames)+len(o.files.Kustomize) > 0 }
 
-// Run creates an object, or those of files.
-func (o *createOptions) Run(ctx context.Context) error {
-	var err error
-	if o.printer, err = linePrinter(o.print); err != nil {
+// run creates an object, or those of files.
+func (o *createOptions) run(ctx context.Context) error {
+	c, err := newChanger(o.common, &o.change, o.change.wait.waits())
+	if err != nil {
 		return err
 	}
-	if o.waits() {
-		o.printer = onOneLine(o.printer, o.print)
-	}
 	if o.fromFiles() {
-		return o.createFiles(ctx)
+		return o.createFiles(ctx, c)
 	}
-	kind, err := o.kind(ctx)
+	kind, err := o.kind(ctx, c)
 	if err != nil {
 		return err
 	}
 	if err := o.check(kind); err != nil {
 		return usageErrorf("%w", err)
 	}
-	if err := o.connect(); err != nil {
-		return err
-	}
-	obj, err := o.object(ctx, kind)
+	namespace, chosen, err := c.clients.Namespace()
 	if err != nil {
 		return err
 	}
-	t := observe.Named(kind, o.namespace, o.name)
+	t := observe.Named(kind, namespace, o.name)
 	t.Path = o.path
-	if o.chosen || !o.dryRun.client() {
-		obj.SetNamespace(t.Namespace)
-	}
-	c, err := o.send(ctx, t, obj)
-	if err != nil || !o.waits() {
+	obj, err := o.object(ctx, c, &t)
+	if err != nil {
 		return err
 	}
-	return outcome.Join(o.followChanges(ctx, *o.print.OutputFormat, o.after, []change{c}))
+	if chosen || !o.change.dryRun.client() {
+		obj.SetNamespace(t.Namespace)
+	}
+	return c.make(ctx, []planned{o.planned(c, t, obj)}, nil)
 }
 
-// waits reports whether what is created is waited for.
-func (o *createOptions) waits() bool { return o.after.wait && o.dryRun == "none" }
-
-// connect makes what objects are created with.
-func (o *createOptions) connect() (err error) {
-	if o.namespace, o.chosen, err = o.clients.Namespace(); err == nil && !o.dryRun.client() {
-		o.client, err = o.clients.Dynamic()
-	}
-	if o.dryRun == "none" {
-		o.loops = &loopWarner{client: o.client, out: o.streams.ErrOut, line: o.line}
-	}
-	return err
+// planned returns the creation of an object, which is still to be done.
+func (o *createOptions) planned(c *changer, t observe.Target, request *unstructured.Unstructured) planned {
+	return planned{&t, func(ctx context.Context) (*change, error) { return o.create(ctx, c, &t, request) }}
 }
 
-// send creates an object, and says so. It returns what there is to wait for.
-func (o *createOptions) send(ctx context.Context, t observe.Target, request *unstructured.Unstructured) (change, error) {
-	if err := o.sayWhy(ctx, request); err != nil {
-		return change{}, err
+// create creates an object. A dry run by the client needs no server.
+func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Target, request *unstructured.Unstructured) (*change, error) {
+	if err := o.addReason(ctx, c, request); err != nil {
+		return nil, err
 	}
-	if !o.waits() {
-		o.loops.begin(ctx, t)
+	if o.change.dryRun.client() {
+		return &change{WaitTarget: observe.WaitTarget{Target: *t}, object: request}, nil
 	}
-	obj := request
-	if !o.dryRun.client() {
-		var err error
-		obj, err = t.Resource(o.client).Create(ctx, request, metav1.CreateOptions{
-			FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
-		})
-		if err != nil {
-			return change{}, kube.Explain(t.Kind, err)
-		}
+	client, err := c.clients.Dynamic()
+	if err != nil {
+		return nil, err
 	}
-	t.Name = obj.GetName() // which the server may have made
-	err := o.printer.PrintObj(obj, o.streams.Out)
-	if err == nil && !o.waits() {
-		t.Object = obj
-		o.loops.warn(ctx, t)
+	c.beginWarning(ctx, t)
+	objects := t.Resource(client)
+	obj, err := objects.Create(ctx, request, metav1.CreateOptions{
+		FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.change.dryRun.server(),
+	})
+	if err != nil {
+		return nil, err
 	}
-	uid := obj.GetUID()
-	return change{
-		WaitTarget: observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}, UID: uid, Since: obj.GetResourceVersion()},
-		written:    edit.Created(request, obj),
-		revert: func(ctx context.Context) (string, error) {
-			return "deleted", t.Resource(o.client).Delete(ctx, t.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid)), PropagationPolicy: new(metav1.DeletePropagationBackground)})
-		},
-		back: new(commandline.Plugin("delete", argumentOf(t)).In(obj.GetNamespace())),
-	}, err
+	t.Name, t.Object = obj.GetName(), obj // the server may have made the name
+	made := c.edited(t, edit.Created(request, obj), observe.Ready(), "", nil)
+	made.revert = func(ctx context.Context) (string, error) {
+		return "deleted", objects.Delete(ctx, t.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(obj.GetUID())), PropagationPolicy: new(metav1.DeletePropagationBackground)})
+	}
+	made.back = new(commandline.Plugin("delete", argumentOf(t)).In(obj.GetNamespace()))
+	return made, nil
 }
 
-// sayWhy adds to an object who creates it and why, if a reason was given.
-func (o *createOptions) sayWhy(ctx context.Context, obj *unstructured.Unstructured) error {
+// addReason adds who creates an object and why, if a reason was given.
+func (o *createOptions) addReason(ctx context.Context, c *changer, obj *unstructured.Unstructured) error {
 	if o.reason == "" {
 		return nil
 	}
-	for _, edit := range template.Annotations(o.reason, o.clients.User(ctx)) {
+	for _, edit := range template.Annotations(o.reason, c.user(ctx)) {
 		if err := edit.Apply(obj.Object); err != nil {
 			return err
 		}
@@ -291,66 +250,54 @@ func (o *createOptions) sayWhy(ctx context.Context, obj *unstructured.Unstructur
 	return nil
 }
 
-// createFiles creates the objects of files. One that is refused does not stop the
-// others.
-func (o *createOptions) createFiles(ctx context.Context) error {
-	if err := o.connect(); err != nil {
+// createFiles creates the objects of files.
+func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
+	namespace, chosen, err := c.clients.Namespace()
+	if err != nil {
 		return err
 	}
-	if _, err := o.clients.Config(); err != nil {
+	if _, err := c.clients.Config(); err != nil {
 		return err // the builder would try a server on localhost
 	}
-	infos, err := resource.NewBuilder(o.clients.Flags).
+	infos, err := resource.NewBuilder(c.clients.Flags).
 		Unstructured().
 		ContinueOnError().
-		NamespaceParam(o.namespace).DefaultNamespace().
-		FilenameParam(o.chosen, &o.files).
+		NamespaceParam(namespace).DefaultNamespace().
+		FilenameParam(chosen, &o.files).
 		Flatten().
 		Do().
 		Infos()
 	errs := separate(err)
-	var all []change
+	if len(infos)+len(errs) == 0 {
+		return errors.New("no objects passed to create")
+	}
+	var all []planned
 	for _, info := range infos {
-		c, err := o.createFrom(ctx, info)
+		kind, err := c.clients.KindOf(ctx, info.Mapping)
+		obj, is := info.Object.(*unstructured.Unstructured)
+		if err == nil && !is {
+			err = fmt.Errorf("read %s: not an object", info.Source)
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		all = append(all, c)
+		all = append(all, o.planned(c, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}, obj))
 	}
-	if len(infos)+len(errs) == 0 {
-		return errors.New("no objects passed to create")
-	}
-	if o.waits() {
-		errs = append(errs, o.followChanges(ctx, *o.print.OutputFormat, o.after, all)...)
-	}
-	return outcome.Join(errs)
+	return c.make(ctx, all, errs)
 }
 
-// createFrom creates an object of a file.
-func (o *createOptions) createFrom(ctx context.Context, info *resource.Info) (change, error) {
-	kind, err := o.clients.KindOf(ctx, info.Mapping)
-	if err != nil {
-		return change{}, err
-	}
-	obj, is := info.Object.(*unstructured.Unstructured)
-	if !is {
-		return change{}, fmt.Errorf("read %s: not an object", info.Source)
-	}
-	return o.send(ctx, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}, obj)
-}
-
-// kind is the kind to create. An ImoocPod needs no discovery, and no finder
-// unless fields are set.
-func (o *createOptions) kind(ctx context.Context) (kind kinds.Kind, err error) {
-	o.finder = &discover.Finder{}
+// kind returns the kind to create. An ImoocPod needs no discovery, and no finder unless
+// fields are set.
+func (o *createOptions) kind(ctx context.Context, c *changer) (kind kinds.Kind, err error) {
+	c.finder = &discover.Finder{}
 	if o.typeName != "" || len(o.set) > 0 {
-		if o.finder, err = o.clients.Finder(); err != nil {
+		if c.finder, err = c.clients.Finder(); err != nil {
 			return kind, err
 		}
 	}
 	if o.typeName == "" {
 		return kinds.ImoocPod(), nil
 	}
-	return o.clients.KindNamed(ctx, o.typeName)
+	return c.clients.KindNamed(ctx, o.typeName)
 }

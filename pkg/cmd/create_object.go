@@ -17,43 +17,39 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// object is the smallest object that says what the flags say: what they leave
-// out is left to the defaults of the CRD.
-func (o *createOptions) object(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
+// object returns the smallest object that has what the flags say. The CRD gives the rest its
+// defaults.
+func (o *createOptions) object(ctx context.Context, c *changer, t *observe.Target) (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
-	obj.SetGroupVersionKind(kind.GroupVersionKind())
+	obj.SetGroupVersionKind(t.Kind.GroupVersionKind())
 	obj.SetName(o.name)
 	var err error
-	if kind.Reconciled() && o.path == nil {
-		err = o.putSpec(kind, obj)
-	} else if o.counted {
-		err = o.putCount(ctx, kind, obj)
+	if t.Kind.Reconciled() && o.path == nil {
+		err = o.putSpec(t.Kind, obj)
+	} else if o.given("replicas") {
+		err = o.putCount(ctx, c, t, obj)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return obj, o.putFields(kind, obj)
+	return obj, o.putFields(c.finder, t.Kind, obj)
 }
 
-// putCount puts the count of a kind that this program does not ship where it
-// lives.
-func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) error {
-	field, err := o.finder.Find(ctx, kind, obj, o.path)
+// putCount sets the count of an object of another program.
+func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Target, obj *unstructured.Unstructured) error {
+	kind := t.Kind
+	field, err := c.finder.Find(ctx, kind, obj, o.path)
 	var unknown *discover.UnknownFieldError
 	switch {
 	case errors.As(err, &unknown):
-		t := observe.Target{Kind: kind, Name: o.name}
-		if !kind.Clusterwide {
-			t.Namespace = o.namespace
-		}
-		return &chooseFieldError{verb: "create", target: t, count: fmt.Sprintf("--replicas %d", o.replicas), commands: o.clients.CommandContext(), Err: unknown}
+		return &chooseFieldError{verb: "create", target: *t, count: fmt.Sprintf("--replicas %d", o.replicas), commands: c.clients.CommandContext(), Err: unknown}
 	case err != nil:
 		return err
 	case field.Path == nil:
 		return unreadField(kind)
 	}
 	if o.path == nil {
-		facts, err := observe.StatusFacts(ctx, o.finder, kind, field.Path)
+		facts, err := observe.StatusFacts(ctx, c.finder, kind, field.Path)
 		if err == nil && facts.Unit != "pod" && len(facts.Beside) > 0 {
 			return usageErrorf("%s has several replica counts: %s (its /scale, a number of %ss) or %s; choose one with --replicas-path",
 				kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))
@@ -62,8 +58,8 @@ func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, obj *unst
 	return field.Path.Set(obj.Object, int64(o.replicas))
 }
 
-// putFields sets the fields that --set and --set-string name.
-func (o *createOptions) putFields(kind kinds.Kind, obj *unstructured.Unstructured) error {
+// putFields sets the fields of --set and --set-string.
+func (o *createOptions) putFields(finder *discover.Finder, kind kinds.Kind, obj *unstructured.Unstructured) error {
 	for _, pair := range o.setString {
 		path, word, err := fieldpath.ParseSetting(pair)
 		if err == nil {
@@ -76,7 +72,7 @@ func (o *createOptions) putFields(kind kinds.Kind, obj *unstructured.Unstructure
 	if len(o.set) == 0 {
 		return nil
 	}
-	schema, err := o.finder.Schema(kind)
+	schema, err := finder.Schema(kind)
 	if err != nil {
 		return err
 	}
@@ -110,7 +106,7 @@ func (o *createOptions) check(kind kinds.Kind) error {
 		return fmt.Errorf("the kind %s runs the command of its image and takes no other", kind.Kind)
 	case len(o.command) > 0 && o.image == "" && r.TemplatePath != nil && r.Template == nil:
 		return fmt.Errorf("a command for the kind %s requires --image, because the kind has no default template", kind.Kind)
-	case o.counted && r.Strategy.Uncounted():
+	case o.given("replicas") && r.Strategy.Uncounted():
 		return fmt.Errorf("--replicas cannot be used for the kind %s, which runs one pod per node", kind.Kind)
 	case kind.Shipped():
 		return checkLength(o.name)

@@ -5,17 +5,17 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
-// waitFlags are those that all commands have that wait: how long they do, and what
-// they print when an object has failed.
+// waitFlags say how long a verb waits, and what it prints when an object has failed.
 type waitFlags struct {
 	observe.Limits
 	// logs says that the last lines of the container that failed are printed.
 	logs bool
-	// given reports whether a flag was.
+	// given reports whether one of these flags was given.
 	given func(flag string) bool
 }
 
@@ -24,21 +24,32 @@ type waitFlags struct {
 // so it was tried twice.
 const failAfter = 20 * time.Second
 
-// addFlags adds the flags beside --timeout, whose zero verbs take differently.
+// addFlags adds the flags to those of a verb, which has a --timeout already. Verbs take a
+// zero of that differently.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
-	f.addFailFlags(cmd)
-	cmd.Flags().DurationVar(&f.Settle, "settle", 0, "How long the objects must stay ready, such as 30s, before the wait is over.")
-	cmd.Flags().BoolVar(&f.logs, "logs", false, "If an object cannot become ready without help, print the last ten lines of the container that failed.")
+	own := f.addFailFlags(cmd)
+	own.DurationVar(&f.Settle, "settle", 0, "How long the objects must stay ready, such as 30s, before the wait is over.")
+	own.BoolVar(&f.logs, "logs", false, "If an object cannot become ready without help, print the last ten lines of the container that failed.")
+	cmd.Flags().AddFlagSet(own)
 }
 
-// addFailFlags adds the flags that say when a wait has failed.
-func (f *waitFlags) addFailFlags(cmd *cobra.Command) {
-	f.given = cmd.Flags().Changed
-	cmd.Flags().DurationVar(&f.FailAfter, "fail-after", failAfter, "How long to wait for an object that needs help to become ready, such as another image, before exiting with code 3.")
-	cmd.Flags().BoolVar(&f.FailFast, "fail-fast", true, "If false, wait for an object that needs help until the timeout.")
+// addFailFlags adds the flags that say when a wait has failed. It returns all flags of the
+// wait.
+func (f *waitFlags) addFailFlags(cmd *cobra.Command) *pflag.FlagSet {
+	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	for _, added := range []string{"timeout", "on-failure"} {
+		if flag := cmd.Flags().Lookup(added); flag != nil {
+			own.AddFlag(flag)
+		}
+	}
+	own.DurationVar(&f.FailAfter, "fail-after", failAfter, "How long to wait for an object that needs help to become ready, such as another image, before exiting with code 3.")
+	own.BoolVar(&f.FailFast, "fail-fast", true, "If false, wait for an object that needs help until the timeout.")
+	cmd.Flags().AddFlagSet(own)
+	f.given = own.Changed
+	return own
 }
 
-// flags are those that were given, for a command that continues.
+// flags returns the flags that were given, for a command that continues.
 func (f *waitFlags) flags() []string {
 	var words []string
 	if f.given("timeout") {
@@ -56,7 +67,7 @@ func (f *waitFlags) flags() []string {
 	return words
 }
 
-// validate refuses what cannot be meant. waits says that the command waits at all.
+// validate refuses limits that make no sense. waits says that the command waits at all.
 func (f *waitFlags) validate(waits bool) error {
 	switch {
 	case f.FailAfter < 0:
@@ -66,10 +77,56 @@ func (f *waitFlags) validate(waits bool) error {
 	case f.Timeout > 0 && f.Timeout <= f.Settle:
 		return usageErrorf("--timeout must be longer than --settle")
 	}
-	for _, flag := range []string{"fail-after", "fail-fast", "settle", "logs"} {
+	for _, flag := range []string{"on-failure", "fail-after", "fail-fast", "settle", "logs"} {
 		if !waits && f.given(flag) {
 			return usageErrorf("--%s can only be used with a command that waits", flag)
 		}
 	}
 	return nil
+}
+
+// changeWaitFlags are the flags of a verb that can wait for what it has changed.
+type changeWaitFlags struct {
+	limits    waitFlags
+	wait      bool
+	onFailure onFailure
+}
+
+// onFailure is what becomes of a change if the wait for it fails or times out.
+type onFailure string
+
+const (
+	stopOnFailure   onFailure = "stop"
+	revertOnFailure onFailure = "revert"
+)
+
+// addFlags adds the flags. waitUsage is the help of --wait.
+func (f *changeWaitFlags) addFlags(cmd *cobra.Command, waitUsage string) {
+	f.onFailure = stopOnFailure
+	cmd.Flags().BoolVar(&f.wait, "wait", false, waitUsage)
+	cmd.Flags().DurationVar(&f.limits.Timeout, "timeout", 0, "The length of time to wait before giving up, such as 1m; implies --wait. Zero means no limit with --wait, and no wait without it.")
+	addChoice(cmd, &f.onFailure, "on-failure", "Must be %s. If an object fails or is not ready in time, keep the change, or put back what was there before and exit with code 9. Revert implies --wait.", stopOnFailure, revertOnFailure)
+	f.limits.addFlags(cmd)
+}
+
+// waits reports whether the flags ask for a wait.
+func (f *changeWaitFlags) waits() bool {
+	return f.wait || f.limits.Timeout > 0 || f.onFailure == revertOnFailure
+}
+
+// flags returns the flags that were given, for a command that continues.
+func (f *changeWaitFlags) flags() []string {
+	words := f.limits.flags()
+	if f.onFailure == revertOnFailure {
+		words = append(words, "--on-failure=revert")
+	}
+	return words
+}
+
+// validate refuses flags that make no sense. waits says that the command waits at all.
+func (f *changeWaitFlags) validate(waits bool) error {
+	if f.limits.Timeout < 0 {
+		return usageErrorf("--timeout must be 0 (no limit) or more, not %s", f.limits.Timeout)
+	}
+	return f.limits.validate(waits)
 }

@@ -20,6 +20,12 @@ import (
 type change struct {
 	observe.WaitTarget
 	written edit.Written
+	// object is printed, unless it is nil. unchanged says that nothing was to be done.
+	object    *unstructured.Unstructured
+	unchanged bool
+	// said is what the change did, for a person, and notes are lines that follow.
+	said  string
+	notes []string
 	// revert puts back what was there before, and returns that in a few words.
 	revert func(context.Context) (string, error)
 	// back is the command that returns to the state before; nil if there is none that is
@@ -30,19 +36,19 @@ type change struct {
 // followChanges waits for the changes of a verb, and reverts those that have failed if
 // that was asked for. The errors are those of the changes, in their order. With the
 // format json, it prints a report on each change of an object.
-func (o *commonOptions) followChanges(ctx context.Context, format string, flags changeWaitFlags, all []change) []error {
+func (o *commonOptions) followChanges(ctx context.Context, format string, flags *changeWaitFlags, all []*change) []error {
 	if len(all) == 0 {
 		return nil
 	}
-	if flags.onFailure == revertOnFailure && flags.Timeout == 0 {
-		o.tell("waiting without a time limit: the change is reverted if an object fails for %s; with --timeout, also if it is not ready in time", flags.FailAfter)
+	if flags.onFailure == revertOnFailure && flags.limits.Timeout == 0 {
+		o.tell("waiting without a time limit: the change is reverted if an object fails for %s; with --timeout, also if it is not ready in time", flags.limits.FailAfter)
 	}
 	waits := make([]observe.WaitTarget, len(all))
 	for i, c := range all {
 		waits[i] = c.WaitTarget
 		waits[i].Check = func(obj *unstructured.Unstructured) error { return c.written.Check(obj) }
 	}
-	errs := o.awaitAll(ctx, format, flags.waitFlags, waits)
+	errs := o.awaitAll(ctx, format, flags.limits, waits)
 	for i := range min(len(all), len(errs)) {
 		if errs[i] != nil {
 			errs[i] = o.conclude(ctx, flags, all[i], errs[i])
@@ -53,7 +59,7 @@ func (o *commonOptions) followChanges(ctx context.Context, format string, flags 
 
 // conclude returns the error of a wait with what became of the change, after it has
 // reverted the change if that was asked for.
-func (o *commonOptions) conclude(ctx context.Context, flags changeWaitFlags, c change, err error) error {
+func (o *commonOptions) conclude(ctx context.Context, flags *changeWaitFlags, c *change, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrInterrupted):
 		return o.changeStays(flags, c, err)
@@ -66,10 +72,10 @@ func (o *commonOptions) conclude(ctx context.Context, flags changeWaitFlags, c c
 }
 
 // changeStays adds to the error of an interrupted wait how to go on.
-func (o *commonOptions) changeStays(flags changeWaitFlags, c change, err error) error {
+func (o *commonOptions) changeStays(flags *changeWaitFlags, c *change, err error) error {
 	t := c.Target
 	err = fmt.Errorf("%w\nthe change of %s stays", err, t)
-	err = outcome.WithHint(err, "to wait on", commandline.Plugin(append([]string{"wait", argumentOf(t)}, flags.waitFlags.flags()...)...).In(t.Namespace))
+	err = outcome.WithHint(err, "to wait on", commandOn("wait", &t, flags.limits.flags()...))
 	if c.back != nil {
 		err = outcome.WithHint(err, "to undo the change", *c.back)
 	}
@@ -78,7 +84,7 @@ func (o *commonOptions) changeStays(flags changeWaitFlags, c change, err error) 
 
 // overwritten adds to the error of a change that someone else has overwritten who may do
 // so again.
-func (o *commonOptions) overwritten(ctx context.Context, c change, err error) error {
+func (o *commonOptions) overwritten(ctx context.Context, c *change, err error) error {
 	report, readErr := observe.Competitors(ctx, o.clients, c.Target)
 	if readErr != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot look for other writers", "object", c.Target.String(), "err", readErr)
@@ -96,7 +102,7 @@ func notReady(err error) bool {
 }
 
 // reverted reverts a change that has failed, and returns what became of it.
-func (o *commonOptions) reverted(ctx context.Context, c change, failure error) error {
+func (o *commonOptions) reverted(ctx context.Context, c *change, failure error) error {
 	said, err := c.revert(ctx)
 	switch {
 	case err == nil:

@@ -141,7 +141,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	if o.follow {
 		return outcome.Join(append(errs, o.runFollow(ctx, targets, reader)...))
 	}
-	all, failed := each(targets, func(t observe.Target) ([]logs.Container, error) { return o.containers(ctx, t, reader.Out) })
+	all, failed := each(targets, func(t *observe.Target) ([]logs.Container, error) { return o.containers(ctx, *t, reader.Out) })
 	errs = append(errs, failed...)
 	return outcome.Join(append(errs, reader.Once(ctx, slices.Concat(all...))...))
 }

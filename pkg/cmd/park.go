@@ -15,10 +15,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -29,27 +26,18 @@ import (
 )
 
 type parkOptions struct {
-	changeOptions
-
+	common  commonOptions
+	targets targetFlags
+	change  changeFlags
 	// back says that the objects get their counts back.
 	back     bool
 	path     *fieldpath.Path
 	allKinds bool
 	yes      bool
-
-	// user is the name under which the server knows who parks.
-	user string
-}
-
-// parking is an object with what is planned for it.
-type parking struct {
-	target observe.Target
-	plan   func(*unstructured.Unstructured) (replicas.ParkPlan, error)
-	now    replicas.ParkPlan
 }
 
 func newParkCommand(common commonOptions) *cobra.Command {
-	o := &parkOptions{changeOptions: newChangeOptions(common, "parked")}
+	o := &parkOptions{common: common, change: newChangeFlags("parked")}
 	cmd := &cobra.Command{
 		Use:   "park (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--replicas-path=path] [--yes] [--dry-run=server|client|none] [--wait]",
 		Short: "Scale to zero and remember the replica count",
@@ -87,92 +75,93 @@ func (o *parkOptions) bind(cmd *cobra.Command) *cobra.Command {
 	if o.back {
 		waitUsage = "Wait until the objects are ready."
 	}
-	o.addFlags(cmd, waitUsage)
+	o.targets.addFlags(cmd)
+	o.change.addFlags(cmd, waitUsage)
 	cmd.Flags().BoolVar(&o.allKinds, "all-kinds", false, "Select the objects of all types in the namespace that have a known replica field.")
-	return bind(cmd, o)
+	return command(cmd, o.complete, o.change.validate, o.targets.explained(o.run))
 }
 
 func (o *parkOptions) complete(args []string) error {
-	if o.allKinds && (len(args) > 0 || o.fromFiles() || o.all) {
+	switch {
+	case !o.allKinds:
+		return o.targets.complete(args)
+	case len(args) > 0 || o.targets.fromFiles() || o.targets.all:
 		return usageErrorf("--all-kinds cannot be used together with arguments, -f, -k, or --all")
 	}
-	o.allKinds = o.allKinds || len(args) == 0 && o.selector != "" && !o.fromFiles()
-	if o.allKinds {
-		o.dryRun.complete(o.print)
-		o.after.complete()
-		return nil
-	}
-	return o.changeOptions.complete(args)
+	return nil
 }
 
-func (o *parkOptions) Run(ctx context.Context) error {
-	if err := o.connect(); err != nil {
+func (o *parkOptions) run(ctx context.Context) error {
+	c, err := newChanger(o.common, &o.change, o.change.wait.waits())
+	if err != nil {
 		return err
 	}
-	targets, errs := o.targets(ctx)
+	targets, errs := o.find(ctx, c)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNothingFound(&o.commonOptions)
+		return o.targets.sayNothingFound(&o.common)
 	}
-	if !o.back {
-		o.user = o.clients.User(ctx)
-	}
-	planned, more := o.planAll(ctx, targets)
-	errs = append(errs, more...)
-	var changes []printer.CountChange
-	for _, p := range planned {
-		changes = append(changes, printer.CountChange{Namespace: p.target.Namespace, Name: p.target.String(), Before: &p.now.Before, After: &p.now.After})
-	}
-	if on, err := confirmed(o.streams, changes, o.yes || o.dryRun != "none"); err != nil || !on {
+	var counts []printer.CountChange
+	all, failed := each(targets, func(t *observe.Target) (planned, error) {
+		if err := t.Read(ctx, c.finder.Dynamic); err != nil {
+			return planned{}, err
+		}
+		plan, err := o.plan(ctx, c, t)
+		if err != nil {
+			return planned{}, err
+		}
+		now, err := plan(t.Object)
+		if err != nil || now.Kept != "" {
+			return planned{}, o.kept(c, t, now, err)
+		}
+		counts = append(counts, printer.CountChange{Namespace: t.Namespace, Name: t.String(), Before: &now.Before, After: &now.After})
+		return planned{t, func(ctx context.Context) (*change, error) { return o.park(ctx, c, t, plan, now.After) }}, nil
+	})
+	errs = append(errs, failed...)
+	if on, err := confirmed(c.streams, counts, o.yes || o.change.dryRun != "none"); err != nil || !on {
 		return outcome.Join(append(errs, err))
 	}
-	// One bad object does not stop the others, and all are written before any is waited for.
-	var all []change
-	for _, p := range planned {
-		c, err := o.change(ctx, p)
-		switch {
-		case err != nil:
-			errs = append(errs, kube.Explain(p.target.Kind, err))
-		case c != nil:
-			all = append(all, *c)
-		}
-	}
-	return outcome.Join(append(errs, o.follow(ctx, all)...))
+	return c.make(ctx, all, errs)
 }
 
-func (o *parkOptions) targets(ctx context.Context) ([]observe.Target, []error) {
-	if !o.allKinds {
-		return o.find(ctx, o.clients)
+// find finds the objects to park. Without a type, they are those of all types.
+func (o *parkOptions) find(ctx context.Context, c *changer) (found []observe.Target, errs []error) {
+	var err error
+	if c.finder, err = c.clients.Finder(); err != nil {
+		return nil, []error{err}
 	}
-	namespace, _, err := o.clients.Namespace()
+	if typed := len(o.targets.args) > 0 || o.targets.fromFiles() || o.targets.selector == ""; typed && !o.allKinds {
+		return o.targets.find(ctx, c.clients)
+	}
+	namespace, _, err := c.clients.Namespace()
 	if err != nil {
 		return nil, []error{err}
 	}
-	all, err := o.finder.Kinds()
+	all, err := c.finder.Kinds()
 	if err != nil && len(all) == 0 {
 		return nil, []error{err}
 	}
 	all = slices.DeleteFunc(all, func(k kinds.Kind) bool { return k.Clusterwide })
-	found, errs := make([][]observe.Target, len(all)), make([]error, len(all))
-	workqueue.ParallelizeUntil(ctx, surveyors, len(all), func(i int) { found[i], errs[i] = o.ofKind(ctx, all[i], namespace) })
+	byKind, failed := make([][]observe.Target, len(all)), make([]error, len(all))
+	workqueue.ParallelizeUntil(ctx, surveyors, len(all), func(i int) { byKind[i], failed[i] = o.ofKind(ctx, c.finder, all[i], namespace) })
 	if ctx.Err() != nil {
 		return nil, []error{context.Cause(ctx)}
 	}
 	var unlisted []string
 	for i, kind := range all {
-		if apierrors.IsForbidden(errs[i]) {
-			unlisted, errs[i] = append(unlisted, kind.CRD()), nil
+		if apierrors.IsForbidden(failed[i]) {
+			unlisted, failed[i] = append(unlisted, kind.CRD()), nil
 		}
 	}
 	if len(unlisted) > 0 {
-		err = errors.Join(err, escape.PrintLine(o.streams.ErrOut, "Warning: left out, because you have no permission to list them: %s", strings.Join(unlisted, ", ")))
+		c.tell("Warning: left out, because you have no permission to list them: %s", strings.Join(unlisted, ", "))
 	}
-	return slices.Concat(found...), slices.DeleteFunc(append(errs, err), func(err error) bool { return err == nil })
+	return slices.Concat(byKind...), slices.DeleteFunc(append(failed, err), func(err error) bool { return err == nil })
 }
 
-// ofKind are the objects of a kind in a namespace that --all-kinds means: those that no
-// other object owns and, to be parked, that have a known replica field.
-func (o *parkOptions) ofKind(ctx context.Context, kind kinds.Kind, namespace string) ([]observe.Target, error) {
-	list, err := kube.List(ctx, o.finder.Dynamic.Resource(kind.Resource).Namespace(namespace), metav1.ListOptions{LabelSelector: o.selector})
+// ofKind lists the objects of a kind that no other object owns. To be parked, they must
+// have a known replica field.
+func (o *parkOptions) ofKind(ctx context.Context, finder *discover.Finder, kind kinds.Kind, namespace string) ([]observe.Target, error) {
+	list, err := kube.List(ctx, finder.Dynamic.Resource(kind.Resource).Namespace(namespace), metav1.ListOptions{LabelSelector: o.targets.selector})
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 		return nil, nil
 	}
@@ -189,8 +178,8 @@ func (o *parkOptions) ofKind(ctx context.Context, kind kinds.Kind, namespace str
 	if len(found) == 0 || o.back {
 		return found, nil
 	}
-	kind, _ = o.finder.Declare(ctx, kind) // "kinds" tells what is wrong with a declaration
-	if finding := o.finder.Discover(ctx, kind); finding.Field == nil {
+	kind, _ = finder.Declare(ctx, kind) // "kinds" tells what is wrong with a declaration
+	if finding := finder.Discover(ctx, kind); finding.Field == nil {
 		return nil, finding.Err
 	}
 	for i := range found {
@@ -199,92 +188,53 @@ func (o *parkOptions) ofKind(ctx context.Context, kind kinds.Kind, namespace str
 	return found, nil
 }
 
-// planAll plans what is to be done to each object, and says which stay as they are.
-func (o *parkOptions) planAll(ctx context.Context, targets []observe.Target) ([]parking, []error) {
-	var planned []parking
-	var errs []error
-	for _, t := range targets {
-		p, err := o.planOne(ctx, t)
-		switch {
-		case err != nil:
-			errs = append(errs, kube.Explain(t.Kind, err))
-		case p.now.Kept != "":
-			errs = append(errs, escape.PrintLine(o.streams.ErrOut, "%s: %s", t, p.now.Kept))
-		default:
-			planned = append(planned, p)
-		}
+// plan returns the function that plans the change of an object.
+func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (func(*unstructured.Unstructured) (replicas.ParkPlan, error), error) {
+	if o.back {
+		return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) { return replicas.Unpark(*t, obj) }, nil
 	}
-	return planned, errs
+	field, err := c.finder.Find(ctx, t.Kind, t.Object, o.path)
+	var unknown *discover.UnknownFieldError
+	switch {
+	case errors.As(err, &unknown):
+		return nil, &chooseFieldError{verb: "park", target: *t, commands: c.clients.CommandContext(), Err: unknown}
+	case err != nil:
+		return nil, err
+	case field.Path == nil:
+		return nil, unreadField(t.Kind)
+	}
+	t.Path = o.path
+	return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
+		return replicas.Park(*t, obj, *field.Path, c.user(ctx), time.Now())
+	}, nil
 }
 
-// planOne reads an object, unless that was done, and plans what is to be done to it.
-func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, error) {
-	if err := t.Read(ctx, o.finder.Dynamic); err != nil {
-		return parking{}, err
-	}
-	p := parking{target: t, plan: func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) { return replicas.Unpark(t, obj) }}
-	if !o.back {
-		field, err := o.finder.Find(ctx, t.Kind, t.Object, o.path)
-		var unknown *discover.UnknownFieldError
-		switch {
-		case errors.As(err, &unknown):
-			return p, &chooseFieldError{verb: "park", target: t, commands: o.clients.CommandContext(), Err: unknown}
-		case err != nil:
-			return p, err
-		case field.Path == nil:
-			return p, unreadField(t.Kind)
-		}
-		p.target.Path = o.path
-		p.plan = func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
-			return replicas.Park(t, obj, *field.Path, o.user, time.Now())
-		}
-	}
-	var err error
-	p.now, err = p.plan(t.Object)
-	return p, err
-}
-
-// change makes the planned change of an object, and says so. Without a change it returns
-// nil.
-func (o *parkOptions) change(ctx context.Context, p parking) (*change, error) {
-	t := p.target
-	if !o.waits() {
-		o.loops.begin(ctx, t)
-	}
-	o.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return p.now.After, nil })
-	objects := t.Resource(o.finder.Dynamic)
-	plan, done, err := replicas.Send(ctx, objects, t, p.plan, o.edits())
-	if err != nil {
-		return nil, err
-	}
-	if plan.Kept != "" { // by somebody else, since the object was read
-		return nil, escape.PrintLine(o.streams.ErrOut, "%s: %s", t, plan.Kept)
-	}
-	if err := o.printer.PrintObj(done.Object, o.streams.Out); err != nil {
-		return nil, err
-	}
-	said := fmt.Sprintf("%d → %d", plan.Before, plan.After)
-	if !o.back && o.user != "" {
-		said += " (parked by " + o.user + ")"
-	}
-	if err := escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(said)); err != nil {
-		return nil, err
-	}
-	if !o.waits() {
-		o.loops.warn(ctx, t)
+// park makes the planned change of an object. after is the count that it leads to.
+func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, plan func(*unstructured.Unstructured) (replicas.ParkPlan, error), after int32) (*change, error) {
+	c.beginWarning(ctx, t)
+	c.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return after, nil })
+	now, done, err := replicas.Send(ctx, t.Resource(c.finder.Dynamic), *t, plan, c.edits())
+	if err != nil || now.Kept != "" { // by someone else, since the object was read
+		return nil, o.kept(c, t, now, err)
 	}
 	until, back := observe.WithoutTerminating(observe.Ready()), "unpark"
 	until.What, until.Done = "to be parked", "parked"
 	if o.back {
 		until, back = observe.Ready(), "park"
 	}
-	return &change{
-		WaitTarget: observe.WaitTarget{Target: t, UID: done.Object.GetUID(), Since: done.Object.GetResourceVersion(), Conditions: []observe.Condition{until}},
-		written:    done,
-		revert: func(ctx context.Context) (string, error) {
-			_, err := edit.Revert(ctx, objects, done, nil, o.edits())
-			return fmt.Sprintf("%d → %d", plan.After, plan.Before), err
-		},
-		back: new(commandline.Plugin(back, argumentOf(t)).In(t.Namespace)),
-	}, nil
+	made := c.edited(t, done, until, fmt.Sprintf("%d → %d", now.After, now.Before), nil)
+	made.back = new(commandOn(back, t))
+	made.said = fmt.Sprintf("%d → %d", now.Before, now.After)
+	if !o.back && c.user(ctx) != "" {
+		made.said += " (parked by " + c.user(ctx) + ")"
+	}
+	return made, nil
+}
+
+// kept says why an object stays as it is, if that is no error.
+func (o *parkOptions) kept(c *changer, t *observe.Target, now replicas.ParkPlan, err error) error {
+	if err == nil {
+		c.tell("%s: %s", t, now.Kept)
+	}
+	return err
 }

@@ -5,28 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 type pauseOptions struct {
-	pauseChange
-
-	length pauseLength
-	reason string
+	common  commonOptions
+	targets targetFlags
+	change  changeFlags
+	length  pauseLength
+	reason  string
 }
 
 func newPauseCommand(common commonOptions) *cobra.Command {
-	o := &pauseOptions{pauseChange: pauseChange{changeOptions: newChangeOptions(common, "paused")}, length: pauseLength{For: time.Hour}}
+	o := &pauseOptions{common: common, change: newChangeFlags("paused"), length: pauseLength{For: time.Hour}}
 	cmd := &cobra.Command{
 		Use:   "pause (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=DURATION|forever] [--reason=TEXT] [--dry-run=server|client|none] [--wait]",
 		Short: "Stop the controller from changing the pods of an object for a time",
@@ -56,68 +59,49 @@ these fields.`,
   # Pause the rollout of a Deployment until someone resumes it
   kubectl imoocpod pause deployment/web --for forever`,
 	}
-	o.addFlags(cmd, "Wait until the controller has seen the pause.")
+	o.targets.addFlags(cmd)
+	o.change.addFlags(cmd, "Wait until the controller has seen the pause.")
+	o.change.addManagerFlag(cmd)
 	cmd.Flags().Var(&o.length, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)
 	completeFlag(cmd, "for", "30m", "1h", "8h", apis.PausedForever)
 	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is paused, for those who find it.")
-	return bind(cmd, o)
+	return command(cmd, o.targets.complete, o.change.validate, o.targets.explained(o.run))
 }
 
-func (o *pauseOptions) Run(ctx context.Context) error {
-	by := sync.OnceValue(func() string { return o.clients.User(ctx) })
-	return o.each(ctx, func(ctx context.Context, t observe.Target) (*change, error) {
-		if t.Object.GetDeletionTimestamp() != nil {
-			return nil, fmt.Errorf("%s is being deleted and cannot be paused", t)
-		}
-		if t.Kind.Reconciled() {
-			return o.pause(ctx, t, by())
-		}
-		return o.turnOn(ctx, t)
-	})
+func (o *pauseOptions) run(ctx context.Context) error {
+	return o.change.run(ctx, o.common, &o.targets, o.pause)
 }
 
-// pause pauses an object that the controller of this program reconciles. by is who asks
-// for that, as the server knows them.
-func (o *pauseOptions) pause(ctx context.Context, t observe.Target, by string) (*change, error) {
+// pause pauses an object that the controller of this program reconciles, or has another
+// program pause its own.
+func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
+	if t.Object.GetDeletionTimestamp() != nil {
+		return nil, fmt.Errorf("%s is being deleted and cannot be paused", t)
+	}
+	if !t.Kind.Reconciled() {
+		return o.turnOn(ctx, c, t)
+	}
 	now := time.Now()
 	end := apis.PausedForever
 	if !o.length.Forever {
-		end = now.Add(o.length.For + time.Second - 1).UTC().Format(time.RFC3339) // it tells whole seconds, and is not to come early
+		end = now.Add(o.length.For + time.Second - 1).UTC().Format(time.RFC3339) // whole seconds, rounded up
 	}
 	before := apis.ReadPause(t.Object.GetAnnotations())
-	c, err := o.write(ctx, t, pauseEdits(end, by, o.reason), observe.Paused(), "resume")
+	made, err := editPause(ctx, c, t, pauseEdits(end, c.user(ctx), o.reason), observe.Paused(), "resume")
 	if err != nil {
 		return nil, err
 	}
-	text := o.length.until(apis.ReadPause(c.written.Object.GetAnnotations()), now)
+	made.said = o.length.until(apis.ReadPause(made.object.GetAnnotations()), now)
 	if before.Active(now) {
-		text += "; was " + before.Text(now)
+		made.said += "; was " + before.Text(now)
 	}
-	if err := o.tellOf(o.printer, t, c.written.Object, text); err != nil {
-		return nil, err
-	}
-	if !o.waits() {
-		o.loops.warn(ctx, t)
-	}
-	return c, nil
+	return made, nil
 }
 
-// pauseEdits set the annotations of a pause. What is empty is removed.
-func pauseEdits(until, by, reason string) []fieldpath.Edit {
-	var edits []fieldpath.Edit
-	for _, a := range [][2]string{{apis.AnnotationPausedUntil, until}, {apis.AnnotationPausedBy, by}, {apis.AnnotationPausedReason, reason}} {
-		e := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", a[0])}
-		if a[1] != "" {
-			e.Value = a[1]
-		}
-		edits = append(edits, e)
-	}
-	return edits
-}
-
-// turnOn sets the switch of an object of another program. Nothing would unset it.
-func (o *pauseOptions) turnOn(ctx context.Context, t observe.Target) (*change, error) {
-	path, err := o.findSwitch(t)
+// turnOn sets the field that pauses an object of another program. Nothing would unset it
+// after a time.
+func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
+	path, err := findSwitch(c.finder, t)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be paused: %w", t, err)
 	}
@@ -130,11 +114,69 @@ func (o *pauseOptions) turnOn(ctx context.Context, t observe.Target) (*change, e
 		return nil, fmt.Errorf("%s cannot be paused with --reason: another controller reconciles it, and %s holds no text", t, field)
 	}
 	if t.Kind.CRD() == "jobs.batch" {
-		if err := escape.PrintLine(o.streams.ErrOut, "Warning: %s: suspending a Job deletes its running pods", t); err != nil {
+		c.tell("Warning: %s: suspending a Job deletes its running pods", t)
+	}
+	return setSwitch(ctx, c, t, path, true, observe.Paused(), "resume")
+}
+
+// pauseEdits returns the edits that set the annotations of a pause. Those with an empty value
+// are removed.
+func pauseEdits(until, by, reason string) []fieldpath.Edit {
+	var edits []fieldpath.Edit
+	for _, a := range [][2]string{{apis.AnnotationPausedUntil, until}, {apis.AnnotationPausedBy, by}, {apis.AnnotationPausedReason, reason}} {
+		e := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", a[0])}
+		if a[1] != "" {
+			e.Value = a[1]
+		}
+		edits = append(edits, e)
+	}
+	return edits
+}
+
+// editPause edits an object, unless another has its name by now. Without edits, the object
+// is as it should be. back is the verb that takes the edits back.
+func editPause(ctx context.Context, c *changer, t *observe.Target, edits []fieldpath.Edit, until observe.Condition, back string) (*change, error) {
+	done := edit.Written{Object: t.Object}
+	if edits != nil {
+		var err error
+		done, err = c.edit(ctx, t, func(obj *unstructured.Unstructured) (edit.Plan, error) {
+			if obj.GetUID() != t.Object.GetUID() {
+				return edit.Plan{}, fmt.Errorf("%w: another object has the name of %s now", outcome.ErrPrecondition, t)
+			}
+			return edit.Plan{Edits: edits}, nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
-	return o.set(ctx, t, path, true, observe.Paused(), "resume")
+	made := c.edited(t, done, until, "it is as it was", nil)
+	made.unchanged = edits == nil
+	made.back = new(commandOn(back, t))
+	return made, nil
+}
+
+// findSwitch finds the field that pauses an object of another program.
+func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
+	if t.Kind.BuiltIn() {
+		return kinds.PauseSwitch(t.Kind, nil)
+	}
+	schema, err := finder.Schema(t.Kind)
+	if err != nil {
+		return nil, err
+	}
+	return kinds.PauseSwitch(t.Kind, schema)
+}
+
+// setSwitch sets the field that pauses an object of another program.
+func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, until observe.Condition, back string) (*change, error) {
+	field := "." + strings.Join(path, ".")
+	if now, _ := fieldpath.Object(t.Object.Object, path[:len(path)-1]...)[path[len(path)-1]].(bool); now == on {
+		made, err := editPause(ctx, c, t, nil, until, back)
+		made.said = fmt.Sprintf("%s is already %t", field, on)
+		return made, err
+	}
+	c.tell("%s: %s", t, c.flags.dryRun.mark(fmt.Sprintf("setting %s to %t", field, on)))
+	return editPause(ctx, c, t, []fieldpath.Edit{{Path: fieldpath.Fields(path...), Value: on}}, until, back)
 }
 
 // pauseLength is the value of --for: a duration or "forever".
@@ -173,8 +215,8 @@ func (l *pauseLength) String() string {
 
 func (l *pauseLength) Type() string { return "duration" }
 
-// until says until when an object is paused, with the length of that, and why. Who
-// paused it needs no telling to themselves.
+// until says until when an object is paused, for how long, and why. Who paused it knows who
+// did.
 func (l *pauseLength) until(p apis.Pause, now time.Time) string {
 	text := "paused forever"
 	if !l.Forever {

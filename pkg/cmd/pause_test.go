@@ -58,14 +58,16 @@ func TestWarnPaused(t *testing.T) {
 		obj := &unstructured.Unstructured{Object: map[string]any{}}
 		obj.SetAnnotations(map[string]string{apis.AnnotationPausedUntil: until, apis.AnnotationPausedBy: "alice"})
 		o, out := onStaging(t)
-		o.warnPaused(target, obj)
+		target.Object = obj
+		o.warnPaused(&target)
 		if got := out.String(); (want == "") != (got == "") || !bytes.HasSuffix(out.Bytes(), []byte(want)) {
 			t.Errorf("%q: it says %q, want %q", until, got, want)
 		}
 	}
 	o, out := onStaging(t)
-	o.warnPaused(target, nil)
-	o.warnPaused(observe.Target{Name: "foo"}, &unstructured.Unstructured{Object: map[string]any{}})
+	target.Object = nil
+	o.warnPaused(&target)
+	o.warnPaused(&observe.Target{Name: "foo", Object: &unstructured.Unstructured{Object: map[string]any{}}})
 	if out.Len() > 0 {
 		t.Errorf("it says %q of what is not known", out.String())
 	}

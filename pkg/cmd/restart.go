@@ -22,18 +22,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 type restartOptions struct {
-	changeOptions
-	reason string
-	// by is the name under which the server knows who restarts.
-	by string
+	common  commonOptions
+	targets targetFlags
+	change  changeFlags
+	reason  string
 }
 
 func newRestartCommand(common commonOptions) *cobra.Command {
-	o := &restartOptions{changeOptions: newChangeOptions(common, "restarted")}
+	o := &restartOptions{common: common, change: newChangeFlags("restarted")}
 	cmd := &cobra.Command{
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "Restart the pods of an object, a few at a time",
@@ -59,110 +60,84 @@ code 4 when the timeout is over, and with code 5 if someone else restarts them.`
   kubectl imoocpod restart deployment/web
   kubectl imoocpod restart appservices -l tier=front`,
 	}
-	o.addFlags(cmd, "Wait until the objects have new pods and are ready.")
-	o.addManagerFlag(cmd)
+	o.targets.addFlags(cmd)
+	o.change.addFlags(cmd, "Wait until the objects have new pods and are ready.")
+	o.change.addManagerFlag(cmd)
 	addReasonFlag(cmd, &o.reason)
-	return bind(cmd, o)
+	return command(cmd, o.targets.complete, o.change.validate, o.targets.explained(o.run))
 }
 
-func (o *restartOptions) Run(ctx context.Context) error {
-	targets, errs := o.begin(ctx)
-	if len(targets) > 0 {
-		o.by = o.clients.User(ctx)
-	}
-	all, failed := each(targets, func(t observe.Target) (change, error) { return o.restart(ctx, t) })
-	errs = append(errs, failed...)
-	return outcome.Join(append(errs, o.follow(ctx, all)...))
+func (o *restartOptions) run(ctx context.Context) error {
+	return o.change.run(ctx, o.common, &o.targets, o.restart)
 }
 
-// restart restarts one object, and says so.
-func (o *restartOptions) restart(ctx context.Context, t observe.Target) (change, error) {
-	if err := t.Read(ctx, o.finder.Dynamic); err != nil {
-		return change{}, err
-	}
+func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	if t.Object.GetDeletionTimestamp() != nil {
-		return change{}, fmt.Errorf("%s is being deleted and cannot be restarted", t)
+		return nil, fmt.Errorf("%s is being deleted and cannot be restarted", t)
 	}
-	path, err := o.field(ctx, t.Kind, t.Object)
+	path, err := restartField(ctx, c.finder, t)
 	if err != nil {
-		return change{}, o.refused(ctx, t, err)
+		return nil, restartRefused(ctx, c, t, err)
 	}
 	now := time.Now()
-	if _, err := o.plan(t.Object, path, now); err != nil {
-		return change{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
+	plan := func(obj *unstructured.Unstructured) (edit.Plan, error) {
+		at, err := kinds.RestartTime(obj, path, now)
+		if err != nil {
+			return edit.Plan{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
+		}
+		return edit.Plan{
+			Edits: []fieldpath.Edit{{Path: fieldpath.Fields(path...), Value: at}},
+			Marks: restartMarks(ctx, c, path, cmp.Or(o.reason, "restarted")),
+		}, nil
 	}
-	o.warnPaused(t, t.Object)
-	before, err := o.readBefore(ctx, t)
+	if _, err := plan(t.Object); err != nil {
+		return nil, err
+	}
+	c.warnPaused(t)
+	before, err := c.readBefore(ctx, t)
 	if err != nil {
-		return change{}, err
+		return nil, err
 	}
-	objects := t.Resource(o.finder.Dynamic)
-	done, err := edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) { return o.plan(obj, path, now) }, o.edits())
+	done, err := c.edit(ctx, t, plan)
 	if err != nil {
-		return change{}, err
+		return nil, err
 	}
-	if err := o.printer.PrintObj(done.Object, o.streams.Out); err != nil {
-		return change{}, err
-	}
-	if !o.waits() {
-		o.loops.warn(ctx, t)
-	}
-	return change{
-		WaitTarget: observe.WaitTarget{
-			Target: t, UID: done.Object.GetUID(), Since: done.Object.GetResourceVersion(),
-			Conditions: []observe.Condition{observe.Replaced(status.NewReport(before).Pods)},
-		},
-		written: done,
-		revert: func(ctx context.Context) (string, error) {
-			_, err := edit.Revert(ctx, objects, done, o.marks(path, "undo of the restart"), o.edits())
-			return "the restart was taken back", err
-		},
-	}, nil
+	return c.edited(t, done, observe.Replaced(status.NewReport(before).Pods), "the restart was taken back", func(ctx context.Context) []fieldpath.Edit {
+		return restartMarks(ctx, c, path, "undo of the restart")
+	}), nil
 }
 
-// plan is the change that restarts an object.
-func (o *restartOptions) plan(obj *unstructured.Unstructured, path []string, now time.Time) (edit.Plan, error) {
-	time, err := kinds.RestartTime(obj, path, now)
-	if err != nil {
-		return edit.Plan{}, err
+// restartField finds the field to change. Only for kinds of other programs it reads the
+// schema.
+func restartField(ctx context.Context, finder *discover.Finder, t *observe.Target) ([]string, error) {
+	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
+		return kinds.RestartField(t.Kind, t.Object, nil, "")
 	}
-	return edit.Plan{
-		Edits: []fieldpath.Edit{{Path: fieldpath.Fields(path...), Value: time}},
-		Marks: o.marks(path, cmp.Or(o.reason, "restarted")),
-	}, nil
+	facts, err := observe.StatusFacts(ctx, finder, t.Kind, nil)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := finder.Schema(t.Kind)
+	if err != nil {
+		return nil, err
+	}
+	return kinds.RestartField(t.Kind, t.Object, schema, facts.Restart)
 }
 
-// marks say who restarts an object and why. With the annotation of a restart, the pods are
-// made from another template, which is a revision like any other; a field of another kind
-// is no part of it.
-func (o *restartOptions) marks(path []string, cause string) []fieldpath.Edit {
+// restartMarks returns the annotations that say who restarts an object and why. Only with
+// the annotation of a restart the pods are made from another template, which is a revision
+// like any other.
+func restartMarks(ctx context.Context, c *changer, path []string, cause string) []fieldpath.Edit {
 	if path[len(path)-1] != apis.AnnotationRestartedAt {
 		return nil
 	}
-	return template.Annotations(cause, o.by)
+	return template.Annotations(cause, c.user(ctx))
 }
 
-// field finds the field to change. Only for kinds that say nothing of themselves
-// the schema is read.
-func (o *restartOptions) field(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) ([]string, error) {
-	if kind.Reconciled() || kind.BuiltIn() {
-		return kinds.RestartField(kind, obj, nil, "")
-	}
-	facts, err := observe.StatusFacts(ctx, o.finder, kind, nil)
-	if err != nil {
-		return nil, err
-	}
-	schema, err := o.finder.Schema(kind)
-	if err != nil {
-		return nil, err
-	}
-	return kinds.RestartField(kind, obj, schema, facts.Restart)
-}
-
-// refused is the error of an object that cannot be restarted. Of an object of another
-// program, it names what that owns that can be restarted in its place. Who may not read
-// that is told nothing.
-func (o *restartOptions) refused(ctx context.Context, t observe.Target, why error) error {
+// restartRefused returns the error for an object that cannot be restarted. For an object of
+// another program, it names the objects below that can be restarted instead, if the user may
+// read them.
+func restartRefused(ctx context.Context, c *changer, t *observe.Target, why error) error {
 	refused := fmt.Errorf("%s cannot be restarted: %w", t, why)
 	if errors.Is(why, kinds.ErrPaused) {
 		return outcome.WithHint(refused, "to resume it", resumeRollout(t))
@@ -170,16 +145,15 @@ func (o *restartOptions) refused(ctx context.Context, t observe.Target, why erro
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return refused
 	}
-	e, _, err := observe.ReadTree(ctx, o.clients, t)
+	e, _, err := observe.ReadTree(ctx, c.clients, *t)
 	if err != nil {
 		return refused
 	}
 	return restartBelow(refused, e.Object.UID, e.Own())
 }
 
-// restartBelow adds to an error hints that name those of some objects that stand right
-// below an owner and can be restarted. What a cluster-scoped owner has may be in several
-// namespaces.
+// restartBelow adds hints to an error that name the children of an owner that can be
+// restarted. Those of a cluster-scoped owner may be in several namespaces.
 func restartBelow(err error, owner types.UID, children []status.Child) error {
 	below := map[string][]string{}
 	for _, child := range children {

@@ -8,14 +8,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
-type resumeOptions struct{ pauseChange }
+type resumeOptions struct {
+	common  commonOptions
+	targets targetFlags
+	change  changeFlags
+}
 
 func newResumeCommand(common commonOptions) *cobra.Command {
-	o := &resumeOptions{pauseChange{changeOptions: newChangeOptions(common, "resumed")}}
+	o := &resumeOptions{common: common, change: newChangeFlags("resumed")}
 	cmd := &cobra.Command{
 		Use:   "resume (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "End the pause of an object",
@@ -33,45 +36,38 @@ sets to true.`,
   # Resume the rollout of a Deployment
   kubectl imoocpod resume deployment/web`,
 	}
-	o.addFlags(cmd, "Wait until the objects are ready.")
-	return bind(cmd, o)
+	o.targets.addFlags(cmd)
+	o.change.addFlags(cmd, "Wait until the objects are ready.")
+	o.change.addManagerFlag(cmd)
+	return command(cmd, o.targets.complete, o.change.validate, o.targets.explained(o.run))
 }
 
-func (o *resumeOptions) Run(ctx context.Context) error {
-	return o.each(ctx, func(ctx context.Context, t observe.Target) (*change, error) {
-		if t.Kind.Reconciled() {
-			return o.resume(ctx, t)
-		}
-		path, err := o.findSwitch(t)
+func (o *resumeOptions) run(ctx context.Context) error {
+	return o.change.run(ctx, o.common, &o.targets, resume)
+}
+
+func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
+	if !t.Kind.Reconciled() {
+		path, err := findSwitch(c.finder, t)
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be resumed: %w", t, err)
 		}
-		return o.set(ctx, t, path, false, observe.Ready(), "pause")
-	})
-}
-
-// resume ends the pause of an object that the controller of this program reconciles.
-func (o *resumeOptions) resume(ctx context.Context, t observe.Target) (*change, error) {
-	before, now := apis.ReadPause(t.Object.GetAnnotations()), time.Now()
-	if before == (apis.Pause{}) {
-		return o.changed(t, edit.Written{Object: t.Object}, observe.Ready(), "pause"), o.tellUnchanged(t, "was not paused")
+		return setSwitch(ctx, c, t, path, false, observe.Ready(), "pause")
 	}
-	c, err := o.write(ctx, t, pauseEdits("", "", ""), observe.Ready(), "pause")
+	before, now := apis.ReadPause(t.Object.GetAnnotations()), time.Now()
+	edits, said := pauseEdits("", "", ""), "was "+before.Text(now)
+	switch {
+	case before == (apis.Pause{}):
+		edits, said = nil, "was not paused"
+	case before.Invalid != "":
+		said = "was not paused: " + before.Invalid
+	case !before.Active(now):
+		said = "its pause had ended at " + apis.Clock(before.Until, now)
+	}
+	made, err := editPause(ctx, c, t, edits, observe.Ready(), "pause")
 	if err != nil {
 		return nil, err
 	}
-	was := "was " + before.Text(now)
-	switch {
-	case before.Invalid != "":
-		was = "was not paused: " + before.Invalid
-	case !before.Active(now):
-		was = "its pause had ended at " + apis.Clock(before.Until, now)
-	}
-	if err := o.tellOf(o.printer, t, c.written.Object, was); err != nil {
-		return nil, err
-	}
-	if !o.waits() {
-		o.loops.warn(ctx, t)
-	}
-	return c, nil
+	made.said = said
+	return made, nil
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -16,65 +18,68 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
 )
 
-// located is an object, and where its count is.
+// located is an object, and the field of its count.
 type located struct {
-	target observe.Target
+	target *observe.Target
 	field  discover.Field
 	// began is the count before the first of several steps, once that has begun.
 	began *int32
 }
 
-// locate finds out where the count of an object is, and reads the object if need be.
-func (o *scaleOptions) locate(ctx context.Context, t observe.Target) (located, error) {
-	if err := o.change.Check(t); err != nil {
-		return located{}, err
+// locate finds the field of the count of an object. It reads the object if that is necessary
+// to find the field, to change the count, or to refuse an object that is being deleted. Users
+// who may only set the count can do so.
+func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target) (*located, error) {
+	err := o.count.Check(*t)
+	if err != nil {
+		return nil, err
 	}
-	path := o.path
+	t.Path = o.path
 	if o.group != "" {
-		var err error
-		if path, err = o.groupPath(ctx, &t); err != nil {
-			return located{}, fmt.Errorf("%s: %w", t, err)
+		if t.Path, err = o.groupPath(ctx, c, t); err != nil {
+			return nil, fmt.Errorf("%s: %w", t, err)
 		}
 	}
-	field, err := o.field(ctx, &t, path)
+	field, err := o.field(ctx, c, t)
 	if err != nil {
-		return located{}, err
+		return nil, err
 	}
-	t.Path = path
-	if !o.after.wait {
-		o.loops.begin(ctx, t)
+	c.beginWarning(ctx, t)
+	if field.Scale || o.change.dryRun.client() || o.count.Undo {
+		if err := t.Read(ctx, c.finder.Dynamic); err != nil && (!apierrors.IsForbidden(err) || o.count.Undo) {
+			return nil, err
+		}
 	}
-	err = o.look(ctx, &t, field)
-	return located{target: t, field: field}, err
+	return &located{target: t, field: field}, replicas.Refuse(*t, t.Object)
 }
 
-// field finds where the count of a target lives, and reads the target if need be. For an
-// ImoocPod nothing is asked.
-func (o *scaleOptions) field(ctx context.Context, t *observe.Target, path *fieldpath.Path) (discover.Field, error) {
-	if !t.Kind.Shipped() && path == nil {
-		// Its values tell the fields apart that could be meant.
-		if err := t.Read(ctx, o.finder.Dynamic); err != nil {
+// field finds the field of the count of a target, and reads the target if necessary. For an
+// ImoocPod, it sends no request.
+func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target) (discover.Field, error) {
+	if !t.Kind.Shipped() && t.Path == nil {
+		// The values tell apart the fields that may be meant.
+		if err := t.Read(ctx, c.finder.Dynamic); err != nil {
 			return discover.Field{}, err
 		}
 	}
-	field, err := o.finder.Find(ctx, t.Kind, t.Object, path)
+	field, err := c.finder.Find(ctx, t.Kind, t.Object, t.Path)
 	var unknown *discover.UnknownFieldError
 	var none *discover.NoCountError
 	switch {
 	case errors.As(err, &unknown):
-		return field, &chooseFieldError{verb: "scale", target: *t, count: o.count(), commands: o.clients.CommandContext(), Err: unknown}
+		return field, &chooseFieldError{verb: "scale", target: *t, count: o.countFlag(), commands: c.clients.CommandContext(), Err: unknown}
 	case errors.As(err, &none):
-		return field, o.perNode(ctx, *t)
+		return field, perNode(ctx, c, t)
 	}
 	return field, err
 }
 
 // groupPath reads the target, and finds the count of the group that --group names.
-func (o *scaleOptions) groupPath(ctx context.Context, t *observe.Target) (*fieldpath.Path, error) {
-	if err := t.Read(ctx, o.finder.Dynamic); err != nil {
+func (o *scaleOptions) groupPath(ctx context.Context, c *changer, t *observe.Target) (*fieldpath.Path, error) {
+	if err := t.Read(ctx, c.finder.Dynamic); err != nil {
 		return nil, err
 	}
-	schema, err := o.finder.Schema(t.Kind)
+	schema, err := c.finder.Schema(t.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +87,20 @@ func (o *scaleOptions) groupPath(ctx context.Context, t *observe.Target) (*field
 	return &path, err
 }
 
-// perNode refuses to scale an object that runs one pod per node, and says how
-// many these are.
-func (o *scaleOptions) perNode(ctx context.Context, t observe.Target) error {
-	obj, err := t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
+// countFlag returns the flag that gives the count, as it was given.
+func (o *scaleOptions) countFlag() string {
+	switch {
+	case o.count.By != nil:
+		return "--by " + o.count.By.String()
+	case o.count.Undo:
+		return "--undo"
+	}
+	return fmt.Sprintf("--replicas %d", o.count.Replicas)
+}
+
+// perNode refuses to scale an object that runs one pod per node, and says how many these are.
+func perNode(ctx context.Context, c *changer, t *observe.Target) error {
+	obj, err := t.Resource(c.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -96,13 +111,13 @@ func (o *scaleOptions) perNode(ctx context.Context, t observe.Target) error {
 	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
 }
 
-// beside names the other counts of an object whose count is not of pods, or is
-// one of several: nothing where there is none, or where that cannot be known.
-func (o *scaleOptions) beside(ctx context.Context, t observe.Target, field discover.Field) string {
+// otherCounts names the other counts of an object whose count is not one of pods, or is one
+// of several. It returns "" if there are none, or if they cannot be known.
+func otherCounts(ctx context.Context, c *changer, t *observe.Target, field discover.Field) string {
 	if t.Object == nil {
 		return ""
 	}
-	known, err := observe.StatusFacts(ctx, o.finder, t.Kind, field.Path)
+	known, err := observe.StatusFacts(ctx, c.finder, t.Kind, field.Path)
 	if err != nil {
 		return ""
 	}
@@ -118,15 +133,4 @@ func (o *scaleOptions) beside(ctx context.Context, t observe.Target, field disco
 		return fmt.Sprintf(", counted in %ss, each with %s", read.Unit, strings.Join(words, ", "))
 	}
 	return "; other counts: " + strings.Join(words, ", ")
-}
-
-// count is the flag that says the count, as it was given.
-func (o *scaleOptions) count() string {
-	switch {
-	case o.change.By != nil:
-		return "--by " + o.change.By.String()
-	case o.change.Undo:
-		return "--undo"
-	}
-	return fmt.Sprintf("--replicas %d", o.change.Replicas)
 }

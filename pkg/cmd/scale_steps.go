@@ -5,27 +5,53 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
+// stepFlags say how a count changes in steps.
+type stepFlags struct {
+	// step is nil where the whole change is made at once.
+	step     *replicas.Step
+	parallel bool
+	// ignoreBudgets says that a step down may break a disruption budget.
+	ignoreBudgets bool
+}
+
+func (f *stepFlags) addFlags(cmd *cobra.Command) {
+	cmd.Flags().Var(parsedFlag[replicas.Step]{&f.step, replicas.ParseStep, "step"}, "step", "Change the count in steps of 10 replicas, or of 25% of the whole change (rounded up), for example; wait until each is ready.")
+	cmd.Flags().BoolVar(&f.parallel, "parallel", false, "Change several objects in steps at the same time, not one after another.")
+	cmd.Flags().BoolVar(&f.ignoreBudgets, "ignore-budgets", false, "Scale down even if a step breaks a PodDisruptionBudget.")
+}
+
+// given reports whether the count is to change in steps.
+func (f *stepFlags) given() bool { return f.step != nil }
+
+// flags returns the flags that were given, for a command that continues.
+func (f *stepFlags) flags() []string {
+	words := []string{"--step", f.step.String()}
+	if f.ignoreBudgets {
+		words = append(words, "--ignore-budgets")
+	}
+	return words
+}
+
 // scaleInSteps changes the counts of objects in steps: one object after another, where an
 // error keeps the rest as they are, or all at the same time.
-func (o *scaleOptions) scaleInSteps(ctx context.Context, all []located) []error {
+func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*located) []error {
 	errs := make([]error, len(all))
 	inSteps := func(i int) {
-		errs[i] = kube.Explain(all[i].target.Kind, o.inSteps(ctx, all[i]))
+		errs[i] = kube.Explain(all[i].target.Kind, o.inSteps(ctx, c, all[i]))
 	}
 	if o.steps.parallel {
 		var running sync.WaitGroup
@@ -38,7 +64,7 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, all []located) []error 
 	for i := range all {
 		if inSteps(i); errs[i] != nil {
 			for _, rest := range all[i+1:] {
-				o.tell("%s: not scaled, because %s has not come to its count", rest.target, all[i].target)
+				c.tell("%s: not scaled, because %s has not come to its count", rest.target, all[i].target)
 			}
 			break
 		}
@@ -48,47 +74,46 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, all []located) []error 
 
 // inSteps changes the count of one object in steps. Each is made on the condition that
 // the count is the one that the step before has left, and awaited before the next.
-func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
-	now, err := replicas.Count(ctx, c.target.Resource(o.finder.Dynamic), c.target, c.field)
+func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) error {
+	t := l.target
+	now, err := replicas.Count(ctx, t.Resource(c.finder.Dynamic), *t, l.field)
 	if err != nil {
 		return err
 	}
-	to, err := o.change.From(c.target, now)
+	to, err := o.count.From(*t, now)
 	if err != nil {
 		return err
 	}
 	at := int32(now) //nolint:gosec // what From takes is within bounds
-	c.began = new(at)
-	if err := o.sayPlan(c.target, at, to); err != nil {
-		return err
-	}
-	o.warnPaused(c.target, c.target.Object)
-	o.warn(ctx, c.target, o.change)
+	l.began = new(at)
+	o.tellPlan(c, t, at, to)
+	c.warnPaused(t)
+	c.warnOfCompetitors(ctx, t, func(now int64) (int32, error) { return o.count.From(*t, now) })
 	var done replicas.Result
 	for _, next := range replicas.Steps(at, to, *o.steps.step) {
-		if err := o.mayStep(ctx, c, at, next); err != nil {
-			o.sayStopped(c, at, to, at)
+		if err := o.mayStep(ctx, c, t, at, next); err != nil {
+			o.tellStopped(c, l, at, to, at)
 			return err
 		}
 		begun := time.Now()
-		if done, err = o.set(ctx, c, replicas.Request{Replicas: next, Current: at, Began: c.began}); err != nil {
-			return o.notSet(c, at, to, err)
+		if done, err = o.set(ctx, c, l, replicas.Request{Replicas: next, Current: at, Began: l.began}); err != nil {
+			return o.notSet(c, l, at, to, err)
 		}
-		if err := o.awaitStep(ctx, c, done, next < at); err != nil {
-			return o.stepNotReady(ctx, c, at, next, to, err)
+		if err := o.awaitStep(ctx, c, l, done, next < at); err != nil {
+			return o.stepNotReady(ctx, c, l, at, next, to, err)
 		}
 		at = next
-		o.tell("%s: %d ready (%s)", c.target, at, duration.HumanDuration(max(0, time.Since(begun)-o.after.Settle)))
+		c.tell("%s: %d ready (%s)", t, at, duration.HumanDuration(max(0, time.Since(begun)-o.change.wait.limits.Settle)))
 	}
-	obj, err := o.result(ctx, c, &done)
+	obj, err := o.result(ctx, c, l, done)
 	if err != nil {
 		return err
 	}
-	return o.printer.PrintObj(obj, o.streams.Out)
+	return c.printer.PrintObj(obj, c.streams.Out)
 }
 
-// sayPlan says which counts there are on the way from one count to another.
-func (o *scaleOptions) sayPlan(t observe.Target, from, to int32) error {
+// tellPlan names the counts on the way from one count to another.
+func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from, to int32) {
 	var way strings.Builder
 	fmt.Fprint(&way, from)
 	counts := replicas.Steps(from, to, *o.steps.step)
@@ -99,15 +124,15 @@ func (o *scaleOptions) sayPlan(t observe.Target, from, to int32) error {
 	if len(counts) > 1 {
 		when = "each when ready"
 	}
-	if o.after.Settle > 0 {
-		when += " for " + duration.HumanDuration(o.after.Settle)
+	if settle := o.change.wait.limits.Settle; settle > 0 {
+		when += " for " + duration.HumanDuration(settle)
 	}
-	return escape.PrintLine(o.streams.ErrOut, "%s: %s, %s", t, o.dryRun.mark(way.String()), when)
+	c.tell("%s: %s, %s", t, o.change.dryRun.mark(way.String()), when)
 }
 
 // mayStep reports why the next step may not begin: somebody has interrupted the command,
 // or fewer pods would break a disruption budget.
-func (o *scaleOptions) mayStep(ctx context.Context, c located, at, next int32) error {
+func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Target, at, next int32) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -115,18 +140,18 @@ func (o *scaleOptions) mayStep(ctx context.Context, c located, at, next int32) e
 		return nil
 	}
 	const hint = "to ignore disruption budgets, use --ignore-budgets"
-	report, err := observe.Guards(ctx, o.clients, c.target)
+	report, err := observe.Guards(ctx, c.clients, *t)
 	if err != nil {
 		return err
 	}
 	for _, needed := range []string{"pods", "poddisruptionbudgets"} {
 		if slices.Contains(report.Unread, needed) {
-			err := fmt.Errorf("%w: no permission to list %s, so a step down to %d of %s may break a disruption budget", outcome.ErrRefused, needed, next, c.target)
+			err := fmt.Errorf("%w: no permission to list %s, so a step down to %d of %s may break a disruption budget", outcome.ErrRefused, needed, next, t)
 			return outcome.WithAdvice(err, hint)
 		}
 	}
 	if broken := report.Breaks(at - next); broken != "" {
-		err := fmt.Errorf("%w: a step down to %d of %s would break a disruption budget: %s", outcome.ErrRefused, next, c.target, escape.Line(broken))
+		err := fmt.Errorf("%w: a step down to %d of %s would break a disruption budget: %s", outcome.ErrRefused, next, t, escape.Line(broken))
 		return outcome.WithAdvice(err, hint)
 	}
 	return nil
@@ -134,8 +159,8 @@ func (o *scaleOptions) mayStep(ctx context.Context, c located, at, next int32) e
 
 // awaitStep waits until the pods of a step are ready, and have been for long enough. On
 // the way down it waits until the others are gone.
-func (o *scaleOptions) awaitStep(ctx context.Context, c located, done replicas.Result, down bool) error {
-	w := o.changed(c, done)
+func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, done replicas.Result, down bool) error {
+	w := o.changed(c, l, done)
 	g := &w.Conditions[0]
 	g.Done = "done with this step"
 	if down {
@@ -144,65 +169,56 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c located, done replicas.R
 	w.Check = w.written.Check
 	all := []observe.WaitTarget{w.WaitTarget}
 	if !o.steps.parallel {
-		return outcome.Join(o.awaitAll(ctx, o.format(), o.after.waitFlags, all))
+		return outcome.Join(c.awaitAll(ctx, c.reports(), o.change.wait.limits, all))
 	}
 	// Several displays would draw over each other.
-	errs := (&observe.Waiter{Clients: o.clients, Limits: o.after.Limits}).Wait(ctx, all)
-	if o.after.logs {
-		addLogs(ctx, o.clients, errs)
+	errs := (&observe.Waiter{Clients: c.clients, Limits: o.change.wait.limits.Limits}).Wait(ctx, all)
+	if o.change.wait.limits.logs {
+		addLogs(ctx, c.clients, errs)
 	}
 	return outcome.Join(errs)
 }
 
 // notSet is the error for a step that could not be made.
-func (o *scaleOptions) notSet(c located, at, to int32, err error) error {
+func (o *scaleOptions) notSet(c *changer, l *located, at, to int32, err error) error {
 	if errors.Is(err, outcome.ErrPrecondition) {
 		return fmt.Errorf("%w: someone else changed the replica count between two steps: %v", outcome.ErrOverwritten, err) //nolint:errorlint // its exit code is that of the first
 	}
-	o.sayStopped(c, at, to, at)
+	o.tellStopped(c, l, at, to, at)
 	return err
 }
 
 // stepNotReady is the error for a step whose pods did not become ready. It goes back to the
 // count before if that was asked for, unless somebody else has changed the count.
-func (o *scaleOptions) stepNotReady(ctx context.Context, c located, before, at, to int32, err error) error {
+func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located, before, at, to int32, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
-		return o.overwritten(ctx, change{WaitTarget: observe.WaitTarget{Target: c.target}}, err)
+		return c.overwritten(ctx, &change{WaitTarget: observe.WaitTarget{Target: *l.target}}, err)
 	case errors.Is(err, outcome.ErrGone):
 		return err // there is no count to go on from
-	case !notReady(err) || o.after.onFailure != revertOnFailure:
-		o.sayStopped(c, at, to, before)
+	case !notReady(err) || o.change.wait.onFailure != revertOnFailure:
+		o.tellStopped(c, l, at, to, before)
 		return err
 	}
-	if _, back := o.set(ctx, c, replicas.Request{Replicas: before, Current: at, Began: c.began}); back != nil {
+	if _, back := o.set(ctx, c, l, replicas.Request{Replicas: before, Current: at, Began: l.began}); back != nil {
 		if errors.Is(back, outcome.ErrPrecondition) {
 			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrOverwritten, before, back, err) //nolint:errorlint // likewise
 		}
-		o.sayStopped(c, at, to, before)
+		o.tellStopped(c, l, at, to, before)
 		return fmt.Errorf("%w\nthe count could not be set back to %d: %w", err, before, back)
 	}
-	o.tell("%s: reverted to %d", c.target, before)
-	return fmt.Errorf("%w\n%s %w: %d → %d", outcome.WithoutHints(err), c.target, outcome.ErrUndone, at, before)
+	c.tell("%s: reverted to %d", l.target, before)
+	return fmt.Errorf("%w\n%s %w: %d → %d", outcome.WithoutHints(err), l.target, outcome.ErrUndone, at, before)
 }
 
-// sayStopped says where the count of an object stands, how to go on from there and, where
+// tellStopped says where the count of an object stands, how to go on from there and, where
 // that is another count, how to go back to the last one whose pods were ready.
-func (o *scaleOptions) sayStopped(c located, at, to, good int32) {
-	o.tell("%s: stopped at %d on the way to %d", c.target, at, to)
+func (o *scaleOptions) tellStopped(c *changer, l *located, at, to, good int32) {
+	c.tell("%s: stopped at %d on the way to %d", l.target, at, to)
 	if at != to {
-		o.tell("hint: to continue: %s", o.line(o.command(c, to, append(o.steps.flags(), o.after.flags()...)...)))
+		c.tell("hint: to continue: %s", c.line(o.command(l, to, append(o.steps.flags(), o.change.wait.flags()...)...)))
 	}
 	if good != at {
-		o.tell("hint: to go back: %s", o.line(o.command(c, good)))
+		c.tell("hint: to go back: %s", c.line(o.command(l, good)))
 	}
-}
-
-// command is the one that sets a count of an object.
-func (o *scaleOptions) command(c located, replicas int32, flags ...string) commandline.Command {
-	command := commandline.Plugin("scale", c.target.Kind.CRD()+"/"+c.target.Name).In(c.target.Namespace).With("--replicas", strconv.Itoa(int(replicas)))
-	if path := c.target.Path; path != nil {
-		command = command.With("--replicas-path", path.String())
-	}
-	return command.With(flags...)
 }

@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,53 +49,67 @@ changes the same fields. With --on-failure=revert, it writes back what was there
 before, unless someone else has changed the same fields since, and exits with
 code 9.`
 
-// setOptions is what the subcommands of set share.
-type setOptions struct {
-	templateChange
+// setFlags are the flags of the subcommands of set, and their words, which are settings.
+type setFlags struct {
+	what     string
+	words    []string
+	targets  targetFlags
+	change   changeFlags
+	reason   string
 	template *fieldpath.Path
-	// undoOnFailure is the former name of --on-failure=revert.
-	undoOnFailure bool
-	// what is the subcommand, and words are what it sets, as they were given.
-	what  string
-	words []string
 }
 
-func newSetOptions(common commonOptions, what, done string) setOptions {
-	return setOptions{templateChange: newTemplateChange(common, done), what: what}
+func newSetFlags(what, done string) setFlags {
+	return setFlags{what: what, change: newChangeFlags(done)}
 }
 
-func (o *setOptions) commandFor(t observe.Target, words ...string) commandline.Command {
-	return commandline.Plugin("set", o.what, argumentOf(t)).With(words...).In(t.Namespace)
-}
-
-func (o *setOptions) addFlags(cmd *cobra.Command) {
-	o.templateChange.addFlags(cmd)
-	cmd.Flags().BoolVar(&o.undoOnFailure, "undo-on-failure", false, "Another name of --on-failure=revert.")
+func (f *setFlags) addFlags(cmd *cobra.Command) {
+	f.targets.addFlags(cmd)
+	f.change.addFlags(cmd, "Wait until the objects have pods of the new template and are ready.")
+	f.change.addManagerFlag(cmd)
+	addReasonFlag(cmd, &f.reason)
+	cmd.Flags().BoolFunc("undo-on-failure", "Another name of --on-failure=revert.", func(value string) error {
+		undo, err := strconv.ParseBool(value)
+		if undo {
+			f.change.wait.onFailure = revertOnFailure
+		}
+		return err
+	})
 	_ = cmd.Flags().MarkDeprecated("undo-on-failure", "use --on-failure=revert") // it has just been added
-	cmd.Flags().Var(specFieldFlag(&o.template), "template-path", "JSONPath of the pod template, for types that have several.")
+	cmd.Flags().Var(specFieldFlag(&f.template), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 
-func (o *setOptions) complete(args []string) error {
-	if o.undoOnFailure {
-		o.after.onFailure = revertOnFailure
-	}
-	return o.templateChange.complete(args)
+// run changes the template of each target.
+func (f *setFlags) run(ctx context.Context, common commonOptions, want func(*changer, *observe.Target) (wanted, error)) error {
+	return f.change.run(ctx, common, &f.targets, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
+		wanted, err := want(c, t)
+		if err != nil {
+			return nil, err
+		}
+		return c.changeTemplate(ctx, t, f.reason, wanted)
+	})
 }
 
-// places finds the fields of a target that pods are made from.
-func (o *setOptions) places(t observe.Target, images bool) (template.Places, error) {
-	if o.template != nil {
-		return template.Places{Template: o.template}, nil
+// command returns a command that sets something else in a target.
+func (f *setFlags) command(t *observe.Target, words ...string) commandline.Command {
+	return commandline.Plugin("set", f.what, argumentOf(t)).With(words...).In(t.Namespace)
+}
+
+// places finds the fields of a target that pods are made from. If there are several, the
+// error gives the command for each.
+func (f *setFlags) places(c *changer, t *observe.Target, images bool) (template.Places, error) {
+	if f.template != nil {
+		return template.Places{Template: f.template}, nil
 	}
-	places, err := template.FindPlaces(o.finder, t, images)
+	places, err := template.FindPlaces(c.finder, *t, images)
 	if unknown := (*template.UnknownPlaceError)(nil); errors.As(err, &unknown) {
-		return places, &choosePlaceError{o.commandFor(t, o.words...), o.clients.CommandContext(), unknown}
+		return places, &choosePlaceError{f.command(t, f.words...), c.clients.CommandContext(), unknown}
 	}
 	return places, err
 }
 
-// inTemplate is the change of a pod template that a function makes in a copy of it.
-func inTemplate(t observe.Target, path fieldpath.Path, change func(template map[string]any) error) wanted {
+// inTemplate wants a pod template as a function changes it in a copy.
+func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map[string]any) error) wanted {
 	return inField(path, func(value any) (any, error) {
 		template, is := value.(map[string]any)
 		if !is {
@@ -106,7 +122,7 @@ func inTemplate(t observe.Target, path fieldpath.Path, change func(template map[
 	})
 }
 
-// inField is the change of one field that a function makes of a copy of its value.
+// inField wants a field to have the value that a function makes of a copy of the present one.
 func inField(path fieldpath.Path, change func(value any) (any, error)) wanted {
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		fields, err := revision.FieldsAt(obj.Object, []fieldpath.Path{path})

@@ -13,13 +13,14 @@ import (
 )
 
 type setEnvOptions struct {
-	setOptions
+	common    commonOptions
+	flags     setFlags
 	container string
 	env       []podtemplate.EnvSetting
 }
 
 func newSetEnvCommand(common commonOptions) *cobra.Command {
-	o := &setEnvOptions{setOptions: newSetOptions(common, "env", "env updated")}
+	o := &setEnvOptions{common: common, flags: newSetFlags("env", "env updated")}
 	cmd := &cobra.Command{
 		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY-) ... [-c CONTAINER] [--wait] [--on-failure=stop|revert]",
 		Short: "Set or remove environment variables",
@@ -32,9 +33,9 @@ arguments of kubectl).` + setWaits,
   # Remove it, and set another, in one container of a Deployment
   kubectl imoocpod set env deployment/web -c web LOG- MODE=fast`,
 	}
-	o.addFlags(cmd)
+	o.flags.addFlags(cmd)
 	addContainerFlag(cmd, &o.container)
-	return bind(cmd, o)
+	return command(cmd, o.complete, o.validate, o.flags.targets.explained(o.run))
 }
 
 func addContainerFlag(cmd *cobra.Command, container *string) {
@@ -48,28 +49,30 @@ func (o *setEnvOptions) complete(args []string) error {
 	if at < 0 {
 		at = len(args)
 	}
-	o.words = args[at:]
-	for _, word := range o.words {
+	o.flags.words = args[at:]
+	for _, word := range o.flags.words {
 		setting, err := podtemplate.ParseEnv(word)
 		if err != nil {
 			return usageErrorf("%w", err)
 		}
 		o.env = append(o.env, setting)
 	}
-	return o.setOptions.complete(args[:at])
+	return o.flags.targets.complete(args[:at])
 }
 
 func (o *setEnvOptions) validate() error {
 	if len(o.env) == 0 {
 		return usageErrorf("at least one KEY=VALUE or KEY- is required")
 	}
-	return o.setOptions.validate()
+	return o.flags.change.validate()
 }
 
-func (o *setEnvOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
+func (o *setEnvOptions) run(ctx context.Context) error {
+	return o.flags.run(ctx, o.common, o.want)
+}
 
-func (o *setEnvOptions) want(_ context.Context, t observe.Target) (wanted, error) {
-	places, err := o.places(t, false)
+func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {
+	places, err := o.flags.places(c, t, false)
 	switch {
 	case err != nil:
 		return nil, err

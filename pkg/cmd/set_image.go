@@ -16,13 +16,14 @@ import (
 )
 
 type setImageOptions struct {
-	setOptions
+	common commonOptions
+	flags  setFlags
 	image  *fieldpath.Path
 	images []podtemplate.ImageSetting
 }
 
 func newSetImageCommand(common commonOptions) *cobra.Command {
-	o := &setImageOptions{setOptions: newSetOptions(common, "image", "image updated")}
+	o := &setImageOptions{common: common, flags: newSetFlags("image", "image updated")}
 	cmd := &cobra.Command{
 		Use:   "image (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [CONTAINER=]IMAGE ... [--wait] [--on-failure=stop|revert]",
 		Short: "Set the image of a container",
@@ -43,26 +44,26 @@ Otherwise it changes nothing and lists the candidates, with the command for each
   # Set the image of one of several containers of a Deployment
   kubectl imoocpod set image deployment/web web=nginx:1.30`,
 	}
-	o.addFlags(cmd)
+	o.flags.addFlags(cmd)
 	cmd.Flags().Var(specFieldFlag(&o.image), "image-path", "JSONPath of the image field, for types that have several.")
-	return bind(cmd, o)
+	return command(cmd, o.complete, o.validate, o.flags.targets.explained(o.run))
 }
 
 func (o *setImageOptions) complete(args []string) error {
-	args, o.words = splitImages(args)
+	args, o.flags.words = splitImages(args)
 	for _, arg := range args {
 		if strings.Contains(arg, ":") { // no name of an object does
 			return usageErrorf("%q is not an object; with several images, each must be CONTAINER=IMAGE", arg)
 		}
 	}
-	for _, word := range o.words {
+	for _, word := range o.flags.words {
 		image, err := podtemplate.ParseImage(word)
 		if err != nil {
 			return usageErrorf("%w", err)
 		}
 		o.images = append(o.images, image)
 	}
-	return o.setOptions.complete(args)
+	return o.flags.targets.complete(args)
 }
 
 // splitImages takes the images from the end of the arguments: those with the name of a
@@ -79,25 +80,27 @@ func (o *setImageOptions) validate() error {
 	switch {
 	case len(o.images) == 0:
 		return usageErrorf("an IMAGE or CONTAINER=IMAGE is required")
-	case o.image != nil && o.template != nil:
+	case o.image != nil && o.flags.template != nil:
 		return usageErrorf("--image-path and --template-path cannot be used together")
 	case o.image != nil && (len(o.images) > 1 || o.images[0].Container != ""):
 		return usageErrorf("--image-path takes one IMAGE, without the name of a container")
 	}
-	return o.setOptions.validate()
+	return o.flags.change.validate()
 }
 
-func (o *setImageOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
+func (o *setImageOptions) run(ctx context.Context) error {
+	return o.flags.run(ctx, o.common, o.want)
+}
 
-func (o *setImageOptions) want(_ context.Context, t observe.Target) (wanted, error) {
+func (o *setImageOptions) want(c *changer, t *observe.Target) (wanted, error) {
 	path := o.image
 	if path == nil {
-		places, err := o.places(t, true)
+		places, err := o.flags.places(c, t, true)
 		if err != nil {
 			return nil, err
 		}
 		if places.Template != nil {
-			return inTemplate(t, *places.Template, func(template map[string]any) error { return o.setImages(t, template) }), nil
+			return inTemplate(t, *places.Template, func(template map[string]any) error { return o.setImages(c, t, template) }), nil
 		}
 		path = places.Image
 	}
@@ -114,7 +117,7 @@ func (o *setImageOptions) want(_ context.Context, t observe.Target) (wanted, err
 
 // setImages sets the images in a pod template. To an image that could be for several
 // containers, it gives the command for each.
-func (o *setImageOptions) setImages(t observe.Target, template map[string]any) error {
+func (o *setImageOptions) setImages(c *changer, t *observe.Target, template map[string]any) error {
 	err := podtemplate.SetImages(template, o.images)
 	several := (*podtemplate.SeveralContainersError)(nil)
 	if !errors.As(err, &several) {
@@ -122,7 +125,7 @@ func (o *setImageOptions) setImages(t observe.Target, template map[string]any) e
 	}
 	lines := []string{err.Error() + ". Choose one:"}
 	for _, name := range several.Names {
-		lines = append(lines, "  "+o.line(o.commandFor(t, name+"="+o.images[0].Image)))
+		lines = append(lines, "  "+c.line(o.flags.command(t, name+"="+o.images[0].Image)))
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }

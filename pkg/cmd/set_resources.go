@@ -11,7 +11,8 @@ import (
 )
 
 type setResourcesOptions struct {
-	setOptions
+	common    commonOptions
+	flags     setFlags
 	container string
 	// requestsText and limitsText are as they were given.
 	requestsText, limitsText string
@@ -20,7 +21,7 @@ type setResourcesOptions struct {
 }
 
 func newSetResourcesCommand(common commonOptions) *cobra.Command {
-	o := &setResourcesOptions{setOptions: newSetOptions(common, "resources", "resource requirements updated")}
+	o := &setResourcesOptions{common: common, flags: newSetFlags("resources", "resource requirements updated")}
 	cmd := &cobra.Command{
 		Use:   "resources (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--requests=REQUESTS] [--limits=LIMITS] [-c CONTAINER] [--wait] [--on-failure=stop|revert]",
 		Short: "Set resource requests and limits",
@@ -33,11 +34,11 @@ Resources that are not named stay as they are.` + setWaits,
   # Set the limits of one container of a Deployment
   kubectl imoocpod set resources deployment/web -c web --limits=cpu=200m`,
 	}
-	o.addFlags(cmd)
+	o.flags.addFlags(cmd)
 	addContainerFlag(cmd, &o.container)
 	cmd.Flags().StringVar(&o.requestsText, "requests", "", "The resource requests of the containers, for example 'cpu=100m,memory=256Mi'.")
 	cmd.Flags().StringVar(&o.limitsText, "limits", "", "The resource limits of the containers, for example 'cpu=200m,memory=512Mi'.")
-	return bind(cmd, o)
+	return command(cmd, o.complete, o.validate, o.flags.targets.explained(o.run))
 }
 
 func (o *setResourcesOptions) complete(args []string) error {
@@ -52,22 +53,24 @@ func (o *setResourcesOptions) complete(args []string) error {
 		if *flag.into, err = podtemplate.ParseQuantities(flag.word); err != nil {
 			return usageErrorf("--%s: %w", flag.name, err)
 		}
-		o.words = append(o.words, "--"+flag.name+"="+flag.word)
+		o.flags.words = append(o.flags.words, "--"+flag.name+"="+flag.word)
 	}
-	return o.setOptions.complete(args)
+	return o.flags.targets.complete(args)
 }
 
 func (o *setResourcesOptions) validate() error {
 	if len(o.requested)+len(o.limited) == 0 {
 		return usageErrorf("--requests or --limits is required")
 	}
-	return o.setOptions.validate()
+	return o.flags.change.validate()
 }
 
-func (o *setResourcesOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
+func (o *setResourcesOptions) run(ctx context.Context) error {
+	return o.flags.run(ctx, o.common, o.want)
+}
 
-func (o *setResourcesOptions) want(_ context.Context, t observe.Target) (wanted, error) {
-	places, err := o.places(t, false)
+func (o *setResourcesOptions) want(c *changer, t *observe.Target) (wanted, error) {
+	places, err := o.flags.places(c, t, false)
 	if err != nil {
 		return nil, err
 	}

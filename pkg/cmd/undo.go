@@ -13,18 +13,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 type undoOptions struct {
-	templateChange
+	common   commonOptions
+	targets  targetFlags
+	change   changeFlags
+	reason   string
 	revision int64
 }
 
 func newUndoCommand(common commonOptions) *cobra.Command {
-	o := &undoOptions{templateChange: newTemplateChange(common, "undone")}
+	o := &undoOptions{common: common, change: newChangeFlags("undone")}
 	cmd := &cobra.Command{
 		Use:   "undo (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--to-revision=N] [--dry-run=server|client|none] [--wait]",
 		Short: "Return to an earlier pod template",
@@ -51,26 +53,37 @@ changes the pod template.`,
   # Return to revision 1 and wait until the pods are ready
   kubectl imoocpod undo deployment/web --to-revision 1 --wait --timeout 5m`,
 	}
-	o.addFlags(cmd)
+	o.targets.addFlags(cmd)
+	o.change.addFlags(cmd, "Wait until the objects have pods of the new template and are ready.")
+	o.change.addManagerFlag(cmd)
+	addReasonFlag(cmd, &o.reason)
 	cmd.Flags().Int64Var(&o.revision, "to-revision", 0, "The revision to return to. Default to 0 (the last revision with another pod template).")
-	return bind(cmd, o)
+	return command(cmd, o.targets.complete, o.validate, o.targets.explained(o.run))
 }
 
 func (o *undoOptions) validate() error {
 	if o.revision < 0 {
 		return usageErrorf("--to-revision must be the number of a revision, not %d", o.revision)
 	}
-	return o.templateChange.validate()
+	return o.change.validate()
 }
 
-func (o *undoOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
+func (o *undoOptions) run(ctx context.Context) error {
+	return o.change.run(ctx, o.common, &o.targets, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
+		want, err := o.want(ctx, c, t)
+		if err != nil {
+			return nil, err
+		}
+		return c.changeTemplate(ctx, t, o.reason, want)
+	})
+}
 
 // want computes the fields of the revision to return to.
-func (o *undoOptions) want(ctx context.Context, t observe.Target) (wanted, error) {
+func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (wanted, error) {
 	if err := refuseUndo(t); err != nil {
 		return nil, err
 	}
-	history, err := template.History(ctx, o.finder.Dynamic, t)
+	history, err := template.History(ctx, c.finder.Dynamic, *t)
 	if err != nil {
 		return nil, err
 	}
@@ -84,13 +97,16 @@ func (o *undoOptions) want(ctx context.Context, t observe.Target) (wanted, error
 	cause := fmt.Sprintf("undo to %d", to.Number)
 	if i := history.Current(); i >= 0 {
 		if history.Revisions[i].Number == to.Number || revision.Same(to.Fields, history.Now) {
-			return o.stay(t, to)
+			c.tell("%s is already at revision %d: nothing to undo", t, to.Number)
+			return stay(to), nil
 		}
 		if o.revision == 0 {
 			cause = fmt.Sprintf("undo of %d", history.Revisions[i].Number)
 		}
 	}
-	o.warnFailed(t, to.Number)
+	if t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(to.Number, 10) {
+		c.tell("Warning: %s: revision %d never became ready, and was reverted because of that", t, to.Number)
+	}
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		now, err := revision.FieldsAt(obj.Object, revision.Paths(history.Now))
 		if err != nil {
@@ -104,24 +120,16 @@ func (o *undoOptions) want(ctx context.Context, t observe.Target) (wanted, error
 	}, nil
 }
 
-// warnFailed warns of a revision that never became ready, so that its change was reverted.
-func (o *undoOptions) warnFailed(t observe.Target, number int64) {
-	if t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(number, 10) {
-		o.tell("Warning: %s: revision %d never became ready, and was reverted because of that", t, number)
+// stay wants the fields of a revision as they are.
+func stay(at revision.Revision) wanted {
+	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
+		now, err := revision.FieldsAt(obj.Object, revision.Paths(at.Fields))
+		return now, "", err
 	}
 }
 
-// stay says that there is nothing to undo, and changes nothing.
-func (o *undoOptions) stay(t observe.Target, to revision.Revision) (wanted, error) {
-	err := escape.PrintLine(o.streams.ErrOut, "%s is already at revision %d: nothing to undo", t, to.Number)
-	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
-		now, err := revision.FieldsAt(obj.Object, revision.Paths(to.Fields))
-		return now, "", err
-	}, err
-}
-
 // refuseUndo says why an object must not be given an earlier pod template.
-func refuseUndo(t observe.Target) error {
+func refuseUndo(t *observe.Target) error {
 	paused, _, err := unstructured.NestedBool(t.Object.Object, "spec", "paused")
 	if err == nil && paused && t.Kind.CRD() == "deployments.apps" {
 		return outcome.WithHint(fmt.Errorf("%s cannot be undone: it is paused", t), "to resume it", resumeRollout(t))
@@ -133,11 +141,11 @@ func refuseUndo(t observe.Target) error {
 	return nil
 }
 
-func hintHistory(err error, t observe.Target) error {
-	return outcome.WithHint(err, "", commandline.Plugin("history", argumentOf(t)).In(t.Namespace))
+func hintHistory(err error, t *observe.Target) error {
+	return outcome.WithHint(err, "", commandOn("history", t))
 }
 
 // resumeRollout is the command that ends the pause of a Deployment.
-func resumeRollout(t observe.Target) commandline.Command {
+func resumeRollout(t *observe.Target) commandline.Command {
 	return commandline.Kubectl("rollout", "resume", "deployment/"+t.Name).In(t.Namespace)
 }

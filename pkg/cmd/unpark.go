@@ -1,11 +1,9 @@
 package cmd
 
-import (
-	"github.com/spf13/cobra"
-)
+import "github.com/spf13/cobra"
 
 func newUnparkCommand(common commonOptions) *cobra.Command {
-	o := &parkOptions{changeOptions: newChangeOptions(common, "unparked"), back: true}
+	o := &parkOptions{common: common, change: newChangeFlags("unparked"), back: true}
 	return o.bind(&cobra.Command{
 		Use:   "unpark (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--dry-run=server|client|none] [--wait]",
 		Short: "Restore the replica count of a parked object",

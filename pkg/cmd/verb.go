@@ -3,17 +3,59 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
+// commonOptions is what all verbs work with: a way to the server, the streams, and the
+// version of this program.
+type commonOptions struct {
+	clients *kube.Factory
+	streams genericiooptions.IOStreams
+	version string
+}
+
+// validate is that of verbs for which no combination of flags is wrong.
+func (o *commonOptions) validate() error { return nil }
+
+// tell writes a line to standard error. What was changed is changed, whether or not anyone
+// can read about it.
+func (o *commonOptions) tell(format string, args ...any) {
+	_ = escape.PrintLine(o.streams.ErrOut, format, args...)
+}
+
+// line returns a command to paste, with the flags by which this command reached the cluster.
+func (o *commonOptions) line(cmd commandline.Command) string {
+	return o.clients.CommandContext().Line(cmd)
+}
+
+// commandOn returns a command of this program on a target, for a hint. The words are its
+// flags.
+func commandOn(verb string, t *observe.Target, words ...string) commandline.Command {
+	return commandline.Plugin(verb, argumentOf(t)).With(words...).In(t.Namespace)
+}
+
+// argumentOf returns the target as it is written on a command line.
+func argumentOf(t *observe.Target) string {
+	if t.Kind.Shipped() && t.Kind.Singular == "imoocpod" {
+		return t.Name
+	}
+	return t.Kind.CRD() + "/" + t.Name
+}
+
 // verb is what a command does. Its flags have set its options already.
 type verb interface {
-	// complete takes the arguments, and makes of options what they stand for.
+	// complete takes the arguments.
 	complete(args []string) error
 	// validate refuses what cannot be meant. Until then no server is asked.
 	validate() error
@@ -21,31 +63,44 @@ type verb interface {
 	Run(ctx context.Context) error
 }
 
-// bind makes a command do what a verb does. cobra looks at the arguments when all
-// flags are read and before it runs anything: by then they are complete and valid.
+// bind makes a command run a verb.
 func bind(cmd *cobra.Command, v verb) *cobra.Command {
+	run := v.Run
+	if named, is := v.(interface {
+		explained(func(context.Context) error) func(context.Context) error
+	}); is {
+		run = named.explained(run)
+	}
+	return command(cmd, v.complete, v.validate, run)
+}
+
+// command makes a command take its arguments, refuse what makes no sense, and run. cobra
+// looks at the arguments when all flags are read and before it runs anything.
+func command(cmd *cobra.Command, complete func(args []string) error, validate func() error, run func(context.Context) error) *cobra.Command {
 	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if err := v.complete(args); err != nil {
+		if err := complete(args); err != nil {
 			return err
 		}
-		return v.validate()
+		return validate()
 	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return withType(v, v.Run(cmd.Context())) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) }
 	return cmd
 }
 
-// withType adds to the error about a bare NAME of which there is no ImoocPod how to name
-// an object of another type.
-func withType(v verb, err error) error {
-	named, is := v.(interface{ bareName() string })
-	if !is || named.bareName() == "" || !noImoocPod(err) {
+// explained adds to the error of a verb about a bare NAME, if there is no ImoocPod of that
+// name, how to name an object of another type.
+func (f *targetFlags) explained(run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := run(ctx)
+		if name := f.bareName(); name != "" && noImoocPod(err) {
+			err = outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+name)
+		}
 		return err
 	}
-	return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+named.bareName())
 }
 
 // noImoocPod reports whether an error says that there is no such ImoocPod, or that the
-// server does not know any.
+// server does not serve ImoocPods.
 func noImoocPod(err error) bool {
 	var answer apierrors.APIStatus
 	if missing := (*outcome.NotServedError)(nil); errors.As(err, &missing) {
@@ -58,10 +113,15 @@ func noImoocPod(err error) bool {
 	return of.Group == kinds.ImoocPod().Resource.Group && of.Kind == kinds.ImoocPod().Resource.Resource
 }
 
-// noArgs refuses arguments where a verb takes none.
+// noArgs refuses arguments of a verb that takes none.
 func noArgs(verb string, args []string) error {
 	if len(args) > 0 {
 		return usageErrorf("%s %s takes no arguments, got %q", programName, verb, args[0])
 	}
 	return nil
+}
+
+// usageErrorf makes an error that leads to the help of the command that was typed.
+func usageErrorf(format string, args ...any) error {
+	return &outcome.UsageError{Err: fmt.Errorf(format, args...)}
 }

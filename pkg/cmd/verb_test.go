@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 // Who names an object without its type, of which there is no ImoocPod, is told how to
 // name another type.
-func TestWithType(t *testing.T) {
+func TestExplained(t *testing.T) {
 	t.Parallel()
 	notFound := func(resource schema.GroupResource) error {
 		return fmt.Errorf("read it: %w", apierrors.NewNotFound(resource, "web"))
@@ -36,7 +37,7 @@ func TestWithType(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := withType(&scaleOptions{changeOptions: changeOptions{targetFlags: targetFlags{args: test.args}}}, test.err)
+			got := (&targetFlags{args: test.args}).explained(func(context.Context) error { return test.err })(t.Context())
 			hinted := strings.Contains(outcome.HintLines(got, nil), "TYPE/NAME, such as deployment/web")
 			if hinted != test.hint || !errors.Is(got, test.err) {
 				t.Errorf("got %q", got)

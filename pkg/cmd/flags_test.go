@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/schemawalk"
 )
 
 func TestCount(t *testing.T) {
@@ -43,6 +44,35 @@ func TestNameProblem(t *testing.T) {
 	} {
 		if problem := nameProblem(name); !strings.Contains(problem, want) {
 			t.Errorf("of %q it says %q, want %q", name, problem, want)
+		}
+	}
+}
+
+// One of the words, and nothing that merely stands in their list.
+func TestChoice(t *testing.T) {
+	t.Parallel()
+	value := "wait"
+	c := choice[string]{&value, []string{"wait", "exit"}}
+	for _, word := range []string{"", "or", "wai", " ", `"`, `wait" or "exit`, "WAIT"} {
+		if err := c.Set(word); err == nil || err.Error() != `must be "wait" or "exit"` || value != "wait" {
+			t.Errorf("%q: %v, and the value is %q", word, err, value)
+		}
+	}
+	if err := c.Set("exit"); err != nil || c.String() != "exit" {
+		t.Errorf("exit: %v, and the value is %q", err, c)
+	}
+}
+
+// A path that was copied from a list of candidates names no element until its key is put
+// in.
+func TestPathWithPlaceholder(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{`.spec.pools[?(@.name=="KEY")].size`, `.spec.pools["KEY"].size`} {
+		if _, err := parseReplicasPath(strings.ReplaceAll(path, "KEY", schemawalk.Unknown)); err == nil || !strings.Contains(err.Error(), "replace "+schemawalk.Unknown+" with the key") {
+			t.Errorf("%s with the placeholder: %v", path, err)
+		}
+		if _, err := parseReplicasPath(path); err != nil {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
 }

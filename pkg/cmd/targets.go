@@ -3,6 +3,8 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -12,10 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/klog/v2"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -292,4 +297,52 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 		}
 	}
 	return errs
+}
+
+// errNothingFound is the error of a verb that finds no object to change or to wait for.
+var errNothingFound = errors.New("no matching resources found")
+
+// sayNothingFound says that there are no objects in a namespace, or in all for "". That is
+// no error of a verb that reads, deletes, or parks objects, or waits until they are gone.
+func sayNothingFound(w io.Writer, objects, namespace string) error {
+	if namespace != "" {
+		namespace = " in " + namespace + " namespace"
+	}
+	return escape.PrintLine(w, "No %s found%s.", objects, namespace)
+}
+
+// sayNothingFound says that nothing matches the arguments.
+func (f *targetFlags) sayNothingFound(o *commonOptions) error {
+	namespace, _, err := o.clients.Namespace()
+	if err != nil {
+		return err
+	}
+	if f.allNamespaces {
+		namespace = ""
+	}
+	return sayNothingFound(o.streams.ErrOut, "resources", namespace)
+}
+
+// nameProblem says what is wrong with the name of an object, before a server is
+// asked, in fewer words than the API machinery's.
+func nameProblem(name string) string {
+	switch problems := validation.IsDNS1123Subdomain(name); {
+	case name == "":
+		return "it is empty"
+	case len(name) > validation.DNS1123SubdomainMaxLength:
+		return fmt.Sprintf("it must be no longer than %d characters", validation.DNS1123SubdomainMaxLength)
+	case len(problems) > 0:
+		return "only lowercase letters, digits, '-', and '.' are allowed, with a letter or digit at the start, at the end, and around each '.'"
+	}
+	return ""
+}
+
+// checkLength refuses what is too long for the name of a new object of a kind
+// that this program ships. The other verbs ask a server for longer names too,
+// which an older CRD may have let in.
+func checkLength(objectName string) error {
+	if len(objectName) > apis.MaxNameLength {
+		return fmt.Errorf("invalid name %q: it must be no longer than %d characters", objectName, apis.MaxNameLength)
+	}
+	return nil
 }

@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -15,10 +17,19 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// linePrinter is the printer of the flags; an unknown format is a usage error. The lines in which kubectl's printers
-// name an object are for a person, other formats for programs.
+// withOperation returns flags that print an operation after the name of an object.
+func withOperation(flags *genericclioptions.PrintFlags, operation string) *genericclioptions.PrintFlags {
+	with, names := *flags, *flags.NamePrintFlags
+	names.Operation = operation
+	with.NamePrintFlags = &names
+	return &with
+}
+
+// linePrinter returns the printer of the flags. An unknown format is a usage error. The lines
+// in which kubectl's printers name an object are for a person, other formats for programs.
 func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {
 	p, err := flags.ToPrinter()
 	if err != nil {
@@ -109,4 +120,24 @@ func (o *output) write(w io.Writer, value any, indent string) error {
 	}
 	_, err = w.Write(data)
 	return err
+}
+
+// color is --color: auto, always or never.
+type color string
+
+func (c *color) addFlag(cmd *cobra.Command) {
+	*c = "auto"
+	addChoice(cmd, c, "color", `Use colors. Must be %s. "auto" uses them on a terminal unless NO_COLOR is set.`, "auto", "always", "never")
+}
+
+// style is how to write to out: in colour if that is asked for or of use
+// (https://no-color.org), in ASCII where the locale has nothing else.
+func (c *color) style(out io.Writer) printer.Style {
+	dumb := os.Getenv("TERM") == "dumb"
+	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))
+	codeset := strings.ToLower(strings.ReplaceAll(locale, "-", ""))
+	return printer.Style{
+		Color: *c == "always" || *c == "auto" && terminal.Is(out) && !dumb && os.Getenv("NO_COLOR") == "",
+		ASCII: dumb || locale != "" && !strings.Contains(codeset, "utf8"),
+	}
 }

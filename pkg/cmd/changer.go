@@ -1,0 +1,261 @@
+package cmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// changeFlags are the flags of every verb that changes objects.
+type changeFlags struct {
+	print  *genericclioptions.PrintFlags
+	dryRun dryRun
+	wait   changeWaitFlags
+	// manager is a flag only of the verbs that call addManagerFlag.
+	manager string
+}
+
+// newChangeFlags returns the flags of a verb. done is printed after the name of an object
+// that the verb has changed.
+func newChangeFlags(done string) changeFlags {
+	return changeFlags{print: genericclioptions.NewPrintFlags(done), manager: kinds.FieldManager}
+}
+
+// addFlags adds the flags. waitUsage is the help of --wait.
+func (f *changeFlags) addFlags(cmd *cobra.Command, waitUsage string) {
+	addPrintFlags(cmd, f.print)
+	f.dryRun.addFlag(cmd)
+	f.wait.addFlags(cmd, waitUsage)
+}
+
+func (f *changeFlags) addManagerFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.manager, "field-manager", f.manager, "Name of the manager used to track field ownership.")
+}
+
+func (f *changeFlags) validate() error {
+	limits := &f.wait.limits
+	if limits.Timeout == 0 && !f.wait.waits() && limits.given("timeout") {
+		return usageErrorf("--timeout needs --wait")
+	}
+	return f.wait.validate(f.wait.waits())
+}
+
+// changer runs a verb that changes objects: it finds them, prints what the verb has done to
+// each, waits for all of them, and reverts those that fail.
+type changer struct {
+	commonOptions
+	flags *changeFlags
+	// waits says that the command waits for the changes.
+	waits bool
+	// quiet says that the wait prints no reports, whatever the format is.
+	quiet   bool
+	printer printers.ResourcePrinter
+	// finder is set once the targets are found.
+	finder *discover.Finder
+	loops  *loopWarner
+	by     *string
+}
+
+// newChanger returns the changer of a command. waits says that its flags ask for a wait.
+func newChanger(common commonOptions, flags *changeFlags, waits bool) (*changer, error) {
+	c := &changer{commonOptions: common, flags: flags, waits: waits && flags.dryRun == "none"}
+	operation := flags.print.NamePrintFlags.Operation
+	var err error
+	if c.printer, err = linePrinter(withOperation(flags.print, flags.dryRun.mark(operation))); err != nil {
+		return nil, err
+	}
+	if c.waits {
+		c.printer = onOneLine(c.printer, flags.print)
+	}
+	if flags.dryRun == "none" {
+		c.loops = &loopWarner{commonOptions: common}
+	}
+	return c, nil
+}
+
+// run runs a verb that changes each of its targets by a function.
+func (f *changeFlags) run(ctx context.Context, common commonOptions, targets *targetFlags, do func(context.Context, *changer, *observe.Target) (*change, error)) error {
+	c, err := newChanger(common, f, f.wait.waits())
+	if err != nil {
+		return err
+	}
+	found, errs := c.find(ctx, targets)
+	all := make([]planned, len(found))
+	for i := range found {
+		t := &found[i]
+		all[i] = planned{t, func(ctx context.Context) (*change, error) {
+			if err := t.Read(ctx, c.finder.Dynamic); err != nil {
+				return nil, err
+			}
+			return do(ctx, c, t)
+		}}
+	}
+	return c.make(ctx, all, errs)
+}
+
+// planned is a change of one object that is still to be made. Without a target, there is
+// nothing to do. make returns nil if there is no change to report.
+type planned struct {
+	target *observe.Target
+	make   func(context.Context) (*change, error)
+}
+
+// find finds the objects to change. The errors are those of objects that were not found. To
+// find nothing is an error.
+func (c *changer) find(ctx context.Context, targets *targetFlags) (found []observe.Target, errs []error) {
+	var err error
+	if c.finder, err = c.clients.Finder(); err != nil {
+		return nil, []error{err}
+	}
+	found, errs = targets.find(ctx, c.clients)
+	if len(found)+len(errs) == 0 {
+		errs = []error{errNothingFound}
+	}
+	return found, errs
+}
+
+// make makes one change after the other, and then waits for all of them: the objects become
+// ready together. One that fails does not stop the others. It joins the errors with those
+// that there are already.
+func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
+	var changes []*change
+	for _, p := range all {
+		if p.target == nil {
+			continue
+		}
+		made, err := p.make(ctx)
+		if err == nil && made != nil {
+			err = c.report(ctx, made)
+		}
+		switch {
+		case err != nil:
+			errs = append(errs, kube.Explain(p.target.Kind, err))
+		case made != nil:
+			changes = append(changes, made)
+		}
+	}
+	return outcome.Join(append(errs, c.follow(ctx, changes)...))
+}
+
+// report prints what a verb has done to an object.
+func (c *changer) report(ctx context.Context, made *change) error {
+	t := &made.Target
+	printer := c.printer
+	if made.unchanged && c.format() == "" {
+		printer, _ = linePrinter(withOperation(c.flags.print, c.flags.dryRun.mark("unchanged"))) // like that of the changer
+	}
+	if made.object != nil {
+		if err := printer.PrintObj(made.object, c.streams.Out); err != nil {
+			return err
+		}
+	}
+	if made.said != "" {
+		c.tell("%s: %s", t, c.flags.dryRun.mark(made.said))
+	}
+	if !c.waits {
+		c.loops.warn(ctx, t)
+	}
+	for _, note := range made.notes {
+		c.tell("%s", note)
+	}
+	return nil
+}
+
+// follow waits for the changes, if the command does.
+func (c *changer) follow(ctx context.Context, made []*change) []error {
+	if !c.waits {
+		return nil
+	}
+	return c.followChanges(ctx, c.reports(), &c.flags.wait, made)
+}
+
+// user returns the name by which the server knows who makes the changes.
+func (c *changer) user(ctx context.Context) string {
+	if c.by == nil {
+		c.by = new(c.clients.User(ctx))
+	}
+	return *c.by
+}
+
+// format returns the output format, "" for lines.
+func (c *changer) format() string { return *c.flags.print.OutputFormat }
+
+// reports returns the format of the reports of a wait.
+func (c *changer) reports() string {
+	if c.quiet {
+		return ""
+	}
+	return c.format()
+}
+
+// edits returns the options of a write.
+func (c *changer) edits() edit.Options {
+	return edit.Options{FieldManager: c.flags.manager, DryRun: c.flags.dryRun.server(), Local: c.flags.dryRun.client()}
+}
+
+// edit edits a target that was read. If someone else changes the object meanwhile, edit reads
+// it again and calls plan again.
+func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstructured.Unstructured) (edit.Plan, error)) (edit.Written, error) {
+	c.beginWarning(ctx, t)
+	return edit.Apply(ctx, t.Resource(c.finder.Dynamic), t.Name, t.Object, plan, c.edits())
+}
+
+// beginWarning begins to look for a controller, about which report warns.
+func (c *changer) beginWarning(ctx context.Context, t *observe.Target) {
+	if !c.waits {
+		c.loops.begin(ctx, t)
+	}
+}
+
+// edited returns a change that was made by edits, to be waited for until a condition is met.
+// Its revert makes the edits of marks, too.
+func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
+	return &change{
+		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Since: done.Object.GetResourceVersion(), Conditions: []observe.Condition{until}},
+		written:    done,
+		object:     done.Object,
+		revert: func(ctx context.Context) (string, error) {
+			var with []fieldpath.Edit
+			if marks != nil {
+				with = marks(ctx)
+			}
+			_, err := edit.Revert(ctx, t.Resource(c.finder.Dynamic), done, with, c.edits())
+			return undone, err
+		},
+	}
+}
+
+// readBefore reads what stands below a target before its change, if the command waits for
+// the change.
+func (c *changer) readBefore(ctx context.Context, t *observe.Target) (before status.Snapshot, err error) {
+	if c.waits {
+		before, _, err = observe.ReadTree(ctx, c.clients, *t)
+	}
+	return before, err
+}
+
+// each does something with one target after the other. One that fails does not stop the
+// others. It returns the results of those that did not fail.
+func each[T any](targets []observe.Target, do func(*observe.Target) (T, error)) (done []T, errs []error) {
+	for i := range targets {
+		result, err := do(&targets[i])
+		if err != nil {
+			errs = append(errs, kube.Explain(targets[i].Kind, err))
+			continue
+		}
+		done = append(done, result)
+	}
+	return done, errs
+}

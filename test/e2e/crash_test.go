@@ -3,7 +3,6 @@ package e2e
 import (
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -53,7 +52,7 @@ func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64
 		t.Fatalf("the story took %d writes, which cannot be all", total)
 	}
 	ways := []string{harness.CrashBeforeWrite, harness.CrashAfterWrite, harness.ReplyLost}
-	drawn := rand.IntN(3 * len(ways))
+	drawn := harness.Draw(t, 3*len(ways))
 	// A run after a crash may take more writes than the clean one.
 	for k := 1; k <= int(total)+3; k++ {
 		for i, way := range ways {

@@ -27,6 +27,8 @@ import (
 type try struct {
 	// before is a script that makes what the example is about.
 	before string
+	// after is a script that succeeds if the example has done its work, in the same shell.
+	after string
 	// says are words that it prints. One that goes on is stopped by Ctrl-C then.
 	says   string
 	code   int
@@ -90,6 +92,8 @@ spec:
 func examplesInNamespaces() map[string][]try {
 	const none, foo = "kubectl delete imoocpods --all", "kubectl imoocpod create foo --replicas 2"
 	const two, three = "kubectl imoocpod scale foo --replicas 2", "kubectl imoocpod create foo --replicas 3"
+	const stuck = "kubectl imoocpod create stuck --image no-such-image && kubectl create deployment stuck --image no-such-image"
+	const labelled = "kubectl imoocpod unpark deployment/web && kubectl label deployment web env=dev"
 	const replaced = "kubectl delete imoocpod foo && " + three
 	return map[string][]try{
 		"": {{says: "✔ controller"}, {before: none, says: "foo created"}, {says: "deployment.apps/web scaled"}},
@@ -115,11 +119,12 @@ func examplesInNamespaces() map[string][]try {
 		"set resources": {{before: "kubectl imoocpod set resources foo --limits memory=1Gi", says: "foo resource requirements updated"}, {says: "deployment.apps/web resource requirements updated"}},
 		"history":       {{says: "REVISION"}, {says: "image: "}, {says: "+++ deployment/web revision 2"}},
 		"undo":          {{says: "deployment.apps/web undone"}, {says: "undone (server dry run)"}, {says: "deployment.apps/web undone"}},
-		"park":          {{says: "deployment.apps/web parked"}, {}, {}},
-		"unpark":        {{says: "foo unparked"}, {before: "kubectl imoocpod unpark deployment/web"}},
+		"park":          {{says: "deployment.apps/web parked"}, {before: labelled, says: "deployment.apps/web parked"}, {says: "No resources found in dev namespace."}},
+		"unpark":        {{says: "foo unparked"}, {says: "deployment.apps/web unparked"}},
 		"delete":        {{says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}},
 		"status": {
-			{says: "foo: ready: 2 of 2 pods ready"}, {says: "2 of 2 pods ready"}, {}, {}, {}, {says: "deployment/web: ready"}, {says: "NAME"},
+			{says: "foo: ready: 2 of 2 pods ready"}, {says: "2 of 2 pods ready"}, {before: stuck, says: "stuck"}, {says: "stuck"},
+			{before: "kubectl imoocpod pause foo", says: "foo"}, {before: "kubectl imoocpod resume foo && kubectl imoocpod wait foo", says: "deployment/web: ready"}, {says: "NAME"},
 			{says: "foo", goesOn: true, code: harness.ExitInterrupted}, {says: "deployment/web: ready: "},
 			{says: "NAME", goesOn: true, code: harness.ExitInterrupted}, {says: "Ready"}, {says: "imoocpod.batch.tutorial.kubebuilder.io/foo"},
 		},
@@ -137,7 +142,7 @@ func examplesInNamespaces() map[string][]try {
 		"kinds": {{says: "ImoocPod"}, {says: "Elasticsearch"}, {says: "generation: .status.observedGeneration"}},
 		"kinds new": {
 			{says: "customresourcedefinition.apiextensions.k8s.io/foos.example.com created"},
-			{}, // it goes into a file
+			{after: "grep 'kind: Site' site.yaml"},
 			{says: `"plural": "agents"`},
 		},
 		"kinds rbac": {
@@ -145,7 +150,7 @@ func examplesInNamespaces() map[string][]try {
 			{before: "kubectl imoocpod kinds new Foo --group example.com > foo.yaml", says: "clusterrole.rbac.authorization.k8s.io/imoocpod-foos.example.com created"},
 		},
 		"check":      {{says: "✔ controller"}, {says: "alice has no permission to create", code: 1}, {says: `"passed": true`}},
-		"completion": {{says: "kubectl_complete-imoocpod created"}, {says: "kubectl_complete-imoocpod deleted"}, {}},
+		"completion": {{says: "kubectl_complete-imoocpod created"}, {says: "kubectl_complete-imoocpod deleted"}, {after: "complete -p kubectl-imoocpod"}},
 		"options":    {{says: "--kubeconfig"}},
 		"help":       {{says: "Set the number of replicas"}},
 		"version":    {{says: "Server Version"}, {says: "v"}},
@@ -292,7 +297,7 @@ func (want try) run(t *testing.T, env []string, line string) {
 			t.Fatalf("%s: %v\n%s", want.before, err, out)
 		}
 	}
-	c := exec.CommandContext(t.Context(), "bash", "-c", line)
+	c := exec.CommandContext(t.Context(), "bash", "-c", line+"\n"+want.after)
 	c.Env, c.Dir = env, dir
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, in, err := os.Pipe()

@@ -12,7 +12,7 @@ import (
 func TestWarnsOfFlux(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	const uncounted = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: free, labels: {kustomize.toolkit.fluxcd.io/name: apps, kustomize.toolkit.fluxcd.io/namespace: flux-deploy.SystemNamespace}},
+	const uncounted = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: free, labels: {kustomize.toolkit.fluxcd.io/name: apps, kustomize.toolkit.fluxcd.io/namespace: flux-system}},
   spec: {selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {containers: [{name: main, image: web}]}}}}`
 	imoocpod := "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, spec: {replicas: 2}}"
 	for _, row := range []struct{ target, manifest, manager, labels, warning string }{

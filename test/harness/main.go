@@ -4,9 +4,24 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
 	"os"
 	"testing"
 )
+
+// seed is the seed of all draws of a run, except those of the chaos tests, which
+// print a seed for each random run.
+var seed uint64
+
+// Draw returns a number below n that depends on the seed of the run and on the
+// name of the test, so that a test draws the same when it runs alone.
+func Draw(t *testing.T, n int) int {
+	t.Helper()
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(t.Name()))
+	return rand.New(rand.NewPCG(seed, h.Sum64())).IntN(n)
+}
 
 // Main runs the tests of a package, for which use takes the control plane, and returns
 // the exit code. It starts and ends the control plane as Start does, unless -running says
@@ -14,8 +29,13 @@ import (
 func Main(m *testing.M, root string, use func(*Cluster), args ...string) (code int) {
 	// It is what "make nightly" asks for.
 	everywhere := flag.Bool("race-everywhere", false, "with -race, detect races in every process of the plugin, not only in some that go on until they are stopped")
+	flag.Uint64Var(&seed, "draws", 0, "repeat the random draws of the run with this seed")
 	running := flag.Bool("running", false, "use the control plane that \"make cluster-up\" has started")
 	flag.Parse()
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	fmt.Printf("repeat the random draws of this run with -draws %d\n", seed)
 	start := func() (*Cluster, func() error, error) { return Start(root, *everywhere, args...) }
 	if *running {
 		start = func() (*Cluster, func() error, error) { return Use(root) }

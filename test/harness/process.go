@@ -2,7 +2,6 @@ package harness
 
 import (
 	"bufio"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,9 +27,9 @@ type Process struct {
 	lines []string
 }
 
-// raceShare is of how many such processes one has the race detector, where the tests have it:
-// one with it takes four times the processor time. Each test run draws others. With
-// -race-everywhere all have it.
+// raceShare is the share of such processes that have the race detector, one in raceShare, if
+// the tests have it: it takes four times the processor time. Each run draws other processes.
+// With -race-everywhere all have it.
 const raceShare = 3
 
 // StartRunController starts "kubectl-imoocpod run-controller" in a namespace; it is
@@ -45,7 +44,7 @@ func (c *Cluster) StartRunController(t *testing.T, namespace string, args ...str
 func (c *Cluster) StartPlugin(t *testing.T, args ...string) *Process {
 	t.Helper()
 	plugin := filepath.Join(c.PluginDir, program)
-	if rand.IntN(raceShare) == 0 {
+	if Draw(t, raceShare) == 0 {
 		var err error
 		if plugin, err = c.withRaceDetector(); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
@@ -24,48 +26,61 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// chooseFieldError refuses to guess which field is the replica count, and gives
-// the command for each that could be meant.
-type chooseFieldError struct {
-	verb   string
-	target observe.Target
-	// count is the flag that says the count, such as "--replicas 3"; empty for verbs
-	// without one.
-	count    string
-	commands commandline.Context
-	Err      *discover.UnknownFieldError
+// choiceError is an error with the fields or commands to choose from, instead of a guess.
+type choiceError struct {
+	lines []string
+	err   error
 }
 
-// Error lists the fields, the likeliest first.
-func (e *chooseFieldError) Error() string {
-	if len(e.Err.Candidates) == 0 {
-		return e.Err.Error()
+func (e *choiceError) Error() string { return strings.Join(e.lines, "\n") }
+
+// Unwrap returns the error of the search.
+func (e *choiceError) Unwrap() error { return e.err }
+
+func (e *choiceError) add(format string, args ...any) {
+	e.lines = append(e.lines, escape.Line(fmt.Sprintf(format, args...)))
+}
+
+// chooseField adds to an error about an unknown replica field the command for each field that
+// may be meant, the likeliest first. count are the flags that give the count.
+func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, count ...string) error {
+	var unknown *discover.UnknownFieldError
+	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
+		return err
 	}
-	var lines []string
-	line := func(format string, args ...any) { lines = append(lines, escape.Line(fmt.Sprintf(format, args...))) }
-	line("%s. Choose one:", e.Err.Error())
-	for _, c := range e.Err.Candidates {
-		line("")
-		line("  %s%s", c.Path, remarks(c))
-		if c.Pattern && e.verb != "create" {
+	e := &choiceError{err: err}
+	e.add("%s. Choose one:", err)
+	for _, c := range unknown.Candidates {
+		e.add("")
+		e.add("  %s%s", c.Path, remarks(c))
+		if c.Pattern && verb != "create" {
 			continue // there is nothing yet that a command could change
 		}
-		command := commandline.Plugin(e.verb, e.target.Kind.CRD()+"/"+e.target.Name).In(e.target.Namespace)
-		line("    %s", e.commands.Line(command.With(strings.Fields(e.count)...).With("--replicas-path", c.Path)))
+		command := commandline.Plugin(verb, t.Kind.CRD()+"/"+t.Name).In(t.Namespace)
+		e.add("    %s", o.line(command.With(count...).With("--replicas-path", c.Path)))
 	}
 	once := "PATH"
-	if first := e.Err.Candidates[0].Path; len(e.Err.Candidates) == 1 && !strings.Contains(first, "[") {
+	if first := unknown.Candidates[0].Path; len(unknown.Candidates) == 1 && !strings.Contains(first, "[") {
 		once = first
 	}
-	line("")
-	line("To set it for all objects: %s", e.commands.Line(commandline.Kubectl("annotate", "crd", e.target.Kind.CRD(), kinds.AnnotationReplicasPath+"="+once)))
-	return strings.Join(lines, "\n")
+	e.add("")
+	e.add("To set it for all objects: %s", o.line(commandline.Kubectl("annotate", "crd", t.Kind.CRD(), kinds.AnnotationReplicasPath+"="+once)))
+	return e
 }
 
-// Unwrap returns the finder's own error.
-func (e *chooseFieldError) Unwrap() error { return e.Err }
+// countPath finds the field of the count of an object, which /scale alone does not name.
+func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target, obj *unstructured.Unstructured, path *fieldpath.Path, count ...string) (*fieldpath.Path, error) {
+	field, err := c.finder.Find(ctx, t.Kind, obj, path)
+	if err != nil {
+		return nil, c.chooseField(err, verb, t, count...)
+	}
+	if field.Path == nil {
+		return nil, fmt.Errorf("%w: no permission to read the CRD %s, which names the field behind /scale; name it with --replicas-path", outcome.ErrForbidden, t.Kind.CRD())
+	}
+	return field.Path, nil
+}
 
-// remarks tells what is known of a field: its value and what its schema says.
+// remarks says what is known about a field: its value and what its schema says.
 func remarks(c replicafield.Candidate) string {
 	var known []string
 	if c.Pattern {
@@ -89,56 +104,45 @@ func remarks(c replicafield.Candidate) string {
 	return s
 }
 
-// choosePlaceError refuses to guess which field is meant, and gives the command for each
-// that could be.
-type choosePlaceError struct {
-	command  commandline.Command
-	commands commandline.Context
-	Err      *template.UnknownPlaceError
-}
-
-// Error lists the fields, what is shallow first.
-func (e *choosePlaceError) Error() string {
-	if len(e.Err.Candidates) == 0 {
-		return e.Err.Error()
+// choosePlace adds to an error about an unknown pod template the command for each field that
+// may be meant, the least deep first.
+func (o *commonOptions) choosePlace(err error, command commandline.Command) error {
+	var unknown *template.UnknownPlaceError
+	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
+		return err
 	}
-	var lines []string
-	add := func(format string, args ...any) { lines = append(lines, escape.Line(fmt.Sprintf(format, args...))) }
-	add("%s. Choose one:", e.Err.Error())
-	for _, c := range e.Err.Candidates {
-		flag := "--template-path"
+	e := &choiceError{err: err}
+	e.add("%s. Choose one:", err)
+	for _, c := range unknown.Candidates {
+		flag := "--image-path"
 		switch {
 		case c.Form == podtemplate.Template:
-			add("  %s: a pod template", c.Path)
+			flag = "--template-path"
+			e.add("  %s: a pod template", c.Path)
 		case c.Form == podtemplate.Parts:
-			add("  %s: an object with %s", c.Path, strings.Join(c.Fields, ", "))
-			continue // which part is meant, nobody but kubectl edit can be told
+			e.add("  %s: an object with %s", c.Path, strings.Join(c.Fields, ", "))
+			continue // no flag names one of its parts
 		case c.Value != "":
-			flag = "--image-path"
-			add("  %s (now %s)", c.Path, c.Value)
+			e.add("  %s (now %s)", c.Path, c.Value)
 		default:
-			flag = "--image-path"
-			add("  %s", c.Path)
+			e.add("  %s", c.Path)
 		}
 		if !c.Pattern {
-			add("    %s", e.commands.Line(e.command.With(flag, c.Path.String())))
+			e.add("    %s", o.line(command.With(flag, c.Path.String())))
 		}
 	}
-	return strings.Join(lines, "\n")
+	return e
 }
 
-// Unwrap returns the error of the search.
-func (e *choosePlaceError) Unwrap() error { return e.Err }
-
-// unknownField reports whether a server refused a change because an object has no such
-// field: then it quotes the whole object.
+// unknownField reports whether the server refused a change because an object has no such
+// field. Its message quotes the whole object.
 func unknownField(err error) bool {
 	return (apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)) && strings.Contains(err.Error(), "unknown field ")
 }
 
-// noField is the error for a path to a field that a schema does not have. It names the
+// noField returns the error for a path to a field that a schema does not have. It names the
 // nearest fields.
-func noField(t observe.Target, path fieldpath.Path, schema map[string]any) error {
+func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) error {
 	taken, siblings := missingAt(path, schema)
 	var nearest []string
 	if taken < len(path.Steps) {
@@ -157,8 +161,8 @@ func noField(t observe.Target, path fieldpath.Path, schema map[string]any) error
 	return fmt.Errorf("%s has no field %s%s", t, path, didYouMean(nearest))
 }
 
-// missingAt is how many steps of a path a schema has, and the fields that it has where
-// the next step is missing.
+// missingAt returns how many steps of a path a schema has, and the fields that it has instead
+// of the next step.
 func missingAt(path fieldpath.Path, schema map[string]any) (taken int, siblings []string) {
 	for i, step := range path.Steps {
 		if step.Kind != fieldpath.Field {
@@ -175,14 +179,8 @@ func missingAt(path fieldpath.Path, schema map[string]any) (taken int, siblings 
 	return len(path.Steps), nil
 }
 
-// unreadField is the error for a count whose field the CRD names, which the user may not
-// read.
-func unreadField(kind kinds.Kind) error {
-	return fmt.Errorf("%w: no permission to read the CRD %s, which names the field behind /scale; name it with --replicas-path", outcome.ErrForbidden, kind.CRD())
-}
-
-// nearestTo are those of some words that a word may be meant to be. cobra knows how near
-// two names are, but only for commands.
+// nearestTo returns the words that another word may be a misspelling of. cobra compares
+// names, but only those of commands.
 func nearestTo(word string, words []string) []string {
 	if len(word) < 3 {
 		return nil // it would be near to many
@@ -201,8 +199,8 @@ func didYouMean(nearest []string) string {
 	return fmt.Sprintf("; did you mean %s?", strings.Join(nearest, " or "))
 }
 
-// suggestTypes makes the errors of a verb about unknown types name the nearest types
-// of the server.
+// suggestTypes adds the nearest types of the server to the errors of a verb about unknown
+// types.
 func suggestTypes(c *kube.Factory, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
@@ -218,8 +216,7 @@ func suggestTypes(c *kube.Factory, run func(*cobra.Command, []string) error) fun
 	}
 }
 
-// typeNames are the singular names of the types of the server that have replicas or
-// could have, each once.
+// typeNames returns the singular names of the types that have replicas or may have.
 func typeNames(c *kube.Factory) []string {
 	all := kinds.Shipped()
 	if finder, err := c.Finder(); err == nil {

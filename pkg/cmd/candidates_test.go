@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -14,7 +13,7 @@ import (
 
 // Every command that a refusal gives can be pasted as it is; where a key is not
 // known, scale gives none, and create one to be filled in.
-func TestChooseFieldError(t *testing.T) {
+func TestChooseField(t *testing.T) {
 	t.Parallel()
 	hot := replicafield.Candidate{Path: `.spec.sets[?(@.name=="it's hot")].count`, Value: new(int64(2)), Description: "How many."}
 	some := replicafield.Candidate{Path: `.spec.pools[?(@.name=="<NAME>")].size`, Pattern: true}
@@ -40,8 +39,8 @@ To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebui
 To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH --context=staging --as=alice`},
 		{"scale", "ns", nil, "imoocpods.batch.tutorial.kubebuilder.io has no replica count: no /scale, and no such field in .spec"},
 	} {
-		err := &chooseFieldError{verb: test.verb, target: observe.Target{Kind: kind, Namespace: test.namespace, Name: "foo"}, count: "--replicas 3", commands: commandline.Context{"--context=staging", "--as=alice"},
-			Err: &discover.UnknownFieldError{Kind: kind, Candidates: test.candidates}}
+		o, _ := onStaging(t)
+		err := o.chooseField(&discover.UnknownFieldError{Kind: kind, Candidates: test.candidates}, test.verb, &observe.Target{Kind: kind, Namespace: test.namespace, Name: "foo"}, "--replicas", "3")
 		if got := err.Error(); got != test.want {
 			t.Errorf("got\n%s\nwant\n%s", got, test.want)
 		}
@@ -59,7 +58,7 @@ func TestNoField(t *testing.T) {
 		"size": integer, "image": map[string]any{"type": "string"},
 		"sets": map[string]any{"type": "array", "items": object(map[string]any{"count": integer})},
 	})})
-	target := observe.Target{Kind: kinds.HelloWorld(), Name: "hi"}
+	target := &observe.Target{Kind: kinds.HelloWorld(), Name: "hi"}
 	for word, want := range map[string]string{
 		".spec.siz":           "helloworld/hi has no field .spec.siz; did you mean .spec.size?",
 		".spec.sets[0].cound": "helloworld/hi has no field .spec.sets[0].cound; did you mean .spec.sets[0].count?",

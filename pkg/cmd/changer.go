@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -59,18 +60,22 @@ type changer struct {
 	flags *changeFlags
 	// waits says that the command waits for the changes.
 	waits bool
-	// quiet says that the wait prints no reports, whatever the format is.
-	quiet   bool
+	// reports is the output format of what the wait prints.
+	reports string
 	printer printers.ResourcePrinter
 	// finder is set once the targets are found.
 	finder *discover.Finder
 	loops  *loopWarner
-	by     *string
+	// user returns the name by which the server knows who makes the changes.
+	user func() string
 }
 
 // newChanger returns the changer of a command. waits says that its flags ask for a wait.
-func newChanger(common commonOptions, flags *changeFlags, waits bool) (*changer, error) {
-	c := &changer{commonOptions: common, flags: flags, waits: waits && flags.dryRun == "none"}
+func newChanger(ctx context.Context, common commonOptions, flags *changeFlags, waits bool) (*changer, error) {
+	c := &changer{
+		commonOptions: common, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
+		user: sync.OnceValue(func() string { return common.clients.User(ctx) }),
+	}
 	operation := flags.print.NamePrintFlags.Operation
 	var err error
 	if c.printer, err = linePrinter(withOperation(flags.print, flags.dryRun.mark(operation))); err != nil {
@@ -80,14 +85,14 @@ func newChanger(common commonOptions, flags *changeFlags, waits bool) (*changer,
 		c.printer = onOneLine(c.printer, flags.print)
 	}
 	if flags.dryRun == "none" {
-		c.loops = &loopWarner{commonOptions: common}
+		c.loops = newLoopWarner(ctx, common)
 	}
 	return c, nil
 }
 
 // run runs a verb that changes each of its targets by a function.
 func (f *changeFlags) run(ctx context.Context, common commonOptions, targets *targetFlags, do func(context.Context, *changer, *observe.Target) (*change, error)) error {
-	c, err := newChanger(common, f, f.wait.waits())
+	c, err := newChanger(ctx, common, f, f.wait.waits())
 	if err != nil {
 		return err
 	}
@@ -137,7 +142,7 @@ func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 		}
 		made, err := p.make(ctx)
 		if err == nil && made != nil {
-			err = c.report(ctx, made)
+			err = c.report(made)
 		}
 		switch {
 		case err != nil:
@@ -150,7 +155,7 @@ func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 }
 
 // report prints what a verb has done to an object.
-func (c *changer) report(ctx context.Context, made *change) error {
+func (c *changer) report(made *change) error {
 	t := &made.Target
 	printer := c.printer
 	if made.unchanged && c.format() == "" {
@@ -165,7 +170,7 @@ func (c *changer) report(ctx context.Context, made *change) error {
 		c.tell("%s: %s", t, c.flags.dryRun.mark(made.said))
 	}
 	if !c.waits {
-		c.loops.warn(ctx, t)
+		c.loops.warn(t)
 	}
 	for _, note := range made.notes {
 		c.tell("%s", note)
@@ -178,27 +183,11 @@ func (c *changer) follow(ctx context.Context, made []*change) []error {
 	if !c.waits {
 		return nil
 	}
-	return c.followChanges(ctx, c.reports(), &c.flags.wait, made)
-}
-
-// user returns the name by which the server knows who makes the changes.
-func (c *changer) user(ctx context.Context) string {
-	if c.by == nil {
-		c.by = new(c.clients.User(ctx))
-	}
-	return *c.by
+	return c.followChanges(ctx, c.reports, &c.flags.wait, made)
 }
 
 // format returns the output format, "" for lines.
 func (c *changer) format() string { return *c.flags.print.OutputFormat }
-
-// reports returns the format of the reports of a wait.
-func (c *changer) reports() string {
-	if c.quiet {
-		return ""
-	}
-	return c.format()
-}
 
 // edits returns the options of a write.
 func (c *changer) edits() edit.Options {
@@ -208,14 +197,14 @@ func (c *changer) edits() edit.Options {
 // edit edits a target that was read. If someone else changes the object meanwhile, edit reads
 // it again and calls plan again.
 func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstructured.Unstructured) (edit.Plan, error)) (edit.Written, error) {
-	c.beginWarning(ctx, t)
+	c.beginWarning(t)
 	return edit.Apply(ctx, t.Resource(c.finder.Dynamic), t.Name, t.Object, plan, c.edits())
 }
 
 // beginWarning begins to look for a controller, about which report warns.
-func (c *changer) beginWarning(ctx context.Context, t *observe.Target) {
+func (c *changer) beginWarning(t *observe.Target) {
 	if !c.waits {
-		c.loops.begin(ctx, t)
+		c.loops.begin(t)
 	}
 }
 

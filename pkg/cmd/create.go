@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
@@ -34,8 +33,8 @@ type createOptions struct {
 	path     *fieldpath.Path
 	image    string
 	command  []string
-	// files hold objects to create as they are.
-	files resource.FilenameOptions
+	// files hold objects to create as they are. It has no other targets.
+	files targetFlags
 	// set and setString are PATH=VALUE, the one typed by the schema.
 	set, setString []string
 	reason         string
@@ -97,9 +96,7 @@ change.`,
   kubectl imoocpod create foo --replicas 3 --dry-run=client -o yaml`,
 	}
 	o.change.addFlags(cmd, "Wait until the object is ready.")
-	cmd.Flags().StringSliceVarP(&o.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files with the objects to create.")
-	cmd.Flags().BoolVarP(&o.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
-	cmd.Flags().StringVarP(&o.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
+	o.files.addFileFlags(cmd, "with the objects to create")
 	cmd.Flags().VarP(count{&o.replicas, 0}, "replicas", "r", "The desired number of replicas.")
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "Set a field, as PATH=VALUE; the schema gives the type of the value (can be repeated).")
@@ -116,9 +113,9 @@ func (o *createOptions) complete(args []string) error {
 		args, o.command = args[:dash], args[dash:]
 	}
 	switch {
-	case o.fromFiles() && len(args)+len(o.command) > 0:
+	case o.files.fromFiles() && len(args)+len(o.command) > 0:
 		return usageErrorf("-f and -k cannot be used together with arguments")
-	case o.fromFiles():
+	case o.files.fromFiles():
 		return nil
 	case len(args) == 0:
 		return usageErrorf("a NAME is required")
@@ -141,7 +138,7 @@ func (o *createOptions) complete(args []string) error {
 // validate refuses what cannot be the name of an object, or would make another object
 // than the files hold.
 func (o *createOptions) validate() error {
-	if o.fromFiles() {
+	if o.files.fromFiles() {
 		for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {
 			if o.given(flag) {
 				return usageErrorf("--%s cannot be used with -f or -k, which create objects as they are", flag)
@@ -169,15 +166,13 @@ func (o *createOptions) validate() error {
 	return o.change.validate()
 }
 
-func (o *createOptions) fromFiles() bool { return len(o.files.Filenames)+len(o.files.Kustomize) > 0 }
-
 // run creates an object, or those of files.
 func (o *createOptions) run(ctx context.Context) error {
-	c, err := newChanger(o.common, &o.change, o.change.wait.waits())
+	c, err := newChanger(ctx, o.common, &o.change, o.change.wait.waits())
 	if err != nil {
 		return err
 	}
-	if o.fromFiles() {
+	if o.files.fromFiles() {
 		return o.createFiles(ctx, c)
 	}
 	kind, err := o.kind(ctx, c)
@@ -220,7 +215,7 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 	if err != nil {
 		return nil, err
 	}
-	c.beginWarning(ctx, t)
+	c.beginWarning(t)
 	objects := t.Resource(client)
 	obj, err := objects.Create(ctx, request, metav1.CreateOptions{
 		FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.change.dryRun.server(),
@@ -242,7 +237,7 @@ func (o *createOptions) addReason(ctx context.Context, c *changer, obj *unstruct
 	if o.reason == "" {
 		return nil
 	}
-	for _, edit := range template.Annotations(o.reason, c.user(ctx)) {
+	for _, edit := range template.Annotations(o.reason, c.user()) {
 		if err := edit.Apply(obj.Object); err != nil {
 			return err
 		}
@@ -256,17 +251,7 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.clients.Config(); err != nil {
-		return err // the builder would try a server on localhost
-	}
-	infos, err := resource.NewBuilder(c.clients.Flags).
-		Unstructured().
-		ContinueOnError().
-		NamespaceParam(namespace).DefaultNamespace().
-		FilenameParam(chosen, &o.files).
-		Flatten().
-		Do().
-		Infos()
+	infos, err := o.files.infos(c.clients, namespace, chosen)
 	errs := separate(err)
 	if len(infos)+len(errs) == 0 {
 		return errors.New("no objects passed to create")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,25 +38,18 @@ func (o *createOptions) object(ctx context.Context, c *changer, t *observe.Targe
 
 // putCount sets the count of an object of another program.
 func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Target, obj *unstructured.Unstructured) error {
-	kind := t.Kind
-	field, err := c.finder.Find(ctx, kind, obj, o.path)
-	var unknown *discover.UnknownFieldError
-	switch {
-	case errors.As(err, &unknown):
-		return &chooseFieldError{verb: "create", target: *t, count: fmt.Sprintf("--replicas %d", o.replicas), commands: c.clients.CommandContext(), Err: unknown}
-	case err != nil:
+	path, err := c.countPath(ctx, "create", t, obj, o.path, "--replicas", strconv.Itoa(int(o.replicas)))
+	if err != nil {
 		return err
-	case field.Path == nil:
-		return unreadField(kind)
 	}
 	if o.path == nil {
-		facts, err := observe.StatusFacts(ctx, c.finder, kind, field.Path)
+		facts, err := observe.StatusFacts(ctx, c.finder, t.Kind, path)
 		if err == nil && facts.Unit != "pod" && len(facts.Beside) > 0 {
 			return usageErrorf("%s has several replica counts: %s (its /scale, a number of %ss) or %s; choose one with --replicas-path",
-				kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))
+				t.Kind.CRD(), path, facts.Unit, strings.Join(facts.Beside, " or "))
 		}
 	}
-	return field.Path.Set(obj.Object, int64(o.replicas))
+	return path.Set(obj.Object, int64(o.replicas))
 }
 
 // putFields sets the fields of --set and --set-string.

@@ -24,9 +24,10 @@ func TestErrorsEscape(t *testing.T) {
 	for _, err := range verdicts([]status.Report{r, {Verdict: status.Progressing, Reason: escapetest.Hostile}}) {
 		escapetest.MustBeHarmless(t, "a verdict", err.Error())
 	}
-	choose := &chooseFieldError{verb: "scale", target: observe.Target{Kind: kinds.ImoocPod(), Name: escapetest.Hostile}, Err: &discover.UnknownFieldError{
+	o, _ := onStaging(t)
+	choose := o.chooseField(&discover.UnknownFieldError{
 		Kind: kinds.ImoocPod(), Candidates: []replicafield.Candidate{{Path: escapetest.Hostile, Description: escapetest.Hostile}, {Path: escapetest.Hostile, Pattern: true}},
-	}}
+	}, "scale", &observe.Target{Kind: kinds.ImoocPod(), Name: escapetest.Hostile})
 	escapetest.MustBeHarmless(t, "a choice", choose.Error())
 }
 

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,7 +91,7 @@ func (o *parkOptions) complete(args []string) error {
 }
 
 func (o *parkOptions) run(ctx context.Context) error {
-	c, err := newChanger(o.common, &o.change, o.change.wait.waits())
+	c, err := newChanger(ctx, o.common, &o.change, o.change.wait.waits())
 	if err != nil {
 		return err
 	}
@@ -193,25 +192,19 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 	if o.back {
 		return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) { return replicas.Unpark(*t, obj) }, nil
 	}
-	field, err := c.finder.Find(ctx, t.Kind, t.Object, o.path)
-	var unknown *discover.UnknownFieldError
-	switch {
-	case errors.As(err, &unknown):
-		return nil, &chooseFieldError{verb: "park", target: *t, commands: c.clients.CommandContext(), Err: unknown}
-	case err != nil:
+	path, err := c.countPath(ctx, "park", t, t.Object, o.path)
+	if err != nil {
 		return nil, err
-	case field.Path == nil:
-		return nil, unreadField(t.Kind)
 	}
 	t.Path = o.path
 	return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
-		return replicas.Park(*t, obj, *field.Path, c.user(ctx), time.Now())
+		return replicas.Park(*t, obj, *path, c.user(), time.Now())
 	}, nil
 }
 
 // park makes the planned change of an object. after is the count that it leads to.
 func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, plan func(*unstructured.Unstructured) (replicas.ParkPlan, error), after int32) (*change, error) {
-	c.beginWarning(ctx, t)
+	c.beginWarning(t)
 	c.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return after, nil })
 	now, done, err := replicas.Send(ctx, t.Resource(c.finder.Dynamic), *t, plan, c.edits())
 	if err != nil || now.Kept != "" { // by someone else, since the object was read
@@ -225,8 +218,8 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 	made := c.edited(t, done, until, fmt.Sprintf("%d → %d", now.After, now.Before), nil)
 	made.back = new(commandOn(back, t))
 	made.said = fmt.Sprintf("%d → %d", now.Before, now.After)
-	if !o.back && c.user(ctx) != "" {
-		made.said += " (parked by " + c.user(ctx) + ")"
+	if !o.back && c.user() != "" {
+		made.said += " (parked by " + c.user() + ")"
 	}
 	return made, nil
 }

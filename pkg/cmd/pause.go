@@ -87,7 +87,7 @@ func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target)
 		end = now.Add(o.length.For + time.Second - 1).UTC().Format(time.RFC3339) // whole seconds, rounded up
 	}
 	before := apis.ReadPause(t.Object.GetAnnotations())
-	made, err := editPause(ctx, c, t, pauseEdits(end, c.user(ctx), o.reason), observe.Paused(), "resume")
+	made, err := editPause(ctx, c, t, pauseEdits(end, c.user(), o.reason), observe.Paused(), "resume")
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func restartMarks(ctx context.Context, c *changer, path []string, cause string) 
 	if path[len(path)-1] != apis.AnnotationRestartedAt {
 		return nil
 	}
-	return template.Annotations(cause, c.user(ctx))
+	return template.Annotations(cause, c.user())
 }
 
 // restartRefused returns the error for an object that cannot be restarted. For an object of

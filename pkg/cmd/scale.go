@@ -191,12 +191,14 @@ func isResourceVersion(word string) bool {
 }
 
 func (o *scaleOptions) run(ctx context.Context) error {
-	c, err := newChanger(o.common, &o.change, o.waits())
+	c, err := newChanger(ctx, o.common, &o.change, o.waits())
 	if err != nil {
 		return err
 	}
 	// With -o json, --wait prints reports. With --timeout alone, the command prints the object.
-	c.quiet = !o.change.wait.wait
+	if !o.change.wait.wait {
+		c.reports = ""
+	}
 	targets, errs := c.find(ctx, &o.targets)
 	switch {
 	case len(targets) > 1 && o.count.ResourceVersion != "":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,7 +45,7 @@ func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target
 	if err != nil {
 		return nil, err
 	}
-	c.beginWarning(ctx, t)
+	c.beginWarning(t)
 	if field.Scale || o.change.dryRun.client() || o.count.Undo {
 		if err := t.Read(ctx, c.finder.Dynamic); err != nil && (!apierrors.IsForbidden(err) || o.count.Undo) {
 			return nil, err
@@ -63,15 +64,10 @@ func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target)
 		}
 	}
 	field, err := c.finder.Find(ctx, t.Kind, t.Object, t.Path)
-	var unknown *discover.UnknownFieldError
-	var none *discover.NoCountError
-	switch {
-	case errors.As(err, &unknown):
-		return field, &chooseFieldError{verb: "scale", target: *t, count: o.countFlag(), commands: c.clients.CommandContext(), Err: unknown}
-	case errors.As(err, &none):
+	if none := (*discover.NoCountError)(nil); errors.As(err, &none) {
 		return field, perNode(ctx, c, t)
 	}
-	return field, err
+	return field, c.chooseField(err, "scale", t, o.countFlags()...)
 }
 
 // groupPath reads the target, and finds the count of the group that --group names.
@@ -87,15 +83,15 @@ func (o *scaleOptions) groupPath(ctx context.Context, c *changer, t *observe.Tar
 	return &path, err
 }
 
-// countFlag returns the flag that gives the count, as it was given.
-func (o *scaleOptions) countFlag() string {
+// countFlags returns the flag that gives the count, as it was given.
+func (o *scaleOptions) countFlags() []string {
 	switch {
 	case o.count.By != nil:
-		return "--by " + o.count.By.String()
+		return []string{"--by", o.count.By.String()}
 	case o.count.Undo:
-		return "--undo"
+		return []string{"--undo"}
 	}
-	return fmt.Sprintf("--replicas %d", o.count.Replicas)
+	return []string{"--replicas", strconv.Itoa(int(o.count.Replicas))}
 }
 
 // perNode refuses to scale an object that runs one pod per node, and says how many these are.

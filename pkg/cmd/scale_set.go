@@ -76,7 +76,7 @@ func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request 
 	done, err := replicas.Set(ctx, l.target.Resource(c.finder.Dynamic), *l.target, field, request)
 	if unknownField(err) && field.Path != nil {
 		schema, _ := c.finder.Schema(l.target.Kind) // without it no field is suggested
-		err = noField(*l.target, *field.Path, schema)
+		err = noField(l.target, *field.Path, schema)
 	}
 	return done, err
 }

@@ -169,7 +169,7 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, do
 	w.Check = w.written.Check
 	all := []observe.WaitTarget{w.WaitTarget}
 	if !o.steps.parallel {
-		return outcome.Join(c.awaitAll(ctx, c.reports(), o.change.wait.limits, all))
+		return outcome.Join(c.awaitAll(ctx, c.reports, o.change.wait.limits, all))
 	}
 	// Several displays would draw over each other.
 	errs := (&observe.Waiter{Clients: c.clients, Limits: o.change.wait.limits.Limits}).Wait(ctx, all)

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -102,10 +101,7 @@ func (f *setFlags) places(c *changer, t *observe.Target, images bool) (template.
 		return template.Places{Template: f.template}, nil
 	}
 	places, err := template.FindPlaces(c.finder, *t, images)
-	if unknown := (*template.UnknownPlaceError)(nil); errors.As(err, &unknown) {
-		return places, &choosePlaceError{f.command(t, f.words...), c.clients.CommandContext(), unknown}
-	}
-	return places, err
+	return places, c.choosePlace(err, f.command(t, f.words...))
 }
 
 // inTemplate wants a pod template as a function changes it in a copy.

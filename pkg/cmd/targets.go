@@ -68,11 +68,16 @@ func (f *targetFlags) addFlags(cmd *cobra.Command) {
 		})
 		return commandline.Plugin(words...)
 	}
-	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files identifying the objects.")
-	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
-	cmd.Flags().StringVarP(&f.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
+	f.addFileFlags(cmd, "identifying the objects")
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter on (e.g. -l key1=value1,key2=value2).")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Select all resources in the namespace of the specified resource types.")
+}
+
+// addFileFlags adds the flags that name files. what are the objects in them.
+func (f *targetFlags) addFileFlags(cmd *cobra.Command, what string) {
+	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files "+what+".")
+	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
+	cmd.Flags().StringVarP(&f.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
 }
 
 // given reports whether a flag names objects, so that a bare word is a type.
@@ -218,20 +223,8 @@ func (f *targetFlags) find(ctx context.Context, c *kube.Factory) ([]observe.Targ
 		}
 		return found, nil
 	}
-	if _, err := c.Config(); err != nil {
-		return nil, []error{err} // the builder would try a server on localhost
-	}
 	tellOthers(c, f.args)
-	infos, err := resource.NewBuilder(c.Flags).
-		Unstructured().
-		ContinueOnError().
-		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(f.allNamespaces).
-		FilenameParam(enforced && !f.allNamespaces, &f.files).
-		LabelSelectorParam(f.selector).
-		ResourceTypeOrNameArgs(f.all || f.allNamespaces, f.args...).
-		Flatten().
-		Do().
-		Infos()
+	infos, err := f.infos(c, namespace, enforced)
 	found := make([]observe.Target, 0, len(infos))
 	for _, info := range infos {
 		obj, _ := info.Object.(*unstructured.Unstructured)
@@ -245,6 +238,24 @@ func (f *targetFlags) find(ctx context.Context, c *kube.Factory) ([]observe.Targ
 		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
 	}
 	return found, f.explainTypes(separate(err))
+}
+
+// infos resolves the arguments and flags by kubectl's builder. Whoever enforces a namespace
+// refuses files with objects of another one.
+func (f *targetFlags) infos(c *kube.Factory, namespace string, enforced bool) ([]*resource.Info, error) {
+	if _, err := c.Config(); err != nil {
+		return nil, err // the builder would try a server on localhost
+	}
+	return resource.NewBuilder(c.Flags).
+		Unstructured().
+		ContinueOnError().
+		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(f.allNamespaces).
+		FilenameParam(enforced && !f.allNamespaces, &f.files).
+		LabelSelectorParam(f.selector).
+		ResourceTypeOrNameArgs(f.all || f.allNamespaces, f.args...).
+		Flatten().
+		Do().
+		Infos()
 }
 
 // tellOthers lists at -v=1 the types that share a name with the one that is

@@ -36,9 +36,9 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason 
 	if err != nil {
 		return nil, err
 	}
-	c.beginWarning(ctx, t)
+	c.beginWarning(t)
 	done, err := template.Write(ctx, t.Resource(c.finder.Dynamic), *t, template.Request{
-		By: c.user(ctx), Options: c.edits(),
+		By: c.user(), Options: c.edits(),
 		Want: func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 			fields, cause, err := want(obj)
 			return fields, cmp.Or(reason, cause), err
@@ -49,7 +49,7 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason 
 	}
 	t.Object = done.Object
 	made := c.edited(t, done.Written, c.rolledOut(ctx, t, before, done), revision.Change(done.After, done.Before), func(ctx context.Context) []fieldpath.Edit {
-		return append(template.Annotations("undo of "+done.Change, c.user(ctx)), c.failedRevision(ctx, t, done)...)
+		return append(template.Annotations("undo of "+done.Change, c.user()), c.failedRevision(ctx, t, done)...)
 	})
 	if done.Change == "" {
 		made.revert = nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -16,6 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 // warnPaused warns that a change takes effect only when the pause of its object ends. If the
@@ -58,57 +60,29 @@ func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target
 // controllers, and says nothing if it may not. A nil one, of a dry run, does nothing.
 type loopWarner struct {
 	commonOptions
-	answer chan loopsSeen // nil until begin
-	seen   *loopsSeen     // nil until the answer is there
-	warned []string
+	// cached and current return the controllers. A consistent list may take 100 ms more than
+	// one from the cache of the server (KEP-2340), so it is read only to confirm a warning.
+	cached, current func() []leaserecord.Loop
+	warned          []string
 }
 
-// loopsSeen are the controllers that have a lease.
-type loopsSeen struct {
-	loops []leaserecord.Loop // nil: not known
-	// now says that they come from a consistent read, and not from the cache of the server.
-	now bool
-}
-
-// reconcile reports whether one of the controllers may act on a target.
-func (s loopsSeen) reconcile(t observe.Target) bool {
-	return s.loops == nil || covered(s.loops, t, time.Now())
-}
-
-// begin reads the leases while the change is made.
-func (w *loopWarner) begin(ctx context.Context, t *observe.Target) {
-	if w == nil || w.answer != nil || !t.Kind.Reconciled() {
-		return
+func newLoopWarner(ctx context.Context, common commonOptions) *loopWarner {
+	read := func(resourceVersion string) func() []leaserecord.Loop {
+		return sync.OnceValue(func() []leaserecord.Loop { return readLoops(ctx, common.clients, resourceVersion) })
 	}
-	w.answer = make(chan loopsSeen, 1)
-	target := *t // which the change may read meanwhile
-	go func() {
-		// A consistent list may wait up to 100 ms until the cache of the server is known to
-		// be up to date (KEP-2340), and a controller that runs has been in the cache for long.
-		seen := loopsSeen{loops: w.readLoops(ctx, anyVersion)}
-		if !seen.reconcile(target) {
-			seen = loopsSeen{w.readLoops(ctx, newestVersion), true}
-		}
-		w.answer <- seen
-	}()
+	return &loopWarner{commonOptions: common, cached: read("0"), current: read("")}
 }
 
-// The resourceVersion of a list from the cache of the server as it is, and of a consistent
-// one.
-const anyVersion, newestVersion = "0", ""
+// begin begins to read the leases while the change is made.
+func (w *loopWarner) begin(t *observe.Target) {
+	if w != nil && t.Kind.Reconciled() {
+		go w.cached()
+	}
+}
 
 // warn warns once for each kind in a namespace.
-func (w *loopWarner) warn(ctx context.Context, t *observe.Target) {
-	if w == nil || !t.Kind.Reconciled() {
-		return
-	}
-	if w.begin(ctx, t); w.seen == nil {
-		w.seen = new(<-w.answer)
-	}
-	if !w.seen.now && !w.seen.reconcile(*t) { // unlike the target that they were read for
-		w.seen = &loopsSeen{w.readLoops(ctx, newestVersion), true}
-	}
-	if w.seen.reconcile(*t) {
+func (w *loopWarner) warn(t *observe.Target) {
+	if w == nil || !t.Kind.Reconciled() || covered(w.cached(), *t, time.Now()) || covered(w.current(), *t, time.Now()) {
 		return
 	}
 	where, start := "namespace "+t.Namespace, commandline.Plugin("run-controller").In(t.Namespace)
@@ -119,17 +93,16 @@ func (w *loopWarner) warn(ctx context.Context, t *observe.Target) {
 		start = start.With("--kinds", t.Kind.CRD())
 	}
 	warning := fmt.Sprintf("Warning: no controller runs for %s in %s. Start one with: %s", t.Kind.Resource.Resource, where, w.line(start))
-	if slices.Contains(w.warned, warning) {
-		return
+	if !slices.Contains(w.warned, warning) {
+		w.warned = append(w.warned, warning)
+		w.tell("%s", warning)
 	}
-	w.warned = append(w.warned, warning)
-	w.tell("%s", warning)
 }
 
 // readLoops reads the leases of all controllers as of a resourceVersion. It returns nil if
 // they may not be read.
-func (w *loopWarner) readLoops(ctx context.Context, resourceVersion string) []leaserecord.Loop {
-	client, err := w.clients.Dynamic()
+func readLoops(ctx context.Context, c *kube.Factory, resourceVersion string) []leaserecord.Loop {
+	client, err := c.Dynamic()
 	if err != nil {
 		return nil
 	}
@@ -150,9 +123,10 @@ func (w *loopWarner) readLoops(ctx context.Context, resourceVersion string) []le
 	return loops
 }
 
-// covered reports whether one of the loops is alive and reconciles a target.
+// covered reports whether one of the loops is alive and reconciles a target, or may be: nil
+// says that they are not known.
 func covered(loops []leaserecord.Loop, t observe.Target, now time.Time) bool {
-	return slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
+	return loops == nil || slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
 		var labels map[string]string
 		if t.Object != nil {
 			labels = t.Object.GetLabels()

@@ -44,7 +44,10 @@ func TestCovered(t *testing.T) {
 			}
 		})
 	}
-	if covered(nil, target, now) {
+	if covered([]leaserecord.Loop{}, target, now) {
 		t.Error("without a loop it is covered")
+	}
+	if !covered(nil, target, now) {
+		t.Error("it is not covered by loops that may not be read")
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
@@ -58,7 +59,8 @@ mark means a guess; no command writes to it. "(+1)" means that there is another 
 field, which -o wide shows.
 
 For a TYPE, -o yaml and -o json also show which fields of the status the verdict of
-"status" uses, and which annotations of the CRD change that.`,
+"status" uses, which rules lead to it, and which annotations of the CRD change
+that.`,
 		Example: `  # List all types
   kubectl imoocpod kinds
 
@@ -186,16 +188,19 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *
 	if field != nil {
 		count = field.Path
 	}
-	facts, err := observe.StatusFacts(ctx, o.finder, kind, count)
+	known, err := observe.StatusFacts(ctx, o.finder, kind, count)
 	if err != nil {
 		row.Wrong = append(row.Wrong, err.Error())
 		return
 	}
-	row.Beside = facts.Beside
+	row.Beside = known.Beside
 	if len(o.types) == 0 {
 		return
 	}
-	data, err := json.Marshal(facts)
+	data, err := json.Marshal(struct {
+		facts.Facts
+		Rules []string `json:"rules"`
+	}{known, known.Rules(kind)})
 	if err == nil {
 		err = json.Unmarshal(data, &row.Status)
 	}

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -363,4 +364,43 @@ func TestSelects(t *testing.T) {
 			t.Errorf("%s: %t, want %t", text, o.Selects, want)
 		}
 	}
+}
+
+// The rules of a type follow from its schema and its annotations.
+func TestRulesOfAType(t *testing.T) {
+	t.Parallel()
+	kind := kindNamed("lamps.example.com", "Lamp")
+	generation := parsed(t, "{type: object, properties: {status: {type: object, properties: {observedGeneration: {type: integer}}}}}")
+	for name, test := range map[string]struct {
+		facts  Facts
+		has    []string
+		hasNot []string
+	}{
+		"a deployment":      {builtInFacts(kindNamed("deployments.apps", "Deployment")), []string{"NotSeen", "Counts"}, []string{"NoPods", "NothingDone", "ChangeNotSeen"}},
+		"without a schema":  {Facts{Generation: GenerationNone, Unit: "pod"}, []string{"NoPods", "TotalWithoutCount", "ChangeNotSeen"}, []string{"NotSeen", "ReadyWhen"}},
+		"with a generation": {must(t, kind, kinds.Source{Schema: generation, StatusServed: true}), []string{"NotSeen"}, []string{"ChangeNotSeen"}},
+		"with an annotation": {must(t, kind, kinds.Source{Annotations: map[string]string{apis.Prefix + "ready-when": "{.status.up}=true", apis.Prefix + "desired-path": ".status.wanted"}}),
+			[]string{"ReadyWhen"}, []string{"Phase", "NoPods"}},
+	} {
+		rules := test.facts.Rules(kind)
+		for _, rule := range test.has {
+			if !slices.Contains(rules, rule) {
+				t.Errorf("%s: %q lacks %s", name, rules, rule)
+			}
+		}
+		for _, rule := range test.hasNot {
+			if slices.Contains(rules, rule) {
+				t.Errorf("%s: %q has %s", name, rules, rule)
+			}
+		}
+	}
+}
+
+func must(t *testing.T, kind kinds.Kind, source kinds.Source) Facts {
+	t.Helper()
+	facts, err := New(kind, source, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return facts
 }

@@ -174,6 +174,13 @@ func builtInFacts(kind kinds.Kind) Facts {
 	return f
 }
 
+// Rules returns the names of the rules of the verdict that apply to objects of a kind.
+func (f Facts) Rules(kind kinds.Kind) []string {
+	o := status.Object{Generation: 1, Foreign: true, BuiltIn: f.builtIn, NoCount: f.Count == "" && len(f.Desired) == 0}
+	f.read(&o, nil)
+	return status.Rules(o)
+}
+
 func statusPaths(base string, names []string) []string {
 	all := make([]string, len(names))
 	for i, name := range names {

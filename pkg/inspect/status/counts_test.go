@@ -97,8 +97,8 @@ func TestShortfallInUnits(t *testing.T) {
 		"the status does": {Object{Unit: "shard", Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}, ""},
 		"no count":        {Object{Unit: "shard", Uncounted: true, NoCount: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}, ""},
 	} {
-		if got, short := shortfall(test.object, "counts"); got.reason != test.want || short != (test.want != "") {
-			t.Errorf("%s: %q, want %q", name, got.reason, test.want)
+		if got := shortfall(test.object, "counts"); (got != nil) != (test.want != "") || got != nil && got.reason != test.want {
+			t.Errorf("%s: %+v, want %q", name, got, test.want)
 		}
 	}
 }

@@ -275,3 +275,14 @@ func (o Object) tracked() Object {
 	}
 	return o
 }
+
+// String returns the phase and the sentence.
+func (w Word) String() string {
+	switch {
+	case w.Phase == "":
+		return problem.OneLine(w.Message)
+	case w.Message == "":
+		return w.Phase
+	}
+	return w.Phase + ": " + problem.OneLine(w.Message)
+}

@@ -122,7 +122,12 @@ func TestWithoutPods(t *testing.T) {
 		"complete, gone": {complete, 0, 0, Ready, "its condition Complete is True: CompletionsReached"},
 		"not complete":   {complete[:1], 0, 4, Progressing, "no replica field is known for this type, and 4 pods ended"},
 	} {
-		if v := judgeWithoutPods(Snapshot{Object: Object{Resource: "jobs.batch", Conditions: test.conditions}}, test.live, test.all); v.verdict != test.verdict || v.reason != test.reason {
+		pods := make([]Pod, test.all)
+		for i := range test.all - test.live {
+			pods[i].Phase = corev1.PodSucceeded
+		}
+		e := Snapshot{Object: Object{Resource: "jobs.batch", Conditions: test.conditions}}
+		if v := noPods(&view{Snapshot: e, report: Report{Pods: pods}}); v.verdict != test.verdict || v.reason != test.reason {
 			t.Errorf("%s: %s: %s, want %s: %s", name, v.verdict, v.reason, test.verdict, test.reason)
 		}
 	}

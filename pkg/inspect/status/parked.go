@@ -52,17 +52,15 @@ func (p ParkedCount) Story(now time.Time) string {
 	return fmt.Sprintf("%s%s ago (%s)", by, duration.HumanDuration(max(now.Sub(p.At), 0)), problem.Quantity(p.Replicas, "replica"))
 }
 
-// parked makes a verdict "parked" where an object has come down to the zero that somebody
-// set for a time. That its controller does not say of no pods that they are ready is no
-// doubt then.
-func parked(e Snapshot, r Report, v ruling) ruling {
-	o := e.Object
-	none := o.Parked != nil && o.Current == 0 && r.livePods() == 0
-	if !none || v.verdict != Ready && !v.doubtsZero() {
-		return v
+// parked is the verdict on an object that has come down to the zero that someone set for a
+// time. It does not matter that the controller does not call no pods ready.
+func parked(v *view) *ruling {
+	o := v.Object
+	if o.Parked == nil || o.Current > 0 || v.report.livePods() > 0 || v.given.verdict != Ready && !v.given.doubtsZero() {
+		return nil
 	}
-	return ruling{
-		verdict: Parked, code: problem.CodeParked, reason: o.Parked.Story(e.Now),
-		hint: e.Commands.Line(commandline.Plugin("unpark", o.Type+"/"+o.Name).In(o.Namespace)),
+	return &ruling{
+		verdict: Parked, code: problem.CodeParked, reason: o.Parked.Story(v.Now),
+		hint: v.Commands.Line(commandline.Plugin("unpark", o.Type+"/"+o.Name).In(o.Namespace)),
 	}
 }

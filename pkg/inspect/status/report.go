@@ -222,3 +222,23 @@ func (r Report) Gone() Report {
 	r.Problems, r.Pause = []problem.Problem{}, nil
 	return r
 }
+
+func (r Report) livePods() int {
+	n := 0
+	for _, pod := range r.Pods {
+		if pod.live() {
+			n++
+		}
+	}
+	return n
+}
+
+func (r Report) readyPods() int {
+	n := 0
+	for _, pod := range r.Pods {
+		if pod.Ready {
+			n++
+		}
+	}
+	return n
+}

@@ -9,18 +9,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// scaledToZero says of an object without pods that its autoscaler wants it so. That its
-// controller does not say of no pods that they are ready is no doubt then. A count that
-// somebody has parked is theirs: an autoscaler does nothing about a zero that is not its
-// own.
-func scaledToZero(e Snapshot, r Report, v ruling) ruling {
-	o := e.Object
-	by := zeroBy(e.Autoscalers, o)
-	none := by != "" && !o.NoCount && o.Desired == 0 && o.Current == 0 && r.livePods() == 0
-	if !none || v.verdict != Ready && !v.doubtsZero() {
-		return v
+// scaledToZero is the verdict on an object that its autoscaler has scaled to zero. It does
+// not matter that the controller does not call no pods ready.
+func scaledToZero(v *view) *ruling {
+	o, by := v.Object, zeroBy(v.Autoscalers, v.Object)
+	none := !o.NoCount && o.Desired == 0 && o.Current == 0 && v.report.livePods() == 0
+	if by == "" || !none || v.given.verdict != Ready && !v.given.doubtsZero() {
+		return nil
 	}
-	return ruling{verdict: Ready, code: problem.CodeReady, reason: "scaled to zero by " + by}
+	return &ruling{verdict: Ready, code: problem.CodeReady, reason: "scaled to zero by " + by}
 }
 
 // doubtsZero reports whether a verdict only says that nothing shows that no pods are

@@ -91,109 +91,91 @@ func answered(spec, status *Write) bool {
 	return spec != nil && status != nil && status.Time.After(spec.Time.Time)
 }
 
-// changeSeen reports whether something shows that the controller has seen the
-// last change of an object that does not say so. The counts of the object are
-// those that are wanted, and so are those of what stands below it.
-func changeSeen(e Snapshot, r Report, children []Child) bool {
-	o := e.Object
-	spec, status := r.Reconciler.Spec, r.Reconciler.Status
-	if e.Acted {
+// changeSeen reports whether something shows that the controller has seen the last
+// change of an object that does not say so. The counts of the object and of its children
+// are those that are wanted.
+func (v *view) changeSeen() bool {
+	o, spec, status := v.Object, v.report.Reconciler.Spec, v.report.Reconciler.Status
+	switch {
+	case v.Acted:
 		return true
-	}
-	if o.undated() && !countShows(o, r, children) {
+	case o.undated() && !v.countShows():
+		return false
+	case answered(spec, status):
+		return true
+	case o.Generation <= 1:
+		// What exists was made after the object.
+		return status != nil || len(v.children)+len(v.report.Pods) > 0
+	case o.OnlyCounted && v.countShows():
+		return true
+	case spec == nil:
 		return false
 	}
-	if answered(spec, status) {
-		return true
-	}
-	if o.Generation <= 1 {
-		// What there is was made after the object.
-		return status != nil || len(children)+len(r.Pods) > 0
-	}
-	if o.OnlyCounted && countShows(o, r, children) {
-		return true
-	}
-	if spec == nil {
-		return false
-	}
-	if byItself(spec, status) {
-		return true
-	}
-	for _, c := range children {
+	return byItself(spec, status) || slices.ContainsFunc(v.children, func(c Child) bool {
 		made, _ := lastWrites(c.Managers)
-		if c.Controller == o.UID && (c.Created.After(spec.Time.Time) || answered(spec, made)) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(r.Pods, func(pod Pod) bool {
-		return pod.Created.After(spec.Time.Time) && slices.ContainsFunc(r.Tree.Children, func(n Node) bool { return n.Kind == "Pod" && n.UID == pod.UID })
+		return c.Controller == o.UID && (c.Created.After(spec.Time.Time) || answered(spec, made))
+	}) || slices.ContainsFunc(v.report.Pods, func(pod Pod) bool {
+		ownPod := func(n Node) bool { return n.Kind == "Pod" && n.UID == pod.UID }
+		return pod.Created.After(spec.Time.Time) && slices.ContainsFunc(v.report.Tree.Children, ownPod)
 	})
 }
 
-// countShows reports whether what is there would be another number if the
-// controller had not seen the last change of the count.
-func countShows(o Object, r Report, children []Child) bool {
-	if o.Told != nil {
+// countShows reports whether there would be another number of pods if the controller had
+// not seen the last change of the count.
+func (v *view) countShows() bool {
+	o, pods := v.Object, len(v.report.Pods)
+	switch {
+	case o.Told != nil:
 		return *o.Told == o.Desired
+	case o.indirect():
+		return o.Several && o.Total != nil && pods == int(*o.Total)
 	}
-	if !o.indirect() {
-		if len(workloads(children)) > 1 {
-			return !o.Uncounted
-		}
-		return !o.Uncounted || len(r.Pods) == int(o.Desired)
-	}
-	return o.Several && o.Total != nil && len(r.Pods) == int(*o.Total)
+	return !o.Uncounted || len(workloads(v.children)) <= 1 && pods == int(o.Desired)
 }
 
-// idle reports whether nothing right below an object was made or changed since the
-// last change of its spec, which is so young that it may yet be: some controllers
-// write that they saw a generation, and the counts that it wants, before they do
-// anything about it. The times are whole seconds; what was done within the same one may
-// have been done after. Of a count, what is there tells.
-func idle(e Snapshot, r Report, children []Child) bool {
-	o, by := e.Object, r.Reconciler
-	if !o.Foreign || o.BuiltIn || o.Generation <= 1 || by.Spec == nil || e.ActedBelow {
+// idle reports whether the spec changed a moment ago and no child was made or changed
+// since: some controllers report that they saw a generation, and the counts that it
+// wants, before they act on it. The times are whole seconds, so a child that changed in
+// the same second may have changed later. After a change of the count, the number of pods
+// tells.
+func (v *view) idle() bool {
+	o, by := v.Object, v.report.Reconciler
+	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {
 		return false
 	}
-	since, known := sinceChange(e, by)
-	if !known || since >= attendance || byItself(by.Spec, by.Status) {
+	if since, known := v.sinceChange(); !known || since >= attendance {
 		return false
 	}
-	if o.OnlyCounted || e.Counted || o.undated() {
-		if !o.countBelow(r, children) {
+	if o.OnlyCounted || v.Counted || o.undated() {
+		if !v.countBelow() {
 			return true
 		}
-		if countShows(o, r, children) {
+		if v.countShows() {
 			return false
 		}
 	}
-	below := false
-	for _, c := range children {
-		if c.Controller != o.UID || c.Desired == nil {
-			continue
-		}
-		below = true
+	below := slices.DeleteFunc(workloads(v.children), func(c Child) bool { return c.Controller != o.UID })
+	return len(below) > 0 && !slices.ContainsFunc(below, func(c Child) bool {
 		made, _ := lastWrites(c.Managers)
-		if !c.Created.Before(by.Spec.Time.Time) || made != nil && !made.Time.Before(&by.Spec.Time) {
-			return false
-		}
-	}
-	return below
+		return !c.Created.Before(by.Spec.Time.Time) || made != nil && !made.Time.Before(&by.Spec.Time)
+	})
 }
 
-// countBelow reports whether what is to be seen below an object may be as many as it
-// wants: the pods, what stands right below it, or one part of that.
-func (o Object) countBelow(r Report, children []Child) bool {
-	below := slices.DeleteFunc(workloads(children), func(c Child) bool { return c.Controller != o.UID })
-	sum := int32(0)
-	for _, c := range below {
+// countBelow reports whether the pods, or what the children want together or one of them
+// wants, may be as many as the object wants.
+func (v *view) countBelow() bool {
+	o, sum, below := v.Object, int32(0), 0
+	for _, c := range workloads(v.children) {
+		if c.Controller != o.UID {
+			continue
+		}
 		if *c.Desired == o.Desired {
 			return true
 		}
+		below++
 		sum += *c.Desired
 	}
-	unseen := len(below)+len(r.Pods) == 0
-	return o.indirect() || o.NoCount || unseen || len(below) > 0 && sum == o.Desired || r.livePods() == int(o.Desired)
+	return o.indirect() || o.NoCount || below+len(v.report.Pods) == 0 || below > 0 && sum == o.Desired || v.report.livePods() == int(o.Desired)
 }
 
 // byItself reports whether the controller itself changed the spec.
@@ -239,53 +221,46 @@ func ActedBelow(before, now Snapshot) bool {
 	return false
 }
 
-// judgeUnseen reports whether no controller has seen the object as it is now.
-func judgeUnseen(e Snapshot, r Report) (ruling, bool) {
-	o, by := e.Object, r.Reconciler
-	v := ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: by.howToReconcile(e)}
+// notSeen is the verdict on an object that no controller has seen as it is now.
+func notSeen(v *view) *ruling {
+	o, by := v.Object, v.report.Reconciler
+	r := &ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: by.howToReconcile(v.Snapshot)}
+	never := !o.Untracked && o.ObservedGeneration == 0 || o.Untracked && len(o.Conditions) == 0 && o.Word.Phase == ""
 	switch {
-	case !o.Untracked && o.ObservedGeneration == 0,
-		o.Untracked && o.Conditioned && len(o.Conditions) == 0 && o.Word.Phase == "":
-		v.code, v.reason = problem.CodeNeverSeen, o.neverSeen(by.Status)
-	case !o.Untracked && o.ObservedGeneration < o.Generation:
-		v.reason = fmt.Sprintf("its controller has not seen the last change (generation %d, observed %d)", o.Generation, o.ObservedGeneration)
+	case never:
+		r.code, r.reason = problem.CodeNeverSeen, o.neverSeen(by.Status)
+	case o.Untracked || o.ObservedGeneration >= o.Generation:
+		return nil
 	default:
-		return ruling{}, false
+		r.reason = fmt.Sprintf("its controller has not seen the last change (generation %d, observed %d)", o.Generation, o.ObservedGeneration)
 	}
-	since, known := sinceChange(e, by)
-	if !o.Foreign {
-		switch {
-		case known && since > -noticing && since < noticing && by.active(e):
-			v.verdict, v.hint, v.recheck = Progressing, "", noticing-max(since, 0)
-			v.reason = "the controller has not seen the change yet"
-			if v.code == problem.CodeNeverSeen {
-				v.reason = "the controller has not seen it yet"
-			}
-		case by.Status != nil:
-			v.reason += "; " + by.story(e)
+	since, known := v.sinceChange()
+	if !o.Foreign && known && since > -noticing && since < noticing && by.active(v.Snapshot) {
+		seen := "the controller has not seen the change yet"
+		if never {
+			seen = "the controller has not seen it yet"
 		}
-		return v, true
+		return &ruling{verdict: Progressing, code: r.code, reason: seen, recheck: noticing - max(since, 0)}
 	}
-	unknown := o.undated()
-	wrote := e.Acted || !unknown && answered(by.Spec, by.Status) || v.code == problem.CodeNeverSeen && by.Status != nil
-	if len(r.Problems) > 0 && r.Problems[0].Fatal && (wrote || v.code == problem.CodeNeverSeen) {
-		p := r.Problems[0]
-		return ruling{verdict: Failed, code: p.Code, reason: p.String(), hint: p.Hint}, true
+	wrote := v.Acted || !o.undated() && answered(by.Spec, by.Status) || never && by.Status != nil
+	if problems := v.report.Problems; o.Foreign && len(problems) > 0 && problems[0].Fatal && (wrote || never) {
+		return failed(problems[0])
 	}
 	if by.Status != nil {
-		v.reason += "; " + by.story(e)
+		r.reason += "; " + by.story(v.Snapshot)
 	}
 	switch {
+	case !o.Foreign:
 	case wrote:
-		v.verdict, v.hint = Progressing, ""
-	case unknown && !known:
-		v.verdict = Progressing
-		v.reason += "; the time of the change is unknown"
+		r.verdict, r.hint = Progressing, ""
+	case o.undated() && !known:
+		r.verdict = Progressing
+		r.reason += "; the time of the change is unknown"
 	case since < attendance:
-		v.verdict, v.hint, v.recheck = Progressing, "", attendance-since
-		v.reason += fmt.Sprintf("; the spec changed %s ago", duration.HumanDuration(max(since, 0)))
+		r.verdict, r.hint, r.recheck = Progressing, "", attendance-since
+		r.reason += fmt.Sprintf("; the spec changed %s ago", duration.HumanDuration(max(since, 0)))
 	}
-	return v, true
+	return r
 }
 
 // neverSeen says why nothing shows that a controller has seen the object.
@@ -299,15 +274,15 @@ func (o Object) neverSeen(written *Write) string {
 	return "its status does not say which generation its controller has seen"
 }
 
-// sinceChange is how long ago the spec was changed or the object was created, as
-// far as that is known.
-func sinceChange(e Snapshot, by Reconciler) (since time.Duration, known bool) {
-	changed := e.Object.Created
-	if by.Spec != nil && by.Spec.Time.After(changed) {
-		changed = by.Spec.Time.Time
+// sinceChange returns how long ago the spec was changed or the object was created, if that
+// is known.
+func (v *view) sinceChange() (since time.Duration, known bool) {
+	changed := v.Object.Created
+	if spec := v.report.Reconciler.Spec; spec != nil && spec.Time.After(changed) {
+		changed = spec.Time.Time
 	}
-	if e.Object.undated() || e.Counted && e.Since.After(changed) {
-		changed = e.Since
+	if v.Object.undated() || v.Counted && v.Since.After(changed) {
+		changed = v.Since
 	}
-	return e.Now.Sub(changed), !changed.IsZero()
+	return v.Now.Sub(changed), !changed.IsZero()
 }

@@ -69,7 +69,7 @@ func TestCountShows(t *testing.T) {
 		"nobody knows of how many":         {Object{Desired: 2, Several: true}, 2, nil, false},
 		"units":                            {Object{Desired: 2, Unit: "shard", Total: new(int32(2))}, 2, nil, false},
 	} {
-		if got := countShows(test.object, Report{Pods: make([]Pod, test.pods)}, test.children); got != test.want {
+		if got := (&view{Snapshot: Snapshot{Object: test.object}, report: Report{Pods: make([]Pod, test.pods)}, children: test.children}).countShows(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestPodMadeSince(t *testing.T) {
 		"no pod of these":    {changed.Add(time.Second), Node{Kind: "Pod", UID: "c"}, false},
 	} {
 		r := Report{Reconciler: by, Pods: []Pod{{UID: "a", Created: changed.Add(-time.Hour)}, {UID: "b", Created: test.made}}, Tree: Node{Children: []Node{test.node}}}
-		if got := changeSeen(Snapshot{Object: Object{Generation: 2, Managers: wrote("", 10, 0)}}, r, nil); got != test.want {
+		if got := (&view{Snapshot: Snapshot{Object: Object{Generation: 2, Managers: wrote("", 10, 0)}}, report: r}).changeSeen(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestTimeOfAChange(t *testing.T) {
 	managers := []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"}}
 	for generation, want := range map[int64]time.Duration{1: time.Hour, 2: time.Second} {
 		o := Object{Created: made, Generation: generation, Managers: managers}
-		if since, known := sinceChange(Snapshot{Object: o, Now: lookedAt(), Since: lookedAt().Add(-time.Second)}, Reconciler{}); since != want || !known {
+		if since, known := (&view{Snapshot: Snapshot{Object: o, Now: lookedAt(), Since: lookedAt().Add(-time.Second)}}).sinceChange(); since != want || !known {
 			t.Errorf("generation %d: changed %s ago (%t), want %s", generation, since, known, want)
 		}
 	}
@@ -184,7 +184,7 @@ func TestCountBelow(t *testing.T) {
 		"none, and a set of another": {Object{}, 2, []Child{set(2, "that")}, false},
 	} {
 		test.object.UID = "it"
-		if got := test.object.countBelow(Report{Pods: make([]Pod, test.pods)}, test.children); got != test.want {
+		if got := (&view{Snapshot: Snapshot{Object: test.object}, report: Report{Pods: make([]Pod, test.pods)}, children: test.children}).countBelow(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

@@ -1,347 +1,176 @@
-// Package status says how a replica resource is doing: objects and a time go
-// in, a verdict and the model that everything prints come out. It imports no
-// client, no clock and no context.
+// Package status decides how a replica resource is doing. Objects and a time go in; a
+// verdict comes out, with the model that everything prints.
 package status
 
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Verdict is how an object is doing, in a word.
+// Verdict says in a word how an object is doing.
 type Verdict string
 
 // The verdicts.
 const (
 	// Ready: the controller has seen this generation, as many are ready as are
-	// wanted, none is surplus and no failure is reported.
+	// wanted, none is surplus, and no failure is reported.
 	Ready Verdict = "ready"
 	// Progressing: on its way there.
 	Progressing Verdict = "progressing"
-	// Paused: held on purpose, until somebody lets it go on.
+	// Paused: held on purpose, until someone resumes it.
 	Paused Verdict = "paused"
-	// Failed: will not get there without help.
+	// Failed: cannot get there without help.
 	Failed Verdict = "failed"
 	// NotReconciled: no controller has seen the object as it is now.
 	NotReconciled Verdict = "not reconciled"
-	// Parked: scaled to zero for a time, with the count to go back to remembered.
+	// Parked: scaled to zero for a time, with the earlier count remembered.
 	Parked Verdict = "parked"
-	// Deleted: there is no such object any more. Only who watched it go sees that.
+	// Deleted: the object no longer exists. Only a watch sees that.
 	Deleted Verdict = "deleted"
 )
 
-// Settled reports whether the object has what was asked for, and nothing more is to come.
+// Settled reports whether the object has what was asked for, and nothing more will
+// happen.
 func (v Verdict) Settled() bool { return v == Ready || v == Parked }
 
-// ruling is a verdict with its reason, as a word and in one line, and a hint
-// when there is something to do.
+// ruling is a verdict with its reason, as a word and in one line, and a hint if there
+// is something to do.
 type ruling struct {
 	verdict Verdict
 	code    problem.Code
 	reason  string
 	hint    string
-	// recheck is after which time it may be another one though nothing changes;
-	// zero: that depends on changes alone.
+	// recheck is the time after which the verdict may change although the object does
+	// not; zero means never.
 	recheck time.Duration
 }
 
-// judge gives the verdict on an object. All else of its report is there.
+// view is what the rules read: the snapshot, the rest of the report, and the object's
+// own children.
+type view struct {
+	Snapshot
+	report   Report
+	children []Child
+	// counts says how many are ready, and shortfall which count is off; nil if none is.
+	counts    string
+	shortfall *ruling
+	// given is the verdict so far.
+	given ruling
+}
+
+// rule is one way to a verdict.
+type rule struct {
+	name string
+	// applies reports whether the rule is for the object, by what its type says.
+	applies func(Object) bool
+	// verdict is nil if the object does not meet the rule.
+	verdict func(*view) *ruling
+}
+
+// rules lead to a verdict. The first hit wins. docs/any-resource.md has the same list.
+func rules() []rule {
+	return []rule{
+		{"Deleting", always, deleting},
+		{"NotSeen", Object.reportsChange, notSeen},
+		{"Problem", always, fatalProblem},
+		{"NoPods", Object.countUnknown, noPods},
+		{"Counts", always, countsOff},
+		{"StatusBehind", Object.countsPods, statusBehind},
+		{"ChildNotReady", always, childNotReady},
+		{"Condition", always, conditionAgainst},
+		{"Phase", Object.declaresNothing, phaseUnsettled},
+		{"NothingDone", Object.ofOthers, nothingDone},
+		{"ReadyWhen", Object.declaresReady, readyWhenUnmet},
+		{"SurplusPods", Object.ourPods, surplusPods},
+		{"NothingVisible", Object.countsOther, nothingVisible},
+		{"TotalWithoutCount", Object.countUnknownToUs, totalWithoutCount},
+		{"TotalOfGroups", Object.countsOther, totalOfGroups},
+		{"ChangeNotSeen", Object.reportsNoChange, changeNotSeen},
+		{"Ready", always, ready},
+	}
+}
+
+// amendments change the verdict of the rules, one after the other.
+func amendments() []rule {
+	return []rule{
+		{"Paused", always, paused},
+		{"NoController", Object.ours, noController},
+		{"ControllerReports", always, controllerReports},
+		{"ScaledToZero", always, scaledToZero},
+		{"Parked", always, parked},
+	}
+}
+
+func always(Object) bool { return true }
+
+func (o Object) ours() bool             { return !o.Foreign }
+func (o Object) ofOthers() bool         { return o.Foreign && !o.BuiltIn }
+func (o Object) reportsChange() bool    { return !o.Untracked || o.Conditioned }
+func (o Object) reportsNoChange() bool  { return o.Untracked && o.Foreign }
+func (o Object) countUnknown() bool     { return o.NoCount }
+func (o Object) countUnknownToUs() bool { return o.NoCount && o.Foreign }
+func (o Object) ourPods() bool          { return !o.Foreign && !o.indirect() }
+func (o Object) countsPods() bool       { return !o.indirect() && !o.BuiltIn }
+func (o Object) countsOther() bool      { return o.indirect() && o.Foreign }
+func (o Object) declaresReady() bool    { return o.Word.Ready != nil }
+func (o Object) declaresNothing() bool  { return o.Word.Ready == nil }
+
+// Rules returns the names of the rules that apply to an object, in their order.
+func Rules(o Object) []string {
+	var names []string
+	for _, r := range slices.Concat(rules(), amendments()) {
+		if r.applies(o) {
+			names = append(names, r.name)
+		}
+	}
+	return names
+}
+
+// judge gives the verdict on an object. The rest of its report is there.
 func judge(e Snapshot, r Report, children []Child) ruling {
-	o := e.Object
-	if !o.Deleted.IsZero() {
-		return judgeDeleting(r.Problems)
+	v := &view{Snapshot: e, report: r, children: children, counts: readyCount(e.Object)}
+	if !e.Object.declaredReady() {
+		v.shortfall = shortfall(e.Object, v.counts)
 	}
-	verdict, unseen := judgeUnseen(e, r)
-	if !unseen {
-		verdict = judgeCounts(e, r, children)
-	}
-	if o.Pause != nil && (!unseen || !o.Pause.Told) {
-		verdict = held(e, verdict)
-	}
-	if !unseen && r.Reconciler.silent(e) && verdict.verdict == Progressing {
-		verdict.verdict, verdict.code = NotReconciled, problem.CodeNoController
-		verdict.reason += "; " + r.Reconciler.story(e)
-		verdict.hint = r.Reconciler.howToReconcile(e)
-	}
-	if verdict.verdict == Paused || verdict.code == problem.CodeGenerationNotSeen {
-		return verdict // it says the same, or is of before the change
-	}
-	return parked(e, r, scaledToZero(e, r, o.Word.added(verdict)))
-}
-
-// held makes a verdict "paused" where the pause is why an object is not ready, or
-// may be why nobody sees that it is not: a controller that is paused does nothing
-// about a change, and its counts are right.
-func held(e Snapshot, v ruling) ruling {
-	p := e.Object.Pause
-	if v.verdict == Failed && p.Code == problem.CodePausedByUser {
-		v.reason += "; " + p.Why // what is wrong stays as it is for as long
-		return v
-	}
-	if v.verdict == Failed || v.verdict == Ready && p.Template {
-		return v
-	}
-	if p.Template && !slices.Contains([]problem.Code{problem.CodePodsOutdated, problem.CodePodsSurplus, problem.CodeConditionFalse}, v.code) {
-		return v
-	}
-	hint := p.Hint
-	if p.Command != nil {
-		hint = e.Commands.Line(*p.Command)
-	}
-	return ruling{verdict: Paused, code: p.Code, reason: v.reason + "; " + p.Why, hint: hint}
-}
-
-// String is the word and the sentence.
-func (w Word) String() string {
-	switch {
-	case w.Phase == "":
-		return problem.OneLine(w.Message)
-	case w.Message == "":
-		return w.Phase
-	}
-	return w.Phase + ": " + problem.OneLine(w.Message)
-}
-
-// added appends the word of the controller to the reason of a verdict.
-func (w Word) added(v ruling) ruling {
-	if said := w.String(); v.verdict != Ready && said != "" && !strings.Contains(v.reason, said) {
-		v.reason += "; its controller reports: " + said
-	}
-	return v
-}
-
-// judgeCounts is judge for an object that its controller has seen.
-func judgeCounts(e Snapshot, r Report, children []Child) ruling {
-	o, problems := e.Object, r.Problems
-	counts := readyCount(o)
-	short, missing := shortfall(o, counts)
-	if o.Word.Ready != nil && *o.Word.Ready {
-		missing = false // the kind's own word for it is binding
-	}
-	told := !missing
-	settled := told && !behind(e, r)
-	// What ails a pod does not matter where enough others are ready; what the
-	// object itself reports does.
-	if len(problems) > 0 && problems[0].Fatal && (!settled || len(problems[0].Pods) == 0) {
-		return ruling{verdict: Failed, code: problems[0].Code, reason: problems[0].String(), hint: problems[0].Hint}
-	}
-	v := ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: counts}
-	switch {
-	case o.NoCount && o.Current == 0 && o.Word.Ready == nil && !vouched(o):
-		return judgeWithoutPods(e, r.livePods(), len(r.Pods))
-	case missing:
-		v.code, v.reason = short.code, short.reason
-		if against, found := contradiction(o); found && len(problems) == 0 && o.Foreign && !o.BuiltIn {
-			v.reason += "; " + problem.ConditionSays(against)
-		}
-	case !settled:
-		v.code, v.reason = problem.CodeStatusBehind, fmt.Sprintf("%d of %d pods ready, although its status counts %d", r.readyPods(), o.Desired, o.Ready)
-	default:
-		if v = judgeSettled(e, r, children, counts); v.verdict == Ready || v.code == problem.CodeConditionFalse {
-			return v
+	for _, rule := range rules() {
+		if given := v.by(rule); given != nil {
+			v.given = *given
+			break
 		}
 	}
-	if len(problems) > 0 {
-		v.code, v.hint = problems[0].Code, problems[0].Hint
-		v.reason += "; " + problems[0].String()
+	if !e.Object.Deleted.IsZero() {
+		return v.given
 	}
-	return v
-}
-
-// judgeWithoutPods is judge for an object of which nothing tells how many pods it wants,
-// and that counts none: of all its pods, some are live.
-func judgeWithoutPods(e Snapshot, live, all int) ruling {
-	o := e.Object
-	complete := slices.IndexFunc(o.newest(), func(c metav1.Condition) bool {
-		return slices.Contains([]string{"Complete", "Completed", "Succeeded"}, c.Type) && c.Status == metav1.ConditionTrue
-	})
-	v := ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no replica field is known for this type, and it has no pods"}
-	switch {
-	case complete >= 0:
-		return ruling{verdict: Ready, code: problem.CodeReady, reason: problem.ConditionSays(o.newest()[complete])}
-	case live > 0:
-		v = ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: fmt.Sprintf("its status counts none of %s as ready", problem.Quantity(live, "pod"))}
-	case all > 0:
-		v.verdict, v.reason = Progressing, fmt.Sprintf("no replica field is known for this type, and %s ended", problem.Quantity(all, "pod"))
-	default:
-		v.hint = nameTheField(o, e.Commands)
-	}
-	return v
-}
-
-// nameTheField is the command that names the replica field of a kind; "" for a kind
-// that no CRD defines.
-func nameTheField(o Object, commands commandline.Context) string {
-	if o.BuiltIn || o.Resource == "" {
-		return ""
-	}
-	return commands.Line(commandline.Kubectl("annotate", "crd", o.Resource, apis.Prefix+"replicas-path=PATH"))
-}
-
-// shortfall is the first of an object's own counts that is not as it should be.
-func shortfall(o Object, counts string) (ruling, bool) {
-	if o.Told != nil && o.indirect() && !o.NoCount && o.Uncounted {
-		switch told := *o.Told; {
-		case told > o.Desired:
-			return ruling{code: problem.CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", o.quantity(told), told-o.Desired)}, true
-		case told < o.Desired:
-			return ruling{code: problem.CodePodsMissing, reason: fmt.Sprintf("%d of %d %s exist", told, o.Desired, o.unit())}, true
+	for _, amendment := range amendments() {
+		if given := v.by(amendment); given != nil {
+			v.given = *given
 		}
 	}
-	desired := o.Desired
-	if o.Several {
-		// Its pods in all are a measure of nothing but each other.
-		desired = max(o.Current, o.Desired)
-	}
-	wanted := desired
-	if o.UpdatedWanted != nil {
-		wanted = *o.UpdatedWanted
-	}
-	short := func(code problem.Code, format string, numbers ...any) (ruling, bool) {
-		return ruling{code: code, reason: fmt.Sprintf(format, numbers...)}, true
-	}
-	switch {
-	case o.Current < desired:
-		return short(problem.CodePodsMissing, "%s, %d not yet created", counts, desired-o.Current)
-	case o.Updated != nil && *o.Updated < wanted:
-		return short(problem.CodePodsOutdated, "%s, %d not yet replaced", counts, wanted-*o.Updated)
-	case o.Current > desired:
-		return short(problem.CodePodsSurplus, "%s, %d too many", o.quantity(o.Current), o.Current-desired)
-	case o.Ready < desired:
-		return short(problem.CodePodsStarting, "%s", counts)
-	case o.Available != nil && *o.Available < desired:
-		return short(problem.CodePodsStarting, "%s, %d available", counts, *o.Available)
-	}
-	return ruling{}, false
+	return v.given
 }
 
-// judgeSettled is judge for an object whose own counts are as they should be.
-// Whatever still speaks against it is a doubt.
-func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling {
-	o := e.Object
-	v := ruling{verdict: Progressing, reason: counts}
-	for _, c := range children {
-		if why, unsettled := c.unsettled(); unsettled {
-			v.code, v.reason = problem.CodeChildNotReady, why
-			return v
-		}
+// by returns the verdict of a rule, nil if it gives none.
+func (v *view) by(r rule) *ruling {
+	if !r.applies(v.Object) {
+		return nil
 	}
-	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
-	if against, found := contradiction(o); found {
-		v.code, v.reason = problem.CodeConditionFalse, counts+", but "+problem.ConditionSays(against)
-		return v
-	}
-	if o.Word.Unsettled && o.Word.Ready == nil && (o.NoCount || o.Desired > 0) {
-		v.code, v.reason = problem.CodeConditionFalse, counts+", but its controller reports: "+o.Word.String()
-		return v
-	}
-	unseen := o.Untracked && !changeSeen(e, r, children)
-	if !unseen && idle(e, r, children) {
-		since, _ := sinceChange(e, r.Reconciler)
-		v.code, v.recheck = problem.CodeChangeNotSeen, attendance-since
-		v.reason = fmt.Sprintf("%s, but nothing that it owns has changed since its spec changed %s ago", counts, duration.HumanDuration(max(since, 0)))
-		return v
-	}
-	visible := len(r.Pods) + len(workloads(children))
-	bound := o.Word.Ready != nil && *o.Word.Ready || o.NoCount && vouched(o)
-	if bound && o.NoCount && o.Current == 0 {
-		counts = "its controller reports that it is ready"
-	}
-	switch {
-	case o.Word.Ready != nil && !*o.Word.Ready:
-		v.code, v.reason = problem.CodeConditionFalse, fmt.Sprintf("%s, but its ready condition %s is not met (%sready-when)", counts, o.Word.Unmet, apis.Prefix)
-	case !o.Foreign:
-		v.verdict, v.code = Ready, problem.CodeReady
-		if own := r.livePods(); e.Pods != nil && !o.indirect() && own > int(o.Desired) {
-			return ruling{verdict: Progressing, code: problem.CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", problem.Quantity(own, "pod"), own-int(o.Desired))}
-		}
-	case e.Pods != nil && o.indirect() && o.Desired > 0 && visible == 0 && !bound && ready == nil && (o.Told == nil || o.Selects):
-		v.code, v.reason = problem.CodeCannotTell, fmt.Sprintf("cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())
-	case e.Pods != nil && o.NoCount && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
-		v.code, v.reason = problem.CodeCannotTell, fmt.Sprintf("cannot tell whether all pods exist: the desired count is unknown; the counts in its spec add up to %d, and %d are visible", *o.Total, len(r.Pods))
-	case e.Pods != nil && o.indirect() && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
-		v.code, v.reason = problem.CodeCannotTell, fmt.Sprintf("cannot tell whether all pods exist: %s is one of several counts, which add up to %d, and %d are visible", o.Count, *o.Total, len(r.Pods))
-	case unseen:
-		v.code, v.reason = problem.CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: "+r.Reconciler.unanswered()
-	default:
-		v.verdict, v.code, v.reason = Ready, problem.CodeReady, counts
-	}
-	return v
+	return r.verdict(v)
 }
 
-// vouched reports whether the controller says of this generation of an object
-// that it is ready.
-func vouched(o Object) bool {
-	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
-	return !o.Untracked && ready != nil && ready.Status == metav1.ConditionTrue
-}
-
-// behind reports whether pods were counted, and fewer are ready than the status
-// says. Of what other programs count, only pods that are to be seen are compared.
-func behind(e Snapshot, r Report) bool {
-	o := e.Object
-	if e.Pods == nil || o.indirect() || o.BuiltIn {
-		return false
-	}
-	if o.Foreign && len(r.Pods) == 0 {
-		return false
-	}
-	return r.readyPods() < int(min(o.Ready, o.Desired))
-}
-
-func (r Report) livePods() int {
-	n := 0
-	for _, pod := range r.Pods {
-		if pod.live() {
-			n++
-		}
-	}
-	return n
-}
-
-func (r Report) readyPods() int {
-	n := 0
-	for _, pod := range r.Pods {
-		if pod.Ready {
-			n++
-		}
-	}
-	return n
-}
-
-// judgeDeleting is judge for an object that is being deleted.
-func judgeDeleting(problems []problem.Problem) ruling {
-	const deleting = "it is being deleted"
-	held := slices.IndexFunc(problems, func(p problem.Problem) bool {
-		return p.Code == problem.CodeFinalizer || p.Code == problem.CodeTerminating
-	})
-	if held < 0 {
-		return ruling{verdict: Progressing, code: problem.CodeDeleting, reason: deleting}
-	}
-	p := problems[held]
-	r := ruling{verdict: Progressing, code: p.Code, reason: deleting + "; " + p.String(), hint: p.Hint}
-	if p.Fatal {
-		r.verdict = Failed
+// progressing is a verdict with the first problem of the object as its explanation.
+func (v *view) progressing(code problem.Code, format string, words ...any) *ruling {
+	r := &ruling{verdict: Progressing, code: code, reason: fmt.Sprintf(format, words...)}
+	if problems := v.report.Problems; len(problems) > 0 {
+		r.code, r.hint = problems[0].Code, problems[0].Hint
+		r.reason += "; " + problems[0].String()
 	}
 	return r
 }
 
-func readyCount(o Object) string {
-	if o.Several {
-		return fmt.Sprintf("%d of %d pods ready in total", o.Ready, o.Current)
-	}
-	if o.Desired == 0 && o.Current == 0 && o.Count != "" && !o.NoCount {
-		return "scaled to zero"
-	}
-	return fmt.Sprintf("%d of %d %s ready", o.Ready, o.Desired, o.unit())
+// contradicted is the verdict on an object with the right counts that is not ready.
+func (v *view) contradicted(format string, words ...any) *ruling {
+	return &ruling{verdict: Progressing, code: problem.CodeConditionFalse, reason: v.counts + ", but " + fmt.Sprintf(format, words...)}
 }

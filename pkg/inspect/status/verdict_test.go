@@ -1,6 +1,9 @@
 package status
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -431,6 +434,56 @@ func TestActed(t *testing.T) {
 	} {
 		if got := Acted(before, seen(test.change)); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// The documentation lists the rules in their order.
+func TestRulesAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/any-resource.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| rule | the object |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var listed, all []string
+	for _, name := range regexp.MustCompile("`([A-Z][A-Za-z]+)`").FindAllStringSubmatch(table, -1) {
+		listed = append(listed, name[1])
+	}
+	for _, r := range slices.Concat(rules(), amendments()) {
+		all = append(all, r.name)
+	}
+	if !slices.Equal(listed, all) {
+		t.Errorf("docs/any-resource.md lists %q, want %q", listed, all)
+	}
+}
+
+// A type has the rules that its traits call for.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	const usual = "Deleting Problem Counts ChildNotReady Condition Ready Paused ControllerReports ScaledToZero Parked"
+	for name, test := range map[string]struct {
+		object Object
+		more   string
+	}{
+		"of this program":      {Object{}, "NotSeen StatusBehind Phase SurplusPods NoController"},
+		"built in":             {Object{Foreign: true, BuiltIn: true}, "NotSeen Phase"},
+		"of another program":   {Object{Foreign: true}, "NotSeen StatusBehind Phase NothingDone"},
+		"without generations":  {Object{Foreign: true, Untracked: true}, "StatusBehind Phase NothingDone ChangeNotSeen"},
+		"with conditions":      {Object{Foreign: true, Untracked: true, Conditioned: true}, "NotSeen StatusBehind Phase NothingDone ChangeNotSeen"},
+		"of shards":            {Object{Foreign: true, Unit: "shard"}, "NotSeen Phase NothingDone NothingVisible TotalOfGroups"},
+		"of shards, ours":      {Object{Unit: "shard"}, "NotSeen Phase NoController"},
+		"without a count":      {Object{Foreign: true, NoCount: true}, "NotSeen NoPods StatusBehind Phase NothingDone TotalWithoutCount"},
+		"ours without a count": {Object{NoCount: true}, "NotSeen NoPods StatusBehind Phase SurplusPods NoController"},
+		"that declares ready":  {Object{Foreign: true, Word: Word{Ready: new(true)}}, "NotSeen StatusBehind NothingDone ReadyWhen"},
+	} {
+		want := strings.Fields(usual + " " + test.more)
+		got := slices.Clone(Rules(test.object))
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 }

@@ -1,0 +1,315 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+func deleting(v *view) *ruling {
+	if v.Object.Deleted.IsZero() {
+		return nil
+	}
+	r := &ruling{verdict: Progressing, code: problem.CodeDeleting, reason: "it is being deleted"}
+	for _, p := range v.report.Problems {
+		if p.Code != problem.CodeFinalizer && p.Code != problem.CodeTerminating {
+			continue
+		}
+		if p.Fatal {
+			r.verdict = Failed
+		}
+		r.code, r.hint = p.Code, p.Hint
+		r.reason += "; " + p.String()
+		break
+	}
+	return r
+}
+
+// fatalProblem is the verdict on a problem that does not end without help. That of a
+// pod does not matter while enough others are ready.
+func fatalProblem(v *view) *ruling {
+	problems := v.report.Problems
+	if len(problems) == 0 || !problems[0].Fatal {
+		return nil
+	}
+	if p := problems[0]; v.shortfall != nil || len(p.Pods) == 0 || v.behind() {
+		return failed(p)
+	}
+	return nil
+}
+
+func failed(p problem.Problem) *ruling {
+	return &ruling{verdict: Failed, code: p.Code, reason: p.String(), hint: p.Hint}
+}
+
+// noPods is the verdict on an object that counts no pods, if nothing says how many it
+// wants.
+func noPods(v *view) *ruling {
+	o, live, all := v.Object, v.report.livePods(), len(v.report.Pods)
+	if o.Current > 0 || o.Word.Ready != nil || o.vouched() {
+		return nil
+	}
+	complete := slices.IndexFunc(o.newest(), func(c metav1.Condition) bool {
+		return slices.Contains([]string{"Complete", "Completed", "Succeeded"}, c.Type) && c.Status == metav1.ConditionTrue
+	})
+	const unknown = "no replica field is known for this type, and "
+	switch {
+	case complete >= 0:
+		return &ruling{verdict: Ready, code: problem.CodeReady, reason: problem.ConditionSays(o.newest()[complete])}
+	case live > 0:
+		return &ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: "its status counts none of " + problem.Quantity(live, "pod") + " as ready"}
+	case all > 0:
+		return &ruling{verdict: Progressing, code: problem.CodeNoPods, reason: unknown + problem.Quantity(all, "pod") + " ended"}
+	}
+	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: unknown + "it has no pods", hint: nameTheField(o, v.Commands)}
+}
+
+// nameTheField is the command that names the replica field of a kind; "" for a kind
+// without a CRD.
+func nameTheField(o Object, commands commandline.Context) string {
+	if o.BuiltIn || o.Resource == "" {
+		return ""
+	}
+	return commands.Line(commandline.Kubectl("annotate", "crd", o.Resource, apis.Prefix+"replicas-path=PATH"))
+}
+
+func countsOff(v *view) *ruling {
+	if v.shortfall == nil {
+		return nil
+	}
+	reason := v.shortfall.reason
+	if against, found := contradiction(v.Object); found && len(v.report.Problems) == 0 && v.Object.ofOthers() {
+		reason += "; " + problem.ConditionSays(against)
+	}
+	return v.progressing(v.shortfall.code, "%s", reason)
+}
+
+// shortfall is the first of an object's own counts that is off; nil if none is.
+func shortfall(o Object, counts string) *ruling {
+	off := func(code problem.Code, format string, numbers ...any) *ruling {
+		return &ruling{code: code, reason: fmt.Sprintf(format, numbers...)}
+	}
+	if o.Told != nil && o.indirect() && !o.NoCount && o.Uncounted {
+		switch told := *o.Told; {
+		case told > o.Desired:
+			return off(problem.CodePodsSurplus, "%s, %d too many", o.quantity(told), told-o.Desired)
+		case told < o.Desired:
+			return off(problem.CodePodsMissing, "%d of %d %s exist", told, o.Desired, o.unit())
+		}
+	}
+	desired := o.Desired
+	if o.Several {
+		// The pods of all groups are compared only with each other.
+		desired = max(o.Current, o.Desired)
+	}
+	wanted := desired
+	if o.UpdatedWanted != nil {
+		wanted = *o.UpdatedWanted
+	}
+	switch {
+	case o.Current < desired:
+		return off(problem.CodePodsMissing, "%s, %d not yet created", counts, desired-o.Current)
+	case o.Updated != nil && *o.Updated < wanted:
+		return off(problem.CodePodsOutdated, "%s, %d not yet replaced", counts, wanted-*o.Updated)
+	case o.Current > desired:
+		return off(problem.CodePodsSurplus, "%s, %d too many", o.quantity(o.Current), o.Current-desired)
+	case o.Ready < desired:
+		return off(problem.CodePodsStarting, "%s", counts)
+	case o.Available != nil && *o.Available < desired:
+		return off(problem.CodePodsStarting, "%s, %d available", counts, *o.Available)
+	}
+	return nil
+}
+
+func statusBehind(v *view) *ruling {
+	if !v.behind() {
+		return nil
+	}
+	return v.progressing(problem.CodeStatusBehind, "%d of %d pods ready, although its status counts %d", v.report.readyPods(), v.Object.Desired, v.Object.Ready)
+}
+
+// behind reports whether fewer pods are ready than the status says. If another program
+// counts them, they may be invisible.
+func (v *view) behind() bool {
+	o := v.Object
+	if v.Pods == nil || !o.countsPods() || o.Foreign && len(v.report.Pods) == 0 {
+		return false
+	}
+	return v.report.readyPods() < int(min(o.Ready, o.Desired))
+}
+
+func childNotReady(v *view) *ruling {
+	for _, c := range v.children {
+		if why, unsettled := c.unsettled(); unsettled {
+			return v.progressing(problem.CodeChildNotReady, "%s", why)
+		}
+	}
+	return nil
+}
+
+func conditionAgainst(v *view) *ruling {
+	against, found := contradiction(v.Object)
+	if !found {
+		return nil
+	}
+	return v.contradicted("%s", problem.ConditionSays(against))
+}
+
+func phaseUnsettled(v *view) *ruling {
+	o := v.Object
+	if !o.Word.Unsettled || !o.NoCount && o.Desired == 0 {
+		return nil
+	}
+	return v.contradicted("its controller reports: %s", o.Word)
+}
+
+// nothingDone is the verdict on an object whose controller may have reported that it saw
+// a change before it acted on it.
+func nothingDone(v *view) *ruling {
+	if v.Object.Untracked && !v.changeSeen() || !v.idle() {
+		return nil
+	}
+	since, _ := v.sinceChange()
+	r := v.progressing(problem.CodeChangeNotSeen, "%s, but nothing that it owns has changed since its spec changed %s ago", v.counts, duration.HumanDuration(max(since, 0)))
+	r.recheck = attendance - since
+	return r
+}
+
+func readyWhenUnmet(v *view) *ruling {
+	word := v.Object.Word
+	if *word.Ready {
+		return nil
+	}
+	return v.contradicted("its ready condition %s is not met (%sready-when)", word.Unmet, apis.Prefix)
+}
+
+func surplusPods(v *view) *ruling {
+	own, desired := v.report.livePods(), int(v.Object.Desired)
+	if v.Pods == nil || own <= desired {
+		return nil
+	}
+	return v.progressing(problem.CodePodsSurplus, "%s, %d too many", problem.Quantity(own, "pod"), own-desired)
+}
+
+// bound reports whether the object itself says that it is ready, so that the counts that
+// are missing do not matter.
+func (o Object) bound() bool { return o.declaredReady() || o.NoCount && o.vouched() }
+
+// declaredReady reports whether what the type declares as ready holds.
+func (o Object) declaredReady() bool { return o.Word.Ready != nil && *o.Word.Ready }
+
+// vouched reports whether the controller says that this generation is ready.
+func (o Object) vouched() bool {
+	return !o.Untracked && meta.IsStatusConditionTrue(o.Conditions, readyCondition)
+}
+
+func nothingVisible(v *view) *ruling {
+	o := v.Object
+	visible := len(v.report.Pods) + len(workloads(v.children))
+	counted := o.Told != nil && !o.Selects
+	said := o.bound() || meta.FindStatusCondition(o.Conditions, readyCondition) != nil
+	if v.Pods == nil || o.Desired <= 0 || visible > 0 || counted || said {
+		return nil
+	}
+	return v.progressing(problem.CodeCannotTell, "cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())
+}
+
+func totalWithoutCount(v *view) *ruling {
+	if !v.lacksPods() {
+		return nil
+	}
+	return v.progressing(problem.CodeCannotTell, "cannot tell whether all pods exist: the desired count is unknown; the counts in its spec add up to %d, and %d are visible",
+		*v.Object.Total, len(v.report.Pods))
+}
+
+func totalOfGroups(v *view) *ruling {
+	if !v.lacksPods() {
+		return nil
+	}
+	return v.progressing(problem.CodeCannotTell, "cannot tell whether all pods exist: %s is one of several counts, which add up to %d, and %d are visible",
+		v.Object.Count, *v.Object.Total, len(v.report.Pods))
+}
+
+// lacksPods reports whether fewer pods are visible than all groups want.
+func (v *view) lacksPods() bool {
+	o := v.Object
+	return v.Pods != nil && o.Total != nil && len(v.report.Pods) < int(*o.Total) && !o.bound()
+}
+
+func changeNotSeen(v *view) *ruling {
+	if v.changeSeen() {
+		return nil
+	}
+	return v.progressing(problem.CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: %s", v.report.Reconciler.unanswered())
+}
+
+func ready(v *view) *ruling {
+	r := &ruling{verdict: Ready, code: problem.CodeReady, reason: v.counts}
+	if o := v.Object; o.Foreign && o.NoCount && o.Current == 0 && o.bound() {
+		r.reason = "its controller reports that it is ready"
+	}
+	return r
+}
+
+// paused is the verdict if a pause is why the object is not ready, or may be why no one
+// sees that it is not: a controller that is paused does not react to a change.
+func paused(v *view) *ruling {
+	p, r := v.Object.Pause, v.given
+	unseen := r.code == problem.CodeNeverSeen || r.code == problem.CodeGenerationNotSeen
+	switch {
+	case p == nil, p.Told && unseen:
+		return nil
+	case r.verdict == Failed && p.Code == problem.CodePausedByUser:
+		r.reason += "; " + p.Why // the failure lasts as long
+		return &r
+	case r.verdict == Failed, r.verdict == Ready && p.Template:
+		return nil
+	case p.Template && !slices.Contains([]problem.Code{problem.CodePodsOutdated, problem.CodePodsSurplus, problem.CodeConditionFalse}, r.code):
+		return nil
+	}
+	hint := p.Hint
+	if p.Command != nil {
+		hint = v.Commands.Line(*p.Command)
+	}
+	return &ruling{verdict: Paused, code: p.Code, reason: r.reason + "; " + p.Why, hint: hint}
+}
+
+func noController(v *view) *ruling {
+	r := v.given
+	if r.verdict != Progressing || !v.report.Reconciler.silent(v.Snapshot) {
+		return nil
+	}
+	r.verdict, r.code = NotReconciled, problem.CodeNoController
+	r.reason += "; " + v.report.Reconciler.story(v.Snapshot)
+	r.hint = v.report.Reconciler.howToReconcile(v.Snapshot)
+	return &r
+}
+
+// controllerReports adds what the controller says to the reason, unless the pause says the
+// same or the controller said it before the change.
+func controllerReports(v *view) *ruling {
+	r, said := v.given, v.Object.Word.String()
+	if r.verdict == Ready || r.verdict == Paused || r.code == problem.CodeGenerationNotSeen || said == "" || strings.Contains(r.reason, said) {
+		return nil
+	}
+	r.reason += "; its controller reports: " + said
+	return &r
+}
+
+func readyCount(o Object) string {
+	if o.Several {
+		return fmt.Sprintf("%d of %d pods ready in total", o.Ready, o.Current)
+	}
+	if o.Desired == 0 && o.Current == 0 && o.Count != "" && !o.NoCount {
+		return "scaled to zero"
+	}
+	return fmt.Sprintf("%d of %d %s ready", o.Ready, o.Desired, o.unit())
+}

@@ -1,10 +1,8 @@
-// Package clients makes what a command talks to the cluster with: clients within
-// bounds of time and memory, the kinds that words name, and the errors that tell
-// what the server lacks.
+// Package kube makes the clients of one command, within bounds of time and memory, finds the
+// kinds that words name, and explains what the server lacks.
 package kube
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,8 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
@@ -21,15 +17,13 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Factory makes what a verb talks to the cluster with, from kubectl's global flags.
+// Factory makes the clients of a command from kubectl's global flags.
 type Factory struct {
 	Flags      *genericclioptions.ConfigFlags
 	connection connection
@@ -37,20 +31,20 @@ type Factory struct {
 	flags *pflag.FlagSet
 	// timeout is the flag --request-timeout.
 	timeout *pflag.Flag
-	// Finder finds replica fields, with discovery cached on disk as kubectl does
-	// it. There is one for a command, which remembers what it was told.
+	// Finder returns the one finder of the command, which remembers what the server said and
+	// caches discovery on disk as kubectl does.
 	Finder func() (*discover.Finder, error)
 }
 
-// New makes the factory of one command. Warnings of the server go to the streams.
+// New returns the factory of one command. Warnings of the server go to the streams.
 func New(version string, streams genericiooptions.IOStreams) *Factory {
-	// One for all clients: what the server warns of is said once.
+	// One for all clients, so that each warning is printed once.
 	warnings := rest.NewWarningWriter(escape.Writer(streams.ErrOut), rest.WarningWriterOptions{Deduplicate: true})
 	c := &Factory{flags: &pflag.FlagSet{}}
 	c.Flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
-		// The server's priority and fairness protects it better than a limit
-		// here, which would only make one person's command slower.
+		// The server's priority and fairness protects it. A limit here would only slow down
+		// one person's command.
 		config.QPS = -1
 		config.WarningHandler = warnings
 		timeout := c.requestTimeout()
@@ -68,8 +62,8 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 	return c
 }
 
-// Namespace is the one that the flags or the context name; given says that a
-// flag did.
+// Namespace returns the namespace of the flags or of the context; given reports whether a
+// flag names it.
 func (c *Factory) Namespace() (namespace string, given bool, err error) {
 	if _, err := c.Kubeconfig(); err != nil {
 		return "", false, err
@@ -77,7 +71,7 @@ func (c *Factory) Namespace() (namespace string, given bool, err error) {
 	return c.Flags.ToRawKubeConfigLoader().Namespace()
 }
 
-// Kubeconfig is what the files say, in which the context that was asked for is.
+// Kubeconfig returns the merged kubeconfig, which has the context that a flag names.
 func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
 	raw, err := c.Flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -89,14 +83,14 @@ func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
 	return raw, nil
 }
 
-// Config says how to reach the server.
+// Config returns how to reach the server.
 func (c *Factory) Config() (*rest.Config, error) {
 	raw, err := c.Kubeconfig()
 	if err != nil {
 		return nil, err
 	}
 	if f := c.Flags; raw.CurrentContext == "" && *f.Context+*f.ClusterName+*f.APIServer == "" {
-		// clientcmd would try a server on localhost that nobody named.
+		// clientcmd would try a server on localhost, which nobody named.
 		switch _, err := rest.InClusterConfig(); {
 		case err == nil:
 		case len(raw.Clusters) == 0:
@@ -113,21 +107,21 @@ func (c *Factory) Config() (*rest.Config, error) {
 	return config, nil
 }
 
-// WaitForServer makes the clients of the command wait for a server that is away, as
-// long as it takes.
-func (c *Factory) WaitForServer() { c.connection.setPatient() }
+// WaitForServer makes the clients of the command wait as long as it takes for a server that
+// is away.
+func (c *Factory) WaitForServer() { c.connection.patient.Store(true) }
 
 // AddFlags adds kubectl's global flags.
 func (c *Factory) AddFlags(flags *pflag.FlagSet) {
 	c.flags = flags
 	c.Flags.AddFlags(flags)
-	// The value itself stays "0": clientcmd takes another one for a configuration,
-	// and would not look for that of a pod.
+	// The value stays "0". clientcmd would take another one for a configuration, and not look
+	// for that of a pod.
 	c.timeout = flags.Lookup("request-timeout")
 	c.timeout.DefValue = defaultRequestTimeout.String()
 }
 
-// requestTimeout is how long the server has for a request. Zero is no limit.
+// requestTimeout returns how long a request may take, zero for no limit.
 func (c *Factory) requestTimeout() time.Duration {
 	if c.timeout == nil || !c.timeout.Changed {
 		return defaultRequestTimeout
@@ -139,87 +133,16 @@ func (c *Factory) requestTimeout() time.Duration {
 	return timeout
 }
 
-// Dynamic is the client for custom resources.
+// Dynamic returns the client for custom resources.
 func (c *Factory) Dynamic() (*dynamic.DynamicClient, error) {
 	return clientOf(c, dynamic.NewForConfig)
 }
 
-// DynamicFor is the client for custom resources of a configuration.
-func DynamicFor(config *rest.Config) (*dynamic.DynamicClient, error) {
-	return newClient(config, dynamic.NewForConfig)
-}
-
-func (c *Factory) newFinder() (*discover.Finder, error) {
-	client, err := c.Dynamic()
-	if err != nil {
-		return nil, err
-	}
-	discovery, err := c.Flags.ToDiscoveryClient()
-	if err != nil {
-		return nil, fmt.Errorf("make a client for discovery: %w", err)
-	}
-	return &discover.Finder{Discovery: discovery, Dynamic: client}, nil
-}
-
-// KindNamed finds the kind that a word names, as kubectl does: plural, singular,
-// short name, plural.group or plural.version.group.
-func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error) {
-	mapper, err := c.Flags.ToRESTMapper()
-	if err != nil {
-		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
-	}
-	full, short := schema.ParseResourceArg(word)
-	var gvk schema.GroupVersionKind
-	if full != nil {
-		gvk, err = mapper.KindFor(*full)
-	}
-	if full == nil || err != nil {
-		gvk, err = mapper.KindFor(short.WithVersion(""))
-	}
-	if meta.IsNoMatchError(err) {
-		return kinds.Kind{}, missingType(word)
-	}
-	if err != nil {
-		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
-	}
-	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if err != nil {
-		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
-	}
-	return c.KindOf(ctx, mapping)
-}
-
-// KindOf is the kind of a type that the server has, with what its CRD declares.
-func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
-	kind := kinds.KindOf(mapping)
-	if kind.Reconciled() || kind.BuiltIn() {
-		return kind, nil
-	}
-	finder, err := c.Finder()
-	if err != nil {
-		return kind, err
-	}
-	kind, err = finder.Declare(ctx, kind)
-	if wrong := (*kinds.DeclarationError)(nil); errors.As(err, &wrong) {
-		// It is as good as none; "kinds" and "check" tell of it.
-		klog.FromContext(ctx).V(1).Info("Ignoring the annotations of a CRD", "kind", kind, "err", err)
-		return kind, nil
-	}
-	return kind, err
-}
-
-// Core is the client for pods and events, which speaks protobuf.
+// Core returns the client for pods and events, which speaks protobuf.
 func (c *Factory) Core() (*corev1client.CoreV1Client, error) {
-	config, err := c.Config()
-	if err != nil {
-		return nil, err
-	}
-	return CoreFor(config)
-}
-
-// CoreFor is the client for pods, events and nodes of a configuration.
-func CoreFor(config *rest.Config) (*corev1client.CoreV1Client, error) {
-	return newClient(WithProtobuf(config), corev1client.NewForConfig)
+	return clientOf(c, func(config *rest.Config) (*corev1client.CoreV1Client, error) {
+		return corev1client.NewForConfig(WithProtobuf(config))
+	})
 }
 
 // clientOf makes a client for the server of the command.
@@ -228,18 +151,13 @@ func clientOf[T any](c *Factory, newForConfig func(*rest.Config) (T, error)) (cl
 	if err != nil {
 		return client, err
 	}
-	return newClient(config, newForConfig)
-}
-
-func newClient[T any](config *rest.Config, newForConfig func(*rest.Config) (T, error)) (T, error) {
-	client, err := newForConfig(config)
-	if err != nil {
+	if client, err = newForConfig(config); err != nil {
 		return client, fmt.Errorf("make a client: %w", err)
 	}
 	return client, nil
 }
 
-// WithProtobuf is how to speak to the server of its built-in types.
+// WithProtobuf returns the configuration for clients of built-in types.
 func WithProtobuf(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/vnd.kubernetes.protobuf"
@@ -247,7 +165,7 @@ func WithProtobuf(config *rest.Config) *rest.Config {
 	return config
 }
 
-// configCommand is a command of "kubectl config" about the files of this command.
+// configCommand returns a command of "kubectl config" for the files of this command.
 func (c *Factory) configCommand(verb string) string {
 	return given(c.flags, "kubeconfig").Line(commandline.Kubectl("config", verb))
 }

@@ -11,15 +11,9 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// List reads the objects that are selected, a page at a time: there may be many.
+// List reads the selected objects, a page at a time because there may be many.
 func List(ctx context.Context, objects dynamic.ResourceInterface, opts metav1.ListOptions) ([]unstructured.Unstructured, error) {
-	pages := pager.New(func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-		page, err := objects.List(ctx, opts)
-		if err != nil {
-			return nil, err // and no list, which would be there and nil
-		}
-		return page, nil
-	})
+	pages := pager.New(func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) { return objects.List(ctx, opts) })
 	list, _, err := pages.List(ctx, opts)
 	if err != nil {
 		return nil, err

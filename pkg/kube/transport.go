@@ -2,6 +2,7 @@ package kube
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,12 +17,12 @@ import (
 	"time"
 )
 
-// defaultRequestTimeout is how long a request may take where --request-timeout
-// is not given: as long as client-go allows discovery by default.
+// defaultRequestTimeout is how long a request may take without --request-timeout: as long as
+// client-go allows for discovery.
 const defaultRequestTimeout = 32 * time.Second
 
-// maxResponseBytes is how much of all responses together is held at a time. A
-// page of 500 objects or the OpenAPI document of a large cluster is a few megabytes.
+// maxResponseBytes is how much of all responses is in memory at a time. A page of 500 objects
+// or the OpenAPI document of a large cluster has a few megabytes.
 const maxResponseBytes = 256 << 20
 
 // partBytes is how much of a long response has to arrive within a timeout.
@@ -38,8 +39,8 @@ type BadResponseError struct {
 
 func (e *BadResponseError) Error() string { return "the server " + e.Server + " " + e.Problem }
 
-// boundedTransport sends requests through another transport, each for no longer
-// than the timeout; zero is no timeout. It holds at most maxBytes of all responses.
+// boundedTransport sends requests through another transport. Each has the timeout, or no
+// limit if that is zero. At most maxBytes of all responses are in memory at a time.
 type boundedTransport struct {
 	*connection
 	timeout  time.Duration
@@ -47,11 +48,11 @@ type boundedTransport struct {
 	base     http.RoundTripper
 }
 
-// RoundTrip sends a request, unless there is no time left for it. The response to anything but a watch or the log of a
-// container is read to its end, since callers log what goes wrong later.
+// RoundTrip sends a request unless its API group is broken. It reads the response to the end,
+// except that of a watch or of a container's log, because callers only log what fails later.
 func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	group := groupOf(req.URL.Path)
-	left, err := t.begin(group, t.timeout)
+	err := t.refusal(group)
 	if err == nil {
 		err = checkRedirect(req)
 	}
@@ -60,55 +61,49 @@ func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	if changes(req) {
-		return t.write(req, group, left)
+		return t.write(req, group)
 	}
-	return t.exchange(req, group, left)
+	return t.exchange(req, group)
 }
 
-// exchange sends a request to a group for which so much time is left, and returns the
-// response. Zero is no limit.
-func (t *boundedTransport) exchange(req *http.Request, group string, left time.Duration) (*http.Response, error) {
+// exchange sends a request to an API group and returns the response.
+func (t *boundedTransport) exchange(req *http.Request, group string) (*http.Response, error) {
 	watch, log := req.URL.Query().Has("watch"), isLog(req.URL.Path)
 	if watch || req.URL.Query().Has("follow") {
-		t.setPatient()
-	}
-	if left == 0 {
-		left = math.MaxInt64
+		t.patient.Store(true) // it goes on when the server comes back
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	timer := time.AfterFunc(left, func() { cancel(&noResponseError{timeout: t.timeout}) })
+	timer := time.AfterFunc(cmp.Or(t.timeout, math.MaxInt64), func() { cancel(&noResponseError{timeout: t.timeout}) })
+	end := func() { timer.Stop(); cancel(nil) }
 	resp, err := t.base.RoundTrip(req.WithContext(ctx))
 	if err == nil {
-		body := &boundedBody{ReadCloser: resp.Body, server: req.URL.Host, held: &t.held, maxBytes: t.maxBytes, cancel: func() { timer.Stop(); cancel(nil) }}
+		body := &boundedBody{ReadCloser: resp.Body, server: req.URL.Host, held: &t.held, maxBytes: t.maxBytes, end: end}
 		resp.Body = body
-		if err = checkFormat(resp); err == nil && (watch || log) && resp.StatusCode == http.StatusOK {
+		err = checkFormat(resp)
+		if err == nil && (watch || log) && resp.StatusCode == http.StatusOK {
 			timer.Stop()
 			body.lines, body.passedOn = watch, log
 		} else if err == nil {
 			err = t.readBody(resp, body, timer)
 		}
-		if err != nil {
-			_ = body.Close() // the other error is told
+		if err == nil {
+			t.noteResponse(group, resp, t.timeout)
+			return resp, nil
 		}
-	} else {
-		timer.Stop()
-		cancel(nil)
-	}
-	if err == nil {
-		t.responded(group, resp, t.timeout)
-		return resp, nil
+		_ = body.Close() // the other error is reported
 	}
 	if none, is := errors.AsType[*noResponseError](context.Cause(ctx)); is {
 		err = none
 	}
-	t.failed(group, err)
+	end()
+	t.noteFailure(group, err)
 	return nil, err
 }
 
-// readBody reads a response to its end. Where the command is patient, each part of
-// it has the timeout to itself: a controller reads long lists.
+// readBody reads a response to its end. If the command is patient, each part has the timeout
+// to itself: a controller reads long lists.
 func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, timer *time.Timer) error {
-	if t.timeout > 0 && t.isPatient() {
+	if t.timeout > 0 && t.patient.Load() {
 		body.partRead = func() { timer.Reset(t.timeout) }
 	}
 	data, err := io.ReadAll(body)
@@ -131,8 +126,8 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 	return nil
 }
 
-// boundedBody is the body of a response. What is read of it counts as held until
-// it is closed or, of a watch, until the line ends, which is one event.
+// boundedBody is the body of a response. What is read of it counts as held until it is closed
+// or, for a watch, until the line ends, which is one event.
 type boundedBody struct {
 	io.ReadCloser
 	server   string
@@ -140,12 +135,13 @@ type boundedBody struct {
 	maxBytes int64
 	mine     atomic.Int64 // a watch is closed while it is read
 	lines    bool
-	// passedOn says that nothing of it is held: a log is passed on as it is read.
+	// passedOn reports whether nothing of it is held: a log is passed on as it is read.
 	passedOn bool
-	// partRead, if there is one, is called for each part of the body.
+	// partRead, if set, is called for each part of the body.
 	partRead func()
-	cancel   func()
-	data     *bytes.Reader // all of it, once it was read
+	// end ends the request.
+	end  func()
+	data *bytes.Reader // all of it, once it was read
 }
 
 // Read reads some more, unless too much is held.
@@ -175,7 +171,7 @@ func (b *boundedBody) release() { b.held.Add(-b.mine.Swap(0)) }
 // Close ends the request.
 func (b *boundedBody) Close() error {
 	b.release()
-	b.cancel()
+	b.end()
 	return b.ReadCloser.Close()
 }
 
@@ -185,8 +181,7 @@ func isLog(path string) bool {
 	return is && strings.Contains(rest, "/api/v1/namespaces/") && strings.Contains(rest, "/pods/")
 }
 
-// groupOf returns the API group that a path of the server belongs to, or what it
-// begins with.
+// groupOf returns the API group of a path, or what the path begins with.
 func groupOf(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -200,8 +195,8 @@ func groupOf(path string) string {
 	return path
 }
 
-// checkRedirect refuses redirects to another server, which would get the
-// credentials, and those that make another method of a write.
+// checkRedirect refuses redirects to another server, which would get the credentials, and
+// those that turn a write into a read.
 func checkRedirect(req *http.Request) error {
 	if req.Response == nil || req.Response.Request == nil {
 		return nil
@@ -213,8 +208,8 @@ func checkRedirect(req *http.Request) error {
 	return &BadResponseError{Server: from.URL.Host, Problem: fmt.Sprintf("redirected %s %s to %s://%s, which is not followed", from.Method, from.URL.Path, req.URL.Scheme, req.URL.Host)}
 }
 
-// checkFormat refuses a success in a format that the Kubernetes API does not
-// have, such as a login page. OpenAPI documents come as JSON in text/plain.
+// checkFormat refuses a success in a format that the Kubernetes API does not have, such as a
+// login page. OpenAPI documents come as JSON in text/plain.
 func checkFormat(resp *http.Response) error {
 	format := mediaType(resp)
 	if resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusMultipleChoices || format == "" ||

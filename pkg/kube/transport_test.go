@@ -81,13 +81,14 @@ func TestTimeOfSilence(t *testing.T) {
 			t.Parallel()
 			bubble.Test(t, func(t *testing.T) {
 				sent := 0
-				transport := &boundedTransport{connection: &connection{patient: test.patient}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
+				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
 					sent++
 					if strings.HasSuffix(path, silent) {
 						return nil
 					}
 					return ok()
 				})}
+				transport.patient.Store(test.patient)
 				begun := time.Now()
 				for _, path := range test.paths {
 					_, err := ask(t, transport, path)
@@ -212,7 +213,8 @@ func TestResponseWithoutEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble.Test(t, func(t *testing.T) {
-				transport := &boundedTransport{connection: &connection{patient: test.patient}, timeout: time.Minute, maxBytes: maxBytes, base: nil}
+				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: nil}
+				transport.patient.Store(test.patient)
 				transport.base = interrupted{server(func(string) *http.Response { return response(http.StatusOK, test.body) })}
 				if _, err := ask(t, transport, "/api"); err == nil || !strings.Contains(err.Error(), test.says) {
 					t.Errorf("got %v", err)

@@ -9,7 +9,6 @@ import (
 	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -30,7 +29,7 @@ func (w *Writes) Finish(ctx context.Context) context.Context {
 
 // write is exchange for a write. If there is no answer, the error is an
 // outcome.ErrUnknown unless nothing was sent.
-func (t *boundedTransport) write(req *http.Request, group string, left time.Duration) (*http.Response, error) {
+func (t *boundedTransport) write(req *http.Request, group string) (*http.Response, error) {
 	if w, is := req.Context().Value(writesKey{}).(*Writes); is {
 		if err := context.Cause(req.Context()); err != nil {
 			closeBody(req)
@@ -41,7 +40,7 @@ func (t *boundedTransport) write(req *http.Request, group string, left time.Dura
 		req = req.WithContext(context.WithoutCancel(req.Context()))
 	}
 	req, connected := traceConnection(req)
-	resp, err := t.exchange(req, group, left)
+	resp, err := t.exchange(req, group)
 	if err == nil && resp.StatusCode == http.StatusGatewayTimeout {
 		words, _ := io.ReadAll(resp.Body) // it has been read already
 		_ = resp.Body.Close()

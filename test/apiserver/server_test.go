@@ -46,7 +46,7 @@ var (
 // clientOf makes a client of a server.
 func clientOf(t *testing.T, s *apiserver.Server) dynamic.Interface {
 	t.Helper()
-	client, err := kube.DynamicFor(s.RESTConfig())
+	client, err := dynamic.NewForConfig(s.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestCustomTypes(t *testing.T) {
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
-	core, err := kube.CoreFor(s.RESTConfig())
+	core, err := corev1client.NewForConfig(kube.WithProtobuf(s.RESTConfig()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
@@ -128,7 +129,7 @@ func (o *Options) namespaces(c *kube.Factory) ([]string, error) {
 }
 
 func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace string) error {
-	core, err := kube.CoreFor(config)
+	core, err := corev1client.NewForConfig(kube.WithProtobuf(config))
 	if err != nil {
 		return err
 	}
@@ -169,11 +170,11 @@ func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace st
 
 func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool) (*controller.Controller, error) {
 	config = o.RateLimit.apply(config)
-	dynamic, err := kube.DynamicFor(config)
+	dynamic, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	core, err := kube.CoreFor(config)
+	core, err := corev1client.NewForConfig(kube.WithProtobuf(config))
 	if err != nil {
 		return nil, err
 	}

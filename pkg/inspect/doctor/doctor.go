@@ -44,7 +44,7 @@ func (d *Doctor) Run(ctx context.Context, c *kube.Factory) ([]check.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	if d.client, err = kube.DynamicFor(config); err != nil {
+	if d.client, err = c.Dynamic(); err != nil {
 		return nil, err
 	}
 	if d.access, err = c.Access(); err != nil {

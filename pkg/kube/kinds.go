@@ -1,0 +1,114 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+)
+
+func (c *Factory) newFinder() (*discover.Finder, error) {
+	client, err := c.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	discovery, err := c.Flags.ToDiscoveryClient()
+	if err != nil {
+		return nil, fmt.Errorf("make a client for discovery: %w", err)
+	}
+	return &discover.Finder{Discovery: discovery, Dynamic: client}, nil
+}
+
+// KindNamed returns the kind that a word names, as in kubectl: plural, singular, short name,
+// plural.group, or plural.version.group.
+func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error) {
+	mapper, err := c.Flags.ToRESTMapper()
+	if err != nil {
+		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
+	}
+	full, short := schema.ParseResourceArg(word)
+	var gvk schema.GroupVersionKind
+	if full != nil {
+		gvk, err = mapper.KindFor(*full)
+	}
+	if full == nil || err != nil {
+		gvk, err = mapper.KindFor(short.WithVersion(""))
+	}
+	if meta.IsNoMatchError(err) {
+		return kinds.Kind{}, missingType(word)
+	}
+	if err != nil {
+		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
+	}
+	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
+	}
+	return c.KindOf(ctx, mapping)
+}
+
+// KindOf returns the kind of a type of the server, with what its CRD declares.
+func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
+	kind := kinds.KindOf(mapping)
+	if kind.Reconciled() || kind.BuiltIn() {
+		return kind, nil
+	}
+	finder, err := c.Finder()
+	if err != nil {
+		return kind, err
+	}
+	kind, err = finder.Declare(ctx, kind)
+	if wrong := (*kinds.DeclarationError)(nil); errors.As(err, &wrong) {
+		// "kinds" and "check" report it.
+		klog.FromContext(ctx).V(1).Info("Ignoring the annotations of a CRD", "kind", kind, "err", err)
+		return kind, nil
+	}
+	return kind, err
+}
+
+// DeclaredKinds returns the kinds that CRDs of the cluster declare, without the shipped ones.
+// It returns none to users who may not list CRDs. Of other CRDs, only the metadata is read.
+func (c *Factory) DeclaredKinds(ctx context.Context) ([]kinds.Kind, error) {
+	client, err := clientOf(c, metadata.NewForConfig)
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the CRDs: %w", err)
+	}
+	objects, err := c.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	var declared []kinds.Kind
+	for i := range list.Items {
+		if list.Items[i].Annotations[kinds.AnnotationPlan] == "" {
+			continue
+		}
+		crd, err := objects.Resource(kinds.CRDResource()).Get(ctx, list.Items[i].Name, metav1.GetOptions{})
+		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the CRD %s: %w", list.Items[i].Name, err)
+		}
+		// "kinds" and "check" report a declaration that is wrong.
+		if kind, err := kinds.Declared(crd); err == nil && kind.Reconciled() && !kind.Shipped() {
+			declared = append(declared, kind)
+		}
+	}
+	return declared, nil
+}

@@ -79,7 +79,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k memory.Key, owners *
 	if err != nil {
 		return 0, err
 	}
-	p := planFor(owners, view)
+	p := plan.Decide(view, owners.strategy.Plan)
 	r.queue.Saw(k, len(view.Pods)+len(view.Nodes))
 	if p.Writes() {
 		// A cached owner may be old by any stretch of time. Things are written
@@ -97,7 +97,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k memory.Key, owners *
 		if view, err = r.look(owners, obj, rec); err != nil {
 			return 0, err
 		}
-		p = planFor(owners, view)
+		p = plan.Decide(view, owners.strategy.Plan)
 	}
 	if r.DryRun {
 		r.memory.Planned(k, r.Clock.Now(), view, p, plan.NewDryRun(view, p))
@@ -187,9 +187,9 @@ func (r *reconciler) stillWanted(ctx context.Context, o *owners, obj *unstructur
 func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *unstructured.Unstructured, rec *memory.Object,
 	view plan.View, p plan.Actions) (time.Duration, error) {
 	w := &strategy.Work{
-		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
-		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, obj), Object: obj, Of: view.Owner, Plan: p,
-		Failing: rec.Failing, FailingRevision: rec.Failing, MaxFailing: troubleAfter,
+		Clients: strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
+		Clock:   r.Clock, Kind: o.kind, Owner: reference(o.kind, obj), Object: obj, Of: view.Owner, Plan: p,
+		Failing: rec.Failing, MaxFailing: troubleAfter,
 		Current: r.stillWanted(ctx, o, obj, view.Now),
 	}
 	r.report.Plan(k, view, p)
@@ -209,10 +209,8 @@ func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *
 	executed()
 	r.Metrics.Wrote(k.Kind, out.Created, out.Deleted)
 	statusErr := <-statusDone
-	rec.Wrote(podsName, out.PodsWritten)
-	rec.Wrote(r.revisions.Resource(), out.RevisionsWritten)
-	if beside := r.beside[o.kind.Mapping.Strategy]; beside != nil {
-		rec.Wrote(beside.Resource(), out.BesideWritten)
+	for resource, version := range out.Written {
+		rec.Wrote(resource, version)
 	}
 	rec.Unanswered = out.Unanswered
 	if out.Applied != nil {
@@ -222,7 +220,7 @@ func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *
 	switch {
 	case out.Created > 0 || out.Applied != nil:
 		rec.Plan, rec.Failing = rec.Plan.Accepted(), 0
-	case out.Failing, out.FailingRevision:
+	case out.Failing:
 		rec.Failing++
 	}
 	for _, refusal := range out.Refused {
@@ -231,7 +229,7 @@ func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *
 			Reason: refusal.Reason, Message: refusal.Message, Generation: view.Owner.Generation, At: r.Clock.Now(),
 		})
 	}
-	if out.LabelRefused != "" {
+	if out.Declined[plan.KindPod] != "" {
 		rec.Plan.LabelRefused = r.Clock.Now().Round(0)
 	}
 	r.memory.SetRefused(k, len(rec.Plan.Refusals) > 0)
@@ -242,7 +240,7 @@ func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *
 	if err = errors.Join(err, statusErr); err != nil {
 		return 0, err
 	}
-	if !out.Ending && (!done || len(out.Refused) > 0 || out.LabelRefused != "") {
+	if !out.Ending && (!done || len(out.Refused) > 0 || out.Declined[plan.KindPod] != "") {
 		r.queue.Wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
 	}
 	r.report.State(k, report.Reference(o.kind, obj), view, told)

@@ -160,30 +160,20 @@ func (r *revisions) ownerOf(revision *strategy.RevisionRecord) (*owners, *unstru
 	return o, owner
 }
 
-// planFor decides what is done for an object: by the strategy of its kind, and for the
-// history of its templates, which is the same for all. While it is paused, neither has
-// anything to do.
-func planFor(o *owners, v plan.View) plan.Actions {
-	return plan.UnlessPaused(func(v plan.View) plan.Actions {
-		p := o.strategy.Plan(v)
-		p.History = plan.Revisions(v)
-		return p
-	})(v)
-}
-
 // recorded notes what came of the revisions of a plan. That one was refused is told
 // once, until another is written.
 func (r *reconciler) recorded(k memory.Key, o *owners, obj *unstructured.Unstructured, rec *memory.Object, of plan.Owner, out *strategy.Outcome) {
+	why, refused := out.Declined[plan.KindRevision]
 	switch {
-	case out.Unrecorded != "":
+	case refused:
 		told := rec.Plan.Unrecorded != plan.Unrecorded{}
 		rec.Plan.Unrecorded = plan.Unrecorded{Template: of.TemplateHash, Generation: of.Generation}
 		if !told {
 			const message = "cannot keep the history of the pod template: %s"
-			r.report.Event(report.Reference(o.kind, obj), corev1.EventTypeWarning, "FailedRevision", message, out.Unrecorded)
-			r.report.LogObject(k, message, out.Unrecorded)
+			r.report.Event(report.Reference(o.kind, obj), corev1.EventTypeWarning, "FailedRevision", message, why)
+			r.report.LogObject(k, message, why)
 		}
-	case out.RevisionsWritten != "":
+	case out.Written[r.revisions.Resource()] != "":
 		rec.Plan.Unrecorded, rec.Failing = plan.Unrecorded{}, 0
 	}
 }

@@ -4,6 +4,7 @@ package metrics
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -48,7 +49,7 @@ func New(version string) *Metrics {
 		return registered.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	}
 	m.reconciles = counter("imoocpod_reconciles_total", "Reconciles of an object, by kind and result: done, error.", "kind", "result")
-	m.plans = counter("imoocpod_plans_total", "Decisions of reconciles, by kind and action: create, delete, deployment, revision, status, later, nothing. A reconcile may decide on several actions.", "kind", "action")
+	m.plans = counter("imoocpod_plans_total", "Decisions of reconciles, by kind and action: create, delete, patch, deployment, revision, status, later, nothing. A reconcile may decide on several actions.", "kind", "action")
 	m.created = counter("imoocpod_pods_created_total", "Pods created, by kind of their owner.", "kind")
 	m.deleted = counter("imoocpod_pods_deleted_total", "Pods deleted, by kind of their owner.", "kind")
 	m.refusals = counter("imoocpod_refusals_total", "Pods whose creation was refused, by kind of their owner and reason.", "kind", "reason")
@@ -94,17 +95,25 @@ func (m *Metrics) Reconciled(kind string, err error) {
 
 // Planned counts what a plan wants.
 func (m *Metrics) Planned(kind string, p plan.Actions) {
-	nothing := true
-	for action, wanted := range map[string]bool{
-		"create": len(p.Create) > 0, "delete": len(p.Delete) > 0, "deployment": p.Apply != nil || len(p.Remove) > 0, "revision": p.History.Writes(), "status": p.WriteStatus, "later": p.Recheck > 0,
-	} {
-		if wanted {
-			m.plans.WithLabelValues(kind, action).Inc()
-			nothing = false
+	actions := map[string]bool{}
+	for _, op := range p.Operations {
+		action := strings.ToLower(string(op.Kind))
+		if op.Kind == plan.KindPod {
+			action = string(op.Verb)
 		}
+		actions[action] = true
 	}
-	if nothing {
-		m.plans.WithLabelValues(kind, "nothing").Inc()
+	if p.WriteStatus {
+		actions["status"] = true
+	}
+	if p.Recheck > 0 {
+		actions["later"] = true
+	}
+	if len(actions) == 0 {
+		actions["nothing"] = true
+	}
+	for action := range actions {
+		m.plans.WithLabelValues(kind, action).Inc()
 	}
 }
 

@@ -66,11 +66,11 @@ func deploymentView(desired int32, deployments ...Deployment) View {
 // deploymentDeeds is a plan in words: "apply:d remove:old".
 func deploymentDeeds(p Actions) string {
 	var words []string
-	if p.Apply != nil {
-		words = append(words, "apply:"+string(p.Apply.UID)+p.Apply.ResourceVersion)
+	for _, o := range operations(p, Apply) {
+		words = append(words, "apply:"+string(o.UID)+o.ResourceVersion)
 	}
-	for _, d := range p.Remove {
-		words = append(words, "remove:"+d.Name)
+	for _, o := range operations(p, Delete) {
+		words = append(words, "remove:"+o.Name)
 	}
 	return strings.Join(words, " ")
 }
@@ -143,20 +143,20 @@ func TestDeployments(t *testing.T) {
 func TestDeploymentIsNotWrittenForEver(t *testing.T) {
 	v := deploymentView(3, deployment(3, "docker.io/nginx")) // as some admission would have it
 	p := Deployments(v)
-	if p.Apply == nil {
+	if !p.Writes() {
 		t.Fatal("another image is no drift")
 	}
-	v.Memory.Applied = &Applied{Wanted: p.Apply.Wanted, UID: "d", Stored: v.Deployments[0].Fields}
-	if p := Deployments(v); p.Apply != nil || p.Recheck != 0 {
+	v.Memory.Applied = &Applied{Wanted: Wanted{Name: "web", Fields: p.Operations[0].Fields}, UID: "d", Stored: v.Deployments[0].Fields}
+	if p := Deployments(v); p.Writes() || p.Recheck != 0 {
 		t.Errorf("what was just written is written again (%q, recheck %v)", deploymentDeeds(p), p.Recheck)
 	}
 	v.Deployments = []Deployment{deployment(3, "busybox")}
-	if p := Deployments(v); p.Apply == nil {
+	if p := Deployments(v); !p.Writes() {
 		t.Error("a change by somebody is no drift")
 	}
 	v = deploymentView(2, deployment(3, "docker.io/nginx"))
 	v.Memory.Applied = &Applied{Wanted: Wanted{Name: "web", Fields: wantedFields(3, "nginx")}, UID: "d", Stored: v.Deployments[0].Fields}
-	if p := Deployments(v); p.Apply == nil {
+	if p := Deployments(v); !p.Writes() {
 		t.Error("a change of the owner is not written")
 	}
 }
@@ -165,11 +165,11 @@ func TestRefusedDeploymentWaits(t *testing.T) {
 	v := deploymentView(3)
 	v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: "QuotaExceeded", Message: "no", Generation: 1, At: noon})
 	p := Deployments(v)
-	if p.Apply != nil || p.Recheck != time.Second {
+	if p.Writes() || p.Recheck != time.Second {
 		t.Errorf("planned %q, recheck %v; want to wait a second", deploymentDeeds(p), p.Recheck)
 	}
 	v.Now = noon.Add(time.Second)
-	if p := Deployments(v); p.Apply == nil {
+	if p := Deployments(v); !p.Writes() {
 		t.Error("it is not tried again")
 	}
 	v.Deployments = []Deployment{deployment(3, "nginx")}
@@ -200,39 +200,47 @@ func TestNamesOfPods(t *testing.T) {
 	}
 }
 
+// nested is the object at a path of fields, which is shared.
+func nested(fields map[string]any, path ...string) map[string]any {
+	for _, name := range path {
+		fields, _ = fields[name].(map[string]any)
+	}
+	return fields
+}
+
 // Nobody can change the selector of a Deployment: one that an earlier program or
 // an earlier declaration made keeps its own, and its pods go on matching it.
 func TestSelectorOfADeploymentStays(t *testing.T) {
 	v := deploymentView(2, deployment(3, "nginx"))
 	selected := func(d map[string]any) (selector, labels map[string]any) {
-		selector, _ = nested(d, "spec", "selector")
-		labels, _ = nested(d, "spec", "template", "metadata", "labels")
+		selector = nested(d, "spec", "selector")
+		labels = nested(d, "spec", "template", "metadata", "labels")
 		return selector, labels
 	}
-	spec, _ := nested(v.Deployments[0].Fields, "spec")
+	spec := nested(v.Deployments[0].Fields, "spec")
 	old := map[string]any{"matchLabels": map[string]any{"owner": "foo", "app": "foo"}}
 	spec["selector"] = old
-	wanted, _ := nested(v.Owner.Wanted.Fields, "spec")
+	wanted := nested(v.Owner.Wanted.Fields, "spec")
 	wanted["selector"] = map[string]any{"matchLabels": map[string]any{"owner": "foo"}}
-	template, _ := nested(wanted, "template")
+	template := nested(wanted, "template")
 	template["metadata"] = map[string]any{"labels": map[string]any{"owner": "foo", "name": "foo"}}
 
 	p := Deployments(v)
-	if p.Apply == nil {
+	if !p.Writes() {
 		t.Fatal("the other count is not written")
 	}
-	selector, labels := selected(p.Apply.Fields)
+	selector, labels := selected(p.Operations[0].Fields)
 	if !reflect.DeepEqual(selector, old) || !reflect.DeepEqual(labels, map[string]any{"owner": "foo", "name": "foo", "app": "foo"}) {
 		t.Errorf("it is written with the selector %v and the labels %v", selector, labels)
 	}
 	v.Deployments = nil
-	if selector, labels = selected(Deployments(v).Apply.Fields); reflect.DeepEqual(selector, old) || len(labels) != 2 {
+	if selector, labels = selected(Deployments(v).Operations[0].Fields); reflect.DeepEqual(selector, old) || len(labels) != 2 {
 		t.Errorf("a new one is written with the selector %v and the labels %v", selector, labels)
 	}
 }
 
 // A Deployment that lacks something is written; what others have added is left.
-func TestHas(t *testing.T) {
+func TestContains(t *testing.T) {
 	list := func(all ...any) any { return all }
 	app := map[string]any{"name": "app", "image": "nginx"}
 	for _, test := range []struct {
@@ -249,7 +257,7 @@ func TestHas(t *testing.T) {
 		{"no list is there", nil, list("a"), false},
 		{"a text is there", "text", map[string]any{"a": "b"}, false},
 	} {
-		if got := has(test.there, test.wanted); got != test.want {
+		if got := contains(test.there, test.wanted); got != test.want {
 			t.Errorf("%s: %t, want %t", test.name, got, test.want)
 		}
 	}
@@ -259,7 +267,7 @@ func TestHas(t *testing.T) {
 func TestRecreatedDeploymentIsWritten(t *testing.T) {
 	v := deploymentView(3, deployment(3, "docker.io/nginx"))
 	v.Memory.Applied = &Applied{Wanted: v.Owner.Wanted, UID: "earlier", Stored: v.Deployments[0].Fields}
-	if p := Deployments(v); p.Apply == nil {
+	if p := Deployments(v); !p.Writes() {
 		t.Error("it is not written")
 	}
 }
@@ -267,7 +275,7 @@ func TestRecreatedDeploymentIsWritten(t *testing.T) {
 // From an invalid template no Deployment is made, and the one that is there stays.
 func TestDeploymentWithAnInvalidTemplate(t *testing.T) {
 	live := deployment(5, "busybox")
-	spec, _ := nested(live.Fields, "spec")
+	spec := nested(live.Fields, "spec")
 	spec["selector"] = map[string]any{"matchLabels": map[string]any{"owner": "foo"}}
 	for _, all := range [][]Deployment{nil, {live}} {
 		v := deploymentView(3, all...)

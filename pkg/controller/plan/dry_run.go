@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // DryRun is what the loop would do for an object, as a dry run tells it.
@@ -37,29 +37,31 @@ type PlannedPodGone struct {
 	Why  Reason `json:"why"`
 }
 
-// NewDryRun makes the names of what a plan is about.
+// NewDryRun describes the operations of a plan.
 func NewDryRun(v View, p Actions) *DryRun {
-	told := &DryRun{Pods: Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus,
-		History: p.History.String(), Create: []string{}, Delete: []PlannedPodGone{}}
+	told := &DryRun{Pods: Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus, Create: []string{}, Delete: []PlannedPodGone{}}
 	told.Blocked = cmp.Or(v.Owner.Invalid, p.NameTaken, v.Owner.Problem)
 	if v.Paused() {
 		told.Blocked = v.Owner.Pause.String()
 	}
-	if p.Apply != nil {
-		told.Apply = p.Apply.Name
+	var history []string
+	for _, op := range p.Operations {
+		switch {
+		case op.Kind == KindRevision:
+			history = append(history, op.String())
+		case op.Verb == Create:
+			told.Create = append(told.Create, op.Name)
+		case op.Verb == Patch:
+			told.Label = append(told.Label, op.Name)
+		case op.Verb == Apply:
+			told.Apply = op.Name
+		case op.Kind == KindPod:
+			told.Delete = append(told.Delete, PlannedPodGone{op.Name, op.Reason})
+		default:
+			told.Remove = append(told.Remove, op.Name)
+		}
 	}
-	for _, d := range p.Remove {
-		told.Remove = append(told.Remove, d.Name)
-	}
-	for _, c := range p.Create {
-		told.Create = append(told.Create, slots.PodName(v.Owner.Name, v.Owner.UID, c.Replaces, c.Slot))
-	}
-	for _, d := range p.Delete {
-		told.Delete = append(told.Delete, PlannedPodGone{d.Name, d.Why})
-	}
-	for _, pod := range p.Label {
-		told.Label = append(told.Label, pod.Name)
-	}
+	told.History = strings.Join(history, "; ")
 	return told
 }
 
@@ -96,5 +98,5 @@ func (p DryRun) String() string {
 	case p.Pods == int(p.Desired) && p.Blocked != "" && len(deeds) == 1:
 		return deeds[0]
 	}
-	return fmt.Sprintf("%d → %s: %s", p.Pods, PodCount(int(p.Desired)), strings.Join(deeds, "; "))
+	return fmt.Sprintf("%d → %s: %s", p.Pods, problem.Quantity(p.Desired, "pod"), strings.Join(deeds, "; "))
 }

@@ -4,27 +4,29 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	scheduling "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Nodes plans an owner that has one pod on every node that may run it. Which
-// these are is decided as a DaemonSet does it; the scheduler puts the pod there.
+// Nodes plans an owner that has one pod on every node that may run it. It selects
+// the nodes as a DaemonSet does. The scheduler binds the pods.
 //
-//   - A node that may run the pod and has none gets one.
-//   - A pod of a node that is gone, or may not run it any more, goes.
-//   - A pod of a node with a new taint NoSchedule stays, and is not replaced.
-//   - Pods of numbered slots are from when the kind had the other plan, and stay.
-//   - The pods of another template are replaced as those of replicas are.
+//   - A node that should run the pod and has none gets one.
+//   - The pod of a node that is gone, or must not run it any more, is deleted.
+//   - The pod of a node with a new NoSchedule taint stays, and is not replaced.
+//   - Pods of numbered slots are from before the kind changed its plan, and stay.
+//   - Pods with an older template are replaced as those of replicas are.
 func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
-// perNode are the slots of the nodes that may run the owner's pods.
+// perNode returns the slots of the nodes that should run the owner's pod.
 func perNode(v View) slotSet {
 	template := v.Owner.Template
 	if template == nil {
-		template = &corev1.PodTemplateSpec{} // none can be made, but those there are stay
+		template = &corev1.PodTemplateSpec{} // existing pods stay
 	}
 	demand := demandOf(template.Spec)
 	nodes := make(map[slots.Slot]string, len(v.Nodes))
@@ -46,7 +48,7 @@ func perNode(v View) slotSet {
 	}
 }
 
-// demand is what a pod that belongs to its node demands of that.
+// demand is what a pod requires of its node.
 type demand struct {
 	nodeName    string
 	affinity    nodeaffinity.RequiredNodeAffinity
@@ -57,34 +59,29 @@ func demandOf(spec corev1.PodSpec) demand {
 	return demand{spec.NodeName, nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}), DaemonTolerations(spec)}
 }
 
-// runs reports whether a node should have a pod, and whether it may keep one.
+// runs reports whether a node should run the pod, and whether it may keep one.
 func (d demand) runs(node *corev1.Node) (should, may bool) {
 	if d.nodeName != "" && d.nodeName != node.Name {
 		return false, false
 	}
-	// A selector that cannot be read matches nothing.
-	fits, _ := d.affinity.Match(node)
-	if !fits {
+	// An invalid selector matches nothing.
+	if fits, _ := d.affinity.Match(node); !fits {
 		return false, false
 	}
-	tolerates := func(effects ...corev1.TaintEffect) bool {
-		return !slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
-			return slices.Contains(effects, taint.Effect) && !tolerated(taint, d.tolerations)
-		})
-	}
-	return tolerates(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute), tolerates(corev1.TaintEffectNoExecute)
+	may = d.tolerates(node, corev1.TaintEffectNoExecute)
+	return may && d.tolerates(node, corev1.TaintEffectNoSchedule), may
 }
 
-func tolerated(taint corev1.Taint, tolerations []corev1.Toleration) bool {
-	return slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
-		return (t.Effect == "" || t.Effect == taint.Effect) && (t.Key == "" || t.Key == taint.Key) &&
-			(t.Operator == corev1.TolerationOpExists || t.Value == taint.Value)
-	})
+// tolerates reports whether the pod tolerates the taints of a node with an effect.
+func (d demand) tolerates(node *corev1.Node, effect corev1.TaintEffect) bool {
+	relevant := func(taint *corev1.Taint) bool { return taint.Effect == effect }
+	_, untolerated := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), node.Spec.Taints, d.tolerations, relevant, true)
+	return !untolerated
 }
 
-// DaemonTolerations are the tolerations of a pod that belongs to its node: those
-// of its template, and of what makes a node unfit for other pods only. They are
-// the same as a DaemonSet's.
+// DaemonTolerations returns the tolerations of a pod that belongs to its node: those
+// of its template, and those that a DaemonSet adds, for taints that keep only other
+// pods away.
 func DaemonTolerations(spec corev1.PodSpec) []corev1.Toleration {
 	tolerations := slices.Clone(spec.Tolerations)
 	add := func(key string, effect corev1.TaintEffect) {

@@ -63,14 +63,14 @@ func nodeDeeds(p Actions) string {
 		return s.String()
 	}
 	var words []string
-	for _, c := range p.Create {
+	for _, c := range operations(p, Create) {
 		words = append(words, "+"+name(c.Slot))
 		if c.Node != name(c.Slot) {
 			words = append(words, "for "+c.Node)
 		}
 	}
-	for _, d := range p.Delete {
-		words = append(words, fmt.Sprintf("-%s:%s", name(d.Slot), d.Why))
+	for _, d := range operations(p, Delete) {
+		words = append(words, fmt.Sprintf("-%s:%s", name(d.Slot), d.Reason))
 	}
 	slices.Sort(words)
 	return strings.Join(words, " ")
@@ -125,7 +125,7 @@ func TestNodes(t *testing.T) {
 			p := Nodes(v)
 			got := nodeDeeds(p)
 			if test.name == "rolling, one of a few" {
-				if len(p.Delete) != 1 || p.Delete[0].Why != Outdated {
+				if len(p.Operations) != 1 || p.Operations[0].Reason != Outdated {
 					t.Errorf("planned %q, want one pod to be replaced", got)
 				}
 				return
@@ -163,7 +163,9 @@ func TestTolerated(t *testing.T) {
 		{corev1.Toleration{Key: "gpu"}, false},
 		{corev1.Toleration{Key: "disk", Value: "a100"}, false},
 	} {
-		if got := tolerated(taint, []corev1.Toleration{test.toleration}); got != test.want {
+		tainted := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{taint}}}
+		should, _ := demandOf(corev1.PodSpec{Tolerations: []corev1.Toleration{test.toleration}}).runs(tainted)
+		if got := should; got != test.want {
 			t.Errorf("%+v tolerates %+v: %t, want %t", test.toleration, taint, got, test.want)
 		}
 	}
@@ -204,7 +206,7 @@ func TestPlansForNodesConverge(t *testing.T) {
 		step := func() {
 			p := Nodes(v)
 			v.Memory = p.Memory
-			for _, d := range p.Delete {
+			for _, d := range operations(p, Delete) {
 				v.Pods = slices.DeleteFunc(v.Pods, func(p Pod) bool { return p.UID == d.UID && p.Finished })
 				for i := range v.Pods {
 					if v.Pods[i].UID == d.UID {
@@ -212,12 +214,12 @@ func TestPlansForNodesConverge(t *testing.T) {
 					}
 				}
 			}
-			for _, c := range p.Create {
+			for _, c := range operations(p, Create) {
 				if slices.ContainsFunc(v.Pods, func(p Pod) bool { return p.Slot == c.Slot }) {
 					t.Fatalf("a second pod for %s", c.Node)
 				}
 				v.Pods = append(v.Pods, Pod{
-					Name: slots.PodName("foo", uid, "", c.Slot), UID: types.UID(rapid.StringMatching(`[a-z]{12}`).Draw(t, "uid")),
+					Name: c.Name, UID: types.UID(rapid.StringMatching(`[a-z]{12}`).Draw(t, "uid")),
 					Slot: c.Slot, Template: v.Owner.TemplateHash,
 				})
 			}

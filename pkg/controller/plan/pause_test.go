@@ -49,7 +49,7 @@ func TestUnlessPaused(t *testing.T) {
 			if test.change != nil {
 				test.change(&v)
 			}
-			p := UnlessPaused(Pods)(v)
+			p := Decide(v, Pods)
 			if got := deeds(p); got != test.want || p.Recheck != test.recheck {
 				t.Errorf("it does %q and looks again after %s, want %q and %s", got, p.Recheck, test.want, test.recheck)
 			}
@@ -60,7 +60,7 @@ func TestUnlessPaused(t *testing.T) {
 // The status of what is paused is true: it counts what there is, it does not speak of
 // progress that nobody makes, and when the pause is over the condition says so.
 func TestConditionPaused(t *testing.T) {
-	rules := UnlessPaused(Pods)
+	rules := func(v View) Actions { return Decide(v, Pods) }
 	v := view(3, "0 1")
 	said := func() (paused *metav1.Condition, progressing metav1.Condition) {
 		t.Helper()
@@ -122,7 +122,7 @@ func TestPauseLeavesOtherConditions(t *testing.T) {
 
 // While pods come and go, the status of what is paused is written once a second at most.
 func TestStatusOfWhatIsPausedIsNotUrgent(t *testing.T) {
-	rules := UnlessPaused(Pods)
+	rules := func(v View) Actions { return Decide(v, Pods) }
 	v := view(3, "0 1 2")
 	v.Owner.Pause = until(time.Hour)
 	p := rules(v)
@@ -159,9 +159,9 @@ func TestNothingIsWrittenForWhatIsPaused(t *testing.T) {
 			v.Owner.Pause, left = apis.Pause{Forever: true}, 0
 		}
 		for name, rules := range map[string]func(View) Actions{"pods": Pods, "deployment": Deployments, "nodes": Nodes} {
-			p := UnlessPaused(rules)(v)
+			p := Decide(v, rules)
 			if p.Writes() {
-				t.Fatalf("%s: writes %q, %v, %v", name, deeds(p), p.Apply, p.Remove)
+				t.Fatalf("%s: writes %q", name, p.Operations)
 			}
 			if left > 0 && (p.Recheck == 0 || p.Recheck > left) {
 				t.Fatalf("%s: looks again after %s, and the pause ends after %s", name, p.Recheck, left)
@@ -171,12 +171,12 @@ func TestNothingIsWrittenForWhatIsPaused(t *testing.T) {
 			}
 			another := v
 			another.Memory = Memory{} // a loop that has just started
-			if q := UnlessPaused(rules)(another); q.Writes() {
+			if q := Decide(another, rules); q.Writes() {
 				t.Fatalf("%s: another loop writes %q", name, deeds(q))
 			}
 			v := v
 			v.Now = v.Owner.Pause.Until
-			if over, plain := UnlessPaused(rules)(v), rules(v); !v.Owner.Pause.Forever && (over.Writes() != plain.Writes() || deeds(over) != deeds(plain)) {
+			if over, plain := Decide(v, rules), rules(v); !v.Owner.Pause.Forever && (over.Writes() != plain.Writes() || deeds(over) != deeds(plain)) {
 				t.Fatalf("%s: when the pause is over it does %q, want %q", name, deeds(over), deeds(plain))
 			}
 		}

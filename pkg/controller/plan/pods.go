@@ -11,27 +11,27 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// maxCreates bounds one plan, not the owner: what is left is planned again as
-// soon as these are made. It keeps a replica count with a digit too many from
-// becoming a list of two thousand million slots.
+// maxCreates bounds one plan, not the owner: the next plan follows as soon as these
+// pods exist. It keeps a typo in a count from becoming a list of two billion slots.
 const maxCreates = 10_000
 
-// Pods plans an owner that has its pods directly, one for each slot.
+// Pods plans an owner that has its pods directly, one for each numbered slot.
 //
-//   - A slot without a pod is filled while the owner has room: no more live
-//     pods than slots, a terminating one counted.
-//   - Slots that the owner has given up are skipped: the next higher ones are filled.
-//   - Surplus pods go, those of such slots first, then those of the highest slots,
-//     while at least Desired active pods stay.
-//   - What then still stands outside the slots is replaced one by one.
-//   - Pods of an older template are replaced a few at a time (roll).
-//   - Pods of nodes are from when the kind had the other plan, and stay.
-//   - Finished pods are deleted after their slot's back-off, which frees the name.
+//   - A slot without a pod is filled while the owner has room: it has no more live
+//     pods than slots, terminating ones included.
+//   - Slots that the owner has given up are skipped: higher ones are filled.
+//   - Surplus pods are deleted, first those of given up slots, then those of the
+//     highest slots, while at least Desired active pods remain.
+//   - Other pods outside the slots are replaced one by one.
+//   - Pods with an older template are replaced a few at a time (roll).
+//   - Pods of nodes are from before the kind changed its plan, and stay.
+//   - Finished pods are deleted after the back-off of their slot, which frees the
+//     name.
 //   - Pods that stay get back the labels by which selectors find them.
-//   - While no pod can be made from the template, none is deleted to be replaced.
-//   - An owner that is being deleted gets nothing: its pods are the garbage
-//     collector's.
-//   - Of an owner that is invalid only the status is written.
+//   - While the template is invalid, no pod is deleted that would be replaced.
+//   - An owner that is being deleted gets nothing: the garbage collector removes its
+//     pods.
+//   - An invalid owner gets only a status.
 func Pods(v View) Actions { return fill(v, numbered(v.Owner.Desired, v.Owner.Removed)) }
 
 // fill plans an owner for the slots that it wants pods in.
@@ -45,23 +45,26 @@ func fill(v View, s slotSet) Actions {
 	if s.nodes == nil {
 		v.Memory.Ending = ending(v)
 	}
-	pods := present(v, s)
+	pods := relevant(v, s)
 	missing := missing(v, pods, s)
 	p := Actions{Memory: remember(v, pods, missing, s)}
-	p.Delete, p.Recheck = deletions(v, pods, p.Memory, s)
+	p.Operations, p.Recheck = deletions(v, pods, p.Memory, s)
 	if v.Owner.Problem != "" {
 		// What cannot be replaced is not deleted.
-		p.Delete = slices.DeleteFunc(p.Delete, func(d Deletion) bool { return d.Why == Outdated || d.Why == Finished && s.wants(d.Slot) })
+		p.Operations = slices.DeleteFunc(p.Operations, func(o Operation) bool {
+			return o.Reason == Outdated || o.Reason == Finished && s.wants(o.Slot)
+		})
 		missing = nil
 	}
-	for _, creation := range missing {
-		if wait := p.Memory.wait(creation.Slot, v); wait > 0 {
+	p.restoreLabels(v)
+	for _, create := range missing {
+		if wait := p.Memory.wait(create.Slot, v); wait > 0 {
 			p.Recheck = sooner(p.Recheck, wait)
 			continue
 		}
-		p.Create = append(p.Create, creation)
+		create.Name = slots.PodName(v.Owner.Name, v.Owner.UID, create.Replaces, create.Slot)
+		p.Operations = append(p.Operations, create)
 	}
-	p.label(v)
 	p.podsStatus(v, s)
 	return p
 }
@@ -69,36 +72,41 @@ func fill(v View, s slotSet) Actions {
 // RelabelInterval is how long the labels of pods are left alone after a refusal.
 const RelabelInterval = 30 * time.Second
 
-// label restores the identity labels of the pods that stay. Nothing in the loop
-// depends on them: they are for the selector in the status, for Services, and for people.
-func (p *Actions) label(v View) {
-	var unlabelled []Pod
+// restoreLabels restores the identity labels of the pods that stay. The loop does not
+// depend on them: they are for the selector in the status, for Services, and for
+// people.
+func (p *Actions) restoreLabels(v View) {
+	var list []Operation
 	for _, pod := range v.Pods {
-		if pod.Unlabelled && !pod.Terminating && !slices.ContainsFunc(p.Delete, func(d Deletion) bool { return d.UID == pod.UID }) {
-			unlabelled = append(unlabelled, pod)
+		if pod.Unlabelled && !pod.Terminating && !slices.ContainsFunc(p.Operations, func(o Operation) bool { return o.UID == pod.UID }) {
+			list = append(list, Operation{
+				Verb: Patch, Kind: KindPod, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+				Slot: pod.Slot, Replaces: pod.Replaces, Optional: true, Text: "restore the labels of pod " + pod.Name,
+			})
 		}
 	}
-	if len(unlabelled) == 0 {
+	if len(list) == 0 {
 		return
 	}
 	if wait := left(v.Memory.LabelRefused, RelabelInterval, v.Now); wait > 0 {
 		p.Recheck = sooner(p.Recheck, wait)
 		return
 	}
-	p.Label = unlabelled
+	p.Operations = append(p.Operations, list...)
 }
 
-// present leaves out the pods that neither fill a slot nor take room: the lost ones,
-// about which nothing more can be done, and those of another plan, which stay.
-func present(v View, s slotSet) []Pod {
-	out := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
-	if !slices.ContainsFunc(v.Pods, out) {
+// relevant returns the pods without those that neither fill a slot nor take room:
+// stuck pods, about which nothing can be done, and pods of the kind's other plan,
+// which stay.
+func relevant(v View, s slotSet) []Pod {
+	ignored := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
+	if !slices.ContainsFunc(v.Pods, ignored) {
 		return v.Pods
 	}
-	return slices.DeleteFunc(slices.Clone(v.Pods), out)
+	return slices.DeleteFunc(slices.Clone(v.Pods), ignored)
 }
 
-// ending brings up to date since when the pods that are ending do.
+// ending returns when each terminating pod was first seen as such.
 func ending(v View) map[types.UID]time.Time {
 	since := map[types.UID]time.Time{}
 	for _, pod := range v.Pods {
@@ -109,9 +117,9 @@ func ending(v View) map[types.UID]time.Time {
 	return since
 }
 
-// missing lists the pods of the slots that have none and for which there is
-// room, lowest slot first.
-func missing(v View, pods []Pod, s slotSet) []Creation {
+// missing lists creates for the slots that have no pod and for which there is room,
+// lowest slot first. They have no names yet: most plans make none of them.
+func missing(v View, pods []Pod, s slotSet) []Operation {
 	live := int32(0)
 	taken := make(map[slots.Slot]bool, len(pods))
 	for _, pod := range pods {
@@ -120,44 +128,43 @@ func missing(v View, pods []Pod, s slotSet) []Creation {
 		}
 		taken[pod.Slot] = true
 	}
-	lost := stuckPods(v)
+	stuck := stuckPods(v)
 	room := maxCreates
 	if s.nodes == nil {
 		room = int(min(s.count-live, maxCreates))
 	}
-	var list []Creation
+	var list []Operation
 	for slot := range s.all {
 		if len(list) >= room {
 			break
 		}
 		if !taken[slot] {
-			list = append(list, Creation{Slot: slot, Replaces: lost[slot], Node: s.nodes[slot]})
+			list = append(list, Operation{Verb: Create, Kind: KindPod, Slot: slot, Replaces: stuck[slot], Node: s.nodes[slot]})
 		}
 	}
 	return list
 }
 
-// stuckPods gives for each slot with stuck pods the one that is to be replaced:
-// that which no other pod replaces yet.
+// stuckPods returns, for each slot with stuck pods, the one to replace: the one that
+// no other pod replaces yet.
 func stuckPods(v View) map[slots.Slot]types.UID {
 	replaced := map[types.UID]bool{}
 	for _, pod := range v.Pods {
 		replaced[pod.Replaces] = true
 	}
-	lost := map[slots.Slot]types.UID{}
+	stuck := map[slots.Slot]types.UID{}
 	for _, pod := range v.Pods {
 		if v.stuckTerminating(pod) && !replaced[pod.UID] {
-			lost[pod.Slot] = pod.UID
+			stuck[pod.Slot] = pod.UID
 		}
 	}
-	return lost
+	return stuck
 }
 
-// remember brings up to date what is known of the slots: failures are counted,
-// steady slots forgotten, and what concerns no wanted slot is dropped.
-func remember(v View, pods []Pod, missing []Creation, s slotSet) Memory {
+// remember updates the memory of the slots: it counts failures, and forgets steady
+// slots, slots that are not wanted, and refusals for slots that are filled.
+func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	m := v.Memory
-	// A map that was ever written to keeps its room: for most objects there is none.
 	m.Failures = maps.Clone(m.Failures)
 	maps.DeleteFunc(m.Failures, func(slot slots.Slot, _ Failure) bool { return !s.wants(slot) })
 	for _, pod := range pods {
@@ -175,36 +182,24 @@ func remember(v View, pods []Pod, missing []Creation, s slotSet) Memory {
 		}
 	}
 	if len(m.Failures) == 0 {
-		m.Failures = nil
+		m.Failures = nil // an emptied map keeps its memory
 	}
 	m.Refusals = maps.Clone(m.Refusals)
 	maps.DeleteFunc(m.Refusals, func(slot slots.Slot, _ Refusal) bool {
-		_, found := slices.BinarySearchFunc(missing, slot, func(c Creation, slot slots.Slot) int { return cmp.Compare(c.Slot, slot) })
+		_, found := slices.BinarySearchFunc(missing, slot, func(o Operation, slot slots.Slot) int { return cmp.Compare(o.Slot, slot) })
 		return !found && (slot != slots.None || len(missing) == 0)
 	})
 	return m
 }
 
-// wait is how long the create of a slot has to wait after a refusal. A change of
-// the owner is worth an attempt at once.
-func (m Memory) wait(slot slots.Slot, v View) time.Duration {
-	var wait time.Duration
-	for _, of := range []slots.Slot{slot, slots.None} {
-		if r := m.Refusals[of]; r.Generation == v.Owner.Generation {
-			wait = max(wait, r.left(v.Now))
-		}
-	}
-	return wait
-}
-
-// deletions lists the pods to delete, and how soon a finished one becomes due
-// or a terminating one is lost.
-func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Deletion, recheck time.Duration) {
+// deletions lists the pods to delete, and returns how soon a finished pod is due or
+// a terminating one is stuck.
+func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, recheck time.Duration) {
 	var misplaced []Pod
 	filling := make([]Pod, 0, len(pods))
 	filled := fillers(pods, s)
 	moving, ready := false, true
-	held := 0 // pods that have the names of wanted slots, and end or have ended
+	held := 0 // names of wanted slots that terminating or finished pods hold
 	for _, pod := range pods {
 		if _, taken := filled[pod.Slot]; !taken && s.wants(pod.Slot) {
 			held++
@@ -214,14 +209,14 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Deletion, rechec
 		}
 		switch {
 		case pod.Finished && pod.Terminating:
-			// On its way; its name comes free by itself.
+			// It frees its name without help.
 		case pod.Finished:
-			// Of a slot that is not wanted, no failures are remembered.
+			// Unwanted slots have no failures, so there is nothing to wait for.
 			if wait := m.Failures[pod.Slot].left(v.Now); !v.outdated(pod) && wait > 0 {
 				recheck = sooner(recheck, wait)
 				continue
 			}
-			list = append(list, Deletion{Pod: pod, Why: Finished})
+			list = append(list, pod.delete(Finished))
 		case pod.Terminating:
 			moving = true
 		case filled[pod.Slot] == pod.UID:
@@ -234,32 +229,37 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Deletion, rechec
 	rolled := roll(v, s, filling)
 	list = append(list, rolled...)
 	slices.SortFunc(misplaced, s.firstToGo)
-	// Only the pods that stay count: the others are on their way out already.
+	// Only pods that stay count: the others are about to go.
 	surplus := len(filling) - len(rolled) + len(misplaced) - int(s.count)
 	if s.nodes != nil {
 		surplus = len(misplaced) // no other node waits for them
 	}
-	// A pod that goes must have a free place to be made anew in.
+	// A misplaced pod may go only if a slot is free for its replacement.
 	moving = moving || surplus != 0 || len(rolled) > 0 || held >= len(misplaced)
 	for _, pod := range misplaced[:max(0, surplus)] {
-		list = append(list, Deletion{Pod: pod, Why: Surplus})
+		list = append(list, pod.delete(Surplus))
 	}
 	if !moving {
-		// One that is not ready goes first. The next one waits until this one is gone
-		// and the pod in its place is ready.
+		// A pod that is not ready goes first. The next one waits until this one is gone
+		// and its replacement is ready.
 		i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
 		if i < 0 && ready {
 			i = 0
 		}
 		if i >= 0 {
-			list = append(list, Deletion{Pod: misplaced[i], Why: Outdated})
+			list = append(list, misplaced[i].delete(Outdated))
 		}
 	}
 	return list, recheck
 }
 
-// fillers gives for each wanted slot with active pods the one that fills it. Two
-// can be there after a lost pod was replaced; then it is the one with the slot's ordinary name.
+// delete returns the deletion of the pod.
+func (p Pod) delete(why Reason) Operation {
+	return Operation{Verb: Delete, Kind: KindPod, Name: p.Name, UID: p.UID, Slot: p.Slot, Reason: why, Optional: true}
+}
+
+// fillers returns the UID of the active pod that fills each wanted slot. Two can be
+// there after a stuck pod was replaced: then it is the one with the ordinary name.
 func fillers(pods []Pod, s slotSet) map[slots.Slot]types.UID {
 	filled := make(map[slots.Slot]types.UID, len(pods))
 	for _, pod := range pods {
@@ -273,16 +273,7 @@ func fillers(pods []Pod, s slotSet) map[slots.Slot]types.UID {
 	return filled
 }
 
-// highestFirst is the order of slots from the highest down; pods that never had a
-// slot come last.
+// highestFirst orders pods from the highest slot down. Pods without a slot are last.
 func highestFirst(a, b Pod) int {
 	return cmp.Or(cmp.Compare(b.Slot, a.Slot), cmp.Compare(a.Name, b.Name))
-}
-
-// sooner is the smaller of two delays, of which zero means none.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || (b != 0 && b < a) {
-		return b
-	}
-	return a
 }

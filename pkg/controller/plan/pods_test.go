@@ -61,13 +61,18 @@ func view(desired int32, words string) View {
 // deeds is a plan in words: "+0 +1 -2:surplus".
 func deeds(p Actions) string {
 	var words []string
-	for _, c := range p.Create {
-		words = append(words, fmt.Sprintf("+%d%s", c.Slot, c.Replaces))
+	for _, o := range operations(p, Create) {
+		words = append(words, fmt.Sprintf("+%d%s", o.Slot, o.Replaces))
 	}
-	for _, d := range p.Delete {
-		words = append(words, fmt.Sprintf("-%d:%s", d.Slot, d.Why))
+	for _, o := range operations(p, Delete) {
+		words = append(words, fmt.Sprintf("-%d:%s", o.Slot, o.Reason))
 	}
 	return strings.Join(words, " ")
+}
+
+// operations are those of a plan with a verb.
+func operations(p Actions, verb Verb) []Operation {
+	return slices.DeleteFunc(slices.Clone(p.Operations), func(o Operation) bool { return o.Verb != verb })
 }
 
 func TestPods(t *testing.T) {
@@ -179,7 +184,7 @@ func TestLostBypassIsBypassed(t *testing.T) {
 			t.Errorf("order %v: planned %q, want slot 0 to be filled past pod-2", order, deeds(p))
 			continue
 		}
-		name := slots.PodName("foo", uid, p.Create[0].Replaces, 0)
+		name := p.Operations[0].Name
 		if slices.ContainsFunc(chain, func(lost Pod) bool { return lost.Name == name }) {
 			t.Errorf("order %v: the new pod's name %s is that of a lost one", order, name)
 		}
@@ -210,7 +215,7 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 		for _, list := range [][]Pod{{ordinary, bypass, stray}, {bypass, ordinary, stray}} {
 			v.Pods = list
 			var deleted []string
-			for _, d := range Pods(v).Delete {
+			for _, d := range operations(Pods(v), Delete) {
 				deleted = append(deleted, string(d.UID))
 			}
 			slices.Sort(deleted)
@@ -230,8 +235,8 @@ func TestEndingPodIsRechecked(t *testing.T) {
 
 func TestHugeCountIsPlannedInParts(t *testing.T) {
 	p := Pods(view(1<<31-1, "0 1"))
-	if len(p.Create) != maxCreates || p.Create[0].Slot != 2 {
-		t.Errorf("planned %d creates from slot %d, want %d from slot 2", len(p.Create), p.Create[0].Slot, maxCreates)
+	if len(p.Operations) != maxCreates || p.Operations[0].Slot != 2 {
+		t.Errorf("planned %d creates from slot %d, want %d from slot 2", len(p.Operations), p.Operations[0].Slot, maxCreates)
 	}
 }
 
@@ -346,10 +351,10 @@ func TestLabelsAreRestored(t *testing.T) {
 		if test.change != nil {
 			test.change(&v)
 		}
-		p := UnlessPaused(Pods)(v)
+		p := Decide(v, Pods)
 		var names []string
-		for _, pod := range p.Label {
-			names = append(names, pod.Name)
+		for _, o := range operations(p, Patch) {
+			names = append(names, o.Name)
 		}
 		if got := strings.Join(names, " "); got != test.want || p.Recheck != test.recheck || got != "" && !p.Writes() {
 			t.Errorf("%s: labels %q and plans again in %s, want %q and %s", name, got, p.Recheck, test.want, test.recheck)

@@ -16,48 +16,25 @@ type Revision struct {
 	Name            string
 	UID             types.UID
 	ResourceVersion string
-	// Template is the hash of the template that it keeps, as its name tells it; "" for
-	// one that somebody else made.
+	// Template is the hash of the template, according to the name; empty if someone
+	// else created the revision.
 	Template string
-	// Number is its place in the history: the highest is the newest.
+	// Number is the place in the history. The highest is the newest.
 	Number int64
 }
 
-// History is what a plan wants done with the revisions of an owner.
-type History struct {
-	// Number is the one that the revision of the owner's template is to have; 0: it
-	// stays as it is.
-	Number int64
-	// Existing is the revision that gets the number; nil: there is none of that template,
-	// and one is created.
-	Existing *Revision
-	// Delete lists those that are too old to be kept, oldest first.
-	Delete []Revision
-}
-
-// Writes reports whether anything is to be done.
-func (h History) Writes() bool { return h.Number > 0 || len(h.Delete) > 0 }
-
-// Unrecorded is a template whose revision the server refused, and the generation of
-// the owner that had it.
-type Unrecorded struct {
-	Template   string
-	Generation int64
-}
-
-// templateHashLength is how many hexadecimal digits a template's hash has.
+// templateHashLength is the number of hexadecimal digits in a template's hash.
 const templateHashLength = 16
 
-// RevisionName is the one name of the revision of a template. It is a function of the
-// owner's UID and the hash of the template, so that a create that is repeated after a
-// crash or by a second loop meets AlreadyExists instead of making a second revision,
-// and an owner recreated under its old name never meets the history of the first.
+// RevisionName returns the one name of the revision of a template. It depends only on
+// the owner's UID and the hash of the template, like PodName, so that no create makes
+// a second revision.
 func RevisionName(owner string, uid types.UID, template string) string {
 	return slots.ChildName(owner, uid, template, templateHashLength)
 }
 
-// RevisionTemplate returns the hash of the template that a revision's name stands for,
-// "" for a name that RevisionName does not give for this owner.
+// RevisionTemplate returns the hash of the template that a revision's name stands
+// for, or nothing if RevisionName does not return that name for this owner.
 func RevisionTemplate(revision, owner string, uid types.UID) string {
 	hash := revision[strings.LastIndexByte(revision, '-')+1:]
 	if len(hash) != templateHashLength || RevisionName(owner, uid, hash) != revision {
@@ -68,50 +45,62 @@ func RevisionTemplate(revision, owner string, uid types.UID) string {
 
 // Revisions plans the history of an owner's templates.
 //
-//   - The template that the owner has now is that of the newest revision. An older
-//     revision of the same template gets the next number, as that of a StatefulSet does.
-//   - Beside that one and those of which there are pods, HistoryLimit revisions are kept,
-//     the newest.
-//   - What the server refused is not tried again before the owner changes.
-//   - Revisions that somebody else made are counted and left alone.
-//   - An owner that is being deleted or paused, or of which no pods can be made, gets none.
-func Revisions(v View) History {
+//   - The newest revision has the owner's current template. An older revision with
+//     that template gets the next number, as for a StatefulSet.
+//   - HistoryLimit more revisions are kept, the newest, and all whose templates have
+//     pods.
+//   - What the server refused is not tried again until the owner changes.
+//   - Revisions of someone else are counted and left alone.
+//   - An owner that is being deleted, paused, or invalid gets none.
+func Revisions(v View) []Operation {
 	o := v.Owner
-	if !v.HistoryKnown || o.Deleting || v.Paused() || o.Invalid != "" || o.Problem != "" || o.TemplateHash == "" {
-		return History{}
+	if !v.HistoryKnown || o.Deleting || v.Paused() || o.Invalid != "" || o.Problem != "" || o.TemplateHash == "" ||
+		v.Memory.Unrecorded == (Unrecorded{Template: o.TemplateHash, Generation: o.Generation}) {
+		return nil
 	}
-	if v.Memory.Unrecorded == (Unrecorded{Template: o.TemplateHash, Generation: o.Generation}) {
-		return History{}
-	}
-	var h History
-	var current *Revision
+	current := slices.IndexFunc(v.Revisions, func(r Revision) bool { return r.Template == o.TemplateHash })
 	newest := int64(0) // of the others
-	for i, r := range v.Revisions {
-		if r.Template == o.TemplateHash {
-			current = &v.Revisions[i]
-			continue
+	for _, r := range v.Revisions {
+		if r.Template != o.TemplateHash {
+			newest = max(newest, r.Number)
 		}
-		newest = max(newest, r.Number)
 	}
-	if current == nil || current.Number <= newest {
-		h.Number, h.Existing = newest+1, current
+	var list []Operation
+	switch next := newest + 1; {
+	case current < 0:
+		list = append(list, Operation{
+			Verb: Create, Kind: KindRevision, Name: RevisionName(o.Name, o.UID, o.TemplateHash), Number: next,
+			Text: fmt.Sprintf("create revision %d", next),
+		})
+	case v.Revisions[current].Number < next:
+		list = append(list, v.Revisions[current].write(Patch, next, "renumber revision %d to %d", v.Revisions[current].Number, next))
 	}
-	h.Delete = v.surplusRevisions()
-	return h
+	for _, r := range v.surplusRevisions() {
+		list = append(list, r.write(Delete, 0, "delete revision %d", r.Number))
+	}
+	return list
 }
 
-// surplusRevisions lists the revisions that are too many, oldest first.
+// write returns a write of the revision as it is now.
+func (r Revision) write(verb Verb, number int64, text string, args ...any) Operation {
+	return Operation{
+		Verb: verb, Kind: KindRevision, Name: r.Name, UID: r.UID, ResourceVersion: r.ResourceVersion, Number: number,
+		Optional: verb == Delete, Text: fmt.Sprintf(text, args...),
+	}
+}
+
+// surplusRevisions lists the revisions beyond the limit, oldest first.
 func (v View) surplusRevisions() []Revision {
 	if !v.templatesKnown() {
 		return nil
 	}
-	running := map[string]bool{v.Owner.TemplateHash: true, "": true}
+	inUse := map[string]bool{v.Owner.TemplateHash: true, "": true}
 	for _, pod := range v.Pods {
-		running[pod.Template] = true
+		inUse[pod.Template] = true
 	}
 	var old []Revision
 	for _, r := range v.Revisions {
-		if !running[r.Template] {
+		if !inUse[r.Template] {
 			old = append(old, r)
 		}
 	}
@@ -121,9 +110,9 @@ func (v View) surplusRevisions() []Revision {
 	return old[:max(0, len(old)-v.Owner.HistoryLimit)]
 }
 
-// templatesKnown reports whether it is known from which templates the pods are made
-// that there are. Those behind a Deployment do not say it: they are made from the
-// present one when the Deployment has replaced all others.
+// templatesKnown reports whether the templates of all pods are known. Pods of a
+// Deployment do not have the hash: they have the current template once the Deployment
+// has replaced all others.
 func (v View) templatesKnown() bool {
 	if v.Owner.Wanted.Name == "" {
 		return true
@@ -132,19 +121,4 @@ func (v View) templatesKnown() bool {
 		return d.Controller == v.Owner.UID && d.Name != v.Owner.Wanted.Name
 	})
 	return !others && available(ownDeployment(v), v.Owner.Desired)
-}
-
-// String is the history in words, such as "create revision 3"; "": nothing is to be done.
-func (h History) String() string {
-	var deeds []string
-	switch {
-	case h.Number > 0 && h.Existing == nil:
-		deeds = append(deeds, fmt.Sprintf("create revision %d", h.Number))
-	case h.Number > 0:
-		deeds = append(deeds, fmt.Sprintf("renumber revision %d to %d", h.Existing.Number, h.Number))
-	}
-	for _, r := range h.Delete {
-		deeds = append(deeds, fmt.Sprintf("delete revision %d", r.Number))
-	}
-	return strings.Join(deeds, "; ")
 }

@@ -86,11 +86,20 @@ func TestRevisions(t *testing.T) {
 			if test.with != nil {
 				test.with(&v)
 			}
-			if got := Revisions(v); got.String() != test.want || got.Writes() != (test.want != "") {
+			if got := history(Revisions(v)); got != test.want {
 				t.Errorf("planned %q, want %q", got, test.want)
 			}
 		})
 	}
+}
+
+// history is a plan for revisions in words.
+func history(list []Operation) string {
+	var words []string
+	for _, o := range list {
+		words = append(words, o.String())
+	}
+	return strings.Join(words, "; ")
 }
 
 func refused(letter string, generation int64) func(*View) {
@@ -137,25 +146,22 @@ func TestHistoryConverges(t *testing.T) {
 		v.Owner.TemplateHash = letter()
 		writes := 0
 		// write does one of the writes of a plan, if what it saw is still so.
-		write := func(h History, template string, deletes bool) {
-			at := func(r Revision) int {
-				return slices.IndexFunc(v.Revisions, func(is Revision) bool { return is.UID == r.UID && is.ResourceVersion == r.ResourceVersion })
-			}
-			writes++
-			version := fmt.Sprint(writes)
-			switch {
-			case deletes:
-				for _, r := range h.Delete {
-					if i := at(r); i >= 0 {
-						v.Revisions = slices.Delete(v.Revisions, i, i+1)
-					}
+		write := func(list []Operation, template string, deletes bool) {
+			for _, o := range list {
+				if deletes != (o.Verb == Delete) {
+					continue
 				}
-			case h.Number > 0 && h.Existing != nil:
-				if i := at(*h.Existing); i >= 0 {
-					v.Revisions[i].Number, v.Revisions[i].ResourceVersion = h.Number, version
+				writes++
+				version := fmt.Sprint(writes)
+				at := slices.IndexFunc(v.Revisions, func(is Revision) bool { return is.UID == o.UID && is.ResourceVersion == o.ResourceVersion })
+				switch {
+				case o.Verb == Delete && at >= 0:
+					v.Revisions = slices.Delete(v.Revisions, at, at+1)
+				case o.Verb == Patch && at >= 0:
+					v.Revisions[at].Number, v.Revisions[at].ResourceVersion = o.Number, version
+				case o.Verb == Create && !slices.ContainsFunc(v.Revisions, func(r Revision) bool { return r.Template == template }):
+					v.Revisions = append(v.Revisions, Revision{Name: o.Name, UID: types.UID(version), Template: template, Number: o.Number, ResourceVersion: version})
 				}
-			case h.Number > 0 && !slices.ContainsFunc(v.Revisions, func(r Revision) bool { return r.Template == template }):
-				v.Revisions = append(v.Revisions, Revision{UID: types.UID(version), Template: template, Number: h.Number, ResourceVersion: version})
 			}
 		}
 		view := func() View {
@@ -189,16 +195,20 @@ func TestHistoryConverges(t *testing.T) {
 		}
 		for range 2 {
 			h := Revisions(view())
-			for _, r := range h.Delete {
-				if r.Template == v.Owner.TemplateHash || slices.ContainsFunc(v.Pods, func(p Pod) bool { return p.Template == r.Template }) {
-					t.Fatalf("deletes %+v, which is in use", r)
+			for _, o := range h {
+				if o.Verb != Delete {
+					continue
+				}
+				at := slices.IndexFunc(v.Revisions, func(is Revision) bool { return is.UID == o.UID })
+				if template := v.Revisions[at].Template; template == v.Owner.TemplateHash || slices.ContainsFunc(v.Pods, func(p Pod) bool { return p.Template == template }) {
+					t.Fatalf("deletes %+v, which is in use", o)
 				}
 			}
 			write(h, v.Owner.TemplateHash, false)
 			write(h, "", true)
 		}
-		if h := Revisions(view()); h.Writes() {
-			t.Fatalf("in the end still wants to %s", h)
+		if h := Revisions(view()); len(h) > 0 {
+			t.Fatalf("in the end still wants to %s", history(h))
 		}
 		newest := slices.MaxFunc(v.Revisions, func(a, b Revision) int { return int(a.Number - b.Number) })
 		if newest.Template != v.Owner.TemplateHash {

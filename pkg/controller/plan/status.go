@@ -2,8 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,71 +9,104 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Status is what a plan finds out about an owner, whatever its kind calls it.
+// Status is what a plan finds out about an owner, whatever its kind calls the fields.
 type Status struct {
-	// ObservedGeneration is that of the object when it was planned for.
+	// ObservedGeneration is the generation that the plan is for.
 	ObservedGeneration int64
 	// Selector selects the pods, as text.
 	Selector string
-	// Desired is how many pods are wanted, Current how many there are without
-	// those that are ending or have ended. Updated are made as the object says
-	// now, Ready are ready, and Available have been so for long enough.
+	// Desired is the wanted number of pods, and Current the number that exist and are
+	// neither terminating nor finished. Updated have the current template, Ready are
+	// ready, and Available have been ready for long enough.
 	Desired, Current, Updated, Ready, Available int32
-	// PodNames are the names of the pods that Current counts, sorted, where a status tells
+	// PodNames are the sorted names of the Current pods, if the kind has a field for
 	// them.
 	PodNames []string
-	// Conditions are those that a plan writes, without those of others.
+	// Conditions are those that plans write, without those of others.
 	Conditions []metav1.Condition
 }
 
-// StatusMask says for which parts of a Status a kind has a place.
+// StatusMask has the parts of a Status that a kind has fields for.
 type StatusMask struct {
 	Selector, Desired, Current, Updated, Ready, Available, PodNames bool
 
 	ObservedGeneration, Conditions bool
 }
 
-// Masked is the part of a status that a kind has a place for.
-func (s Status) Masked(f StatusMask) Status {
-	if !f.Selector {
-		s.Selector = ""
-	}
-	for _, count := range []struct {
-		of    *int32
-		shown bool
-	}{{&s.Desired, f.Desired}, {&s.Current, f.Current}, {&s.Updated, f.Updated}, {&s.Ready, f.Ready}, {&s.Available, f.Available}} {
-		if !count.shown {
-			*count.of = 0
-		}
-	}
-	if !f.PodNames {
-		s.PodNames = nil
-	}
-	if !f.ObservedGeneration {
-		s.ObservedGeneration = 0
-	}
-	if !f.Conditions {
-		s.Conditions = nil
-	}
+// Masked returns the part of a status that a kind has fields for.
+func (s Status) Masked(m StatusMask) Status {
+	drop(&s.Selector, m.Selector)
+	drop(&s.Desired, m.Desired)
+	drop(&s.Current, m.Current)
+	drop(&s.Updated, m.Updated)
+	drop(&s.Ready, m.Ready)
+	drop(&s.Available, m.Available)
+	drop(&s.PodNames, m.PodNames)
+	drop(&s.ObservedGeneration, m.ObservedGeneration)
+	drop(&s.Conditions, m.Conditions)
 	return s
 }
 
-// StatusInterval is how often a status that is neither the first of a
-// generation nor the last of a convergence is written at the most.
+// drop clears a field that is not shown.
+func drop[T any](field *T, shown bool) {
+	if !shown {
+		*field = *new(T)
+	}
+}
+
+// StatusInterval is the minimum time between two writes of a status, except for the
+// first of a generation and the last of a convergence.
 const StatusInterval = time.Second
 
-// maxEarly is how many of those others are written earlier, until there was none for a
-// while: a few changes one after the other are told at once, and one that changes without
-// a break is told once a StatusInterval.
+// maxEarly is how many of these exceptions there may be until there was a break. A
+// few changes in a row are reported at once; an object that changes all the time is
+// reported once in a StatusInterval.
 const maxEarly = 4
 
-// lastWrittenStatus is what the owner's status says. Of what its CRD has no field for, it is
-// what was written last: the same is not written again because it is dropped.
+// Written is a status as it was written, and as the server stored it.
+type Written struct {
+	// At is the time of the write.
+	At time.Time
+	// Status was sent. Stored may lack parts of it: a server drops fields that are not
+	// in the schema of the CRD.
+	Status, Stored Status
+	// Early counts the writes less than StatusInterval after their predecessors, since
+	// the last break.
+	Early int
+}
+
+// Next returns the record of a write that follows w, which is nil for the first.
+func (w *Written) Next(at time.Time, sent, stored Status) *Written {
+	next := &Written{At: at, Status: sent, Stored: stored}
+	if w == nil {
+		return next
+	}
+	switch since := at.Sub(w.At); {
+	case since < StatusInterval:
+		next.Early = w.Early + 1
+	case since < 2*StatusInterval: // no break
+		next.Early = w.Early
+	}
+	return next
+}
+
+// Refused returns the record after a write that met a conflict. It counts as one.
+func (w *Written) Refused(at time.Time) *Written {
+	if w == nil {
+		return nil
+	}
+	return w.Next(at, w.Status, w.Stored)
+}
+
+// lastWrittenStatus returns the owner's status. If it is what the server stored of
+// the last write, it returns what was sent: what a CRD has no field for is not
+// written again.
 func (v View) lastWrittenStatus() Status {
 	if w := v.Memory.Written; w != nil && equality.Semantic.DeepEqual(w.Stored, v.Owner.Status) {
 		return w.Status
@@ -83,29 +114,29 @@ func (v View) lastWrittenStatus() Status {
 	return v.Owner.Status
 }
 
-// decideStatus completes the status that a plan found and decides whether it is
-// written now.
+// decideStatus completes the status that a plan found, and decides when to write it.
 func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condition) {
-	said := v.lastWrittenStatus()
+	stored := v.lastWrittenStatus()
 	found.ObservedGeneration = v.Owner.Generation
 	found.Selector = apis.LabelOwner + "=" + string(v.Owner.UID)
-	found.Conditions = slices.Clone(said.Conditions)
+	found.Conditions = slices.Clone(stored.Conditions)
 	converged := meta.IsStatusConditionFalse(conditions, apis.ConditionProgressing)
-	for _, c := range v.withPause(said, conditions) {
+	for _, c := range v.withPause(stored, conditions) {
 		c.ObservedGeneration = v.Owner.Generation
 		c.LastTransitionTime = metav1.NewTime(v.Now.Truncate(time.Second)) // as it is stored
 		meta.SetStatusCondition(&found.Conditions, storable(c))
 	}
 	p.Status = found
-	if equality.Semantic.DeepEqual(found.Masked(v.Owner.StatusMask), said.Masked(v.Owner.StatusMask)) {
+	if equality.Semantic.DeepEqual(found.Masked(v.Owner.StatusMask), stored.Masked(v.Owner.StatusMask)) {
 		return
 	}
-	urgent := converged || said.ObservedGeneration != v.Owner.Generation || v.Paused() != meta.IsStatusConditionTrue(said.Conditions, apis.ConditionPaused)
+	urgent := converged || stored.ObservedGeneration != v.Owner.Generation ||
+		v.Paused() != meta.IsStatusConditionTrue(stored.Conditions, apis.ConditionPaused)
 	var wait time.Duration
 	if w := v.Memory.Written; w != nil {
 		wait = left(w.At, StatusInterval, v.Now)
-		// What was written already, and somebody changed, is put right in its time:
-		// two who disagree would write without a break.
+		// A status that someone changed after it was written is not urgent: two
+		// controllers that disagree would write all the time.
 		urgent = urgent && w.Early < maxEarly && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
 	}
 	if urgent || wait == 0 {
@@ -116,7 +147,7 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	p.Recheck = sooner(p.Recheck, wait)
 }
 
-// timeless is a status without the times of its conditions.
+// timeless returns the status without the times of its conditions.
 func (s Status) timeless() Status {
 	s.Conditions = slices.Clone(s.Conditions)
 	for i := range s.Conditions {
@@ -126,65 +157,64 @@ func (s Status) timeless() Status {
 }
 
 const (
-	// maxMessage and maxReason are how many bytes the message and the reason of a
-	// condition have at the most (metav1.Condition).
+	// maxMessage is the maximum length of a condition's message, in bytes.
 	maxMessage = 32768
-	maxReason  = 1024
 	// cut marks a message that was longer.
 	cut = " … (cut)"
 )
 
-// conditionReason is what the API server demands of the reason of a condition
-// (metav1.Condition).
-var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
-
-// storable makes of a condition one that the server stores. Its words may come
-// from elsewhere, and one that is refused would hold up the whole status.
+// storable changes a condition so that the server accepts it. Others may have chosen
+// its words, and a condition that is rejected would block the whole status.
 func storable(c metav1.Condition) metav1.Condition {
-	if len(c.Reason) > maxReason || !conditionReason.MatchString(c.Reason) {
-		c.Reason = "Unknown"
-	}
-	if len(c.Message) > maxMessage {
-		c.Message = strings.ToValidUTF8(c.Message[:maxMessage-len(cut)], "") + cut
+	for _, err := range validation.ValidateCondition(c, nil) {
+		switch err.Field {
+		case "reason":
+			c.Reason = "Unknown"
+		case "message":
+			c.Message = strings.ToValidUTF8(c.Message[:maxMessage-len(cut)], "") + cut
+		}
 	}
 	return c
 }
 
-// invalid is the plan for an owner that nothing can be planned for.
+// condition returns a condition.
+func condition(name string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: name, Status: status, Reason: reason, Message: message}
+}
+
+// progressing returns the condition of an owner that changes without an event from
+// outside.
+func progressing(reason, message string) metav1.Condition {
+	return condition(apis.ConditionProgressing, metav1.ConditionTrue, reason, message)
+}
+
+// stopped returns the condition of an owner that does not: it has converged, or it
+// cannot.
+func stopped(reason, message string) metav1.Condition {
+	return condition(apis.ConditionProgressing, metav1.ConditionFalse, reason, message)
+}
+
+// invalid is the plan for an owner that no plan can be made for.
 func invalid(v View, found Status) Actions {
 	p := Actions{Memory: v.Memory}
 	found.Desired = v.lastWrittenStatus().Desired
-	because := func(name string, status metav1.ConditionStatus) metav1.Condition {
-		return metav1.Condition{Type: name, Status: status, Reason: "InvalidSpec", Message: v.Owner.Invalid}
-	}
-	p.decideStatus(v, found, because(apis.ConditionReady, metav1.ConditionFalse),
-		because(apis.ConditionProgressing, metav1.ConditionFalse), because(apis.ConditionReplicaFailure, metav1.ConditionTrue))
+	const reason = "InvalidSpec"
+	p.decideStatus(v, found,
+		condition(apis.ConditionReady, metav1.ConditionFalse, reason, v.Owner.Invalid),
+		stopped(reason, v.Owner.Invalid),
+		condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, reason, v.Owner.Invalid))
 	return p
 }
 
-// podsStatus is what is true of an owner that has its pods directly.
+// podsStatus decides the status of an owner that has its pods directly.
 func (p *Actions) podsStatus(v View, s slotSet) {
 	found := countPods(v, s)
-	ending, ofOtherPlan := 0, 0
-	for _, pod := range v.Pods {
-		switch {
-		case pod.Terminating && !v.stuckTerminating(pod):
-			ending++
-		case pod.active() && s.ofOtherPlan(pod.Slot):
-			ofOtherPlan++
-		}
-	}
-	progressing := progressingCondition(v, found, *p, ending)
-	if ofOtherPlan > 0 && len(p.Create)+len(p.Delete) == 0 {
-		progressing.Status, progressing.Reason = metav1.ConditionFalse, "PlanChanged"
-		progressing.Message = "the previous plan left " + PodCount(ofOtherPlan) + ": delete them, or the object"
-	}
-	p.decideStatus(v, found, readyCondition(found, s.nodes == nil), progressing, failureCondition(p.Memory, v.Owner.Problem))
+	p.decideStatus(v, found, readyCondition(found, s.nodes == nil), p.podsProgress(v, s, found), failureCondition(p.Memory, v.Owner.Problem))
 }
 
-// countPods counts the active pods. What is on a node that need not have it is
-// not counted. Pods of another plan count as there, and as nothing else: with them,
-// the object never has what it asks for.
+// countPods counts the active pods. It does not count a pod on a node that need not
+// have one. A pod of the kind's other plan counts as current only: with it, the
+// object never has what it wants.
 func countPods(v View, s slotSet) Status {
 	found := Status{Desired: s.count}
 	for _, pod := range v.Pods {
@@ -211,80 +241,70 @@ func countPods(v View, s slotSet) Status {
 	return found
 }
 
-// readyCondition says whether the pods are ready. Where a person sets their number,
-// none is what was asked for.
-func readyCondition(s Status, scaled bool) metav1.Condition {
-	c := metav1.Condition{
-		Type:    apis.ConditionReady,
-		Status:  metav1.ConditionFalse,
-		Reason:  "PodsNotReady",
-		Message: fmt.Sprintf("%d of %d pods ready", s.Ready, s.Desired),
+// readyCondition returns whether the pods are ready. If the owner has a replica
+// count, zero was someone's decision.
+func readyCondition(s Status, counted bool) metav1.Condition {
+	no := func(reason, format string, args ...any) metav1.Condition {
+		return condition(apis.ConditionReady, metav1.ConditionFalse, reason, fmt.Sprintf(format, args...))
 	}
 	switch {
 	case s.Ready < s.Desired:
+		return no("PodsNotReady", "%d of %d pods ready", s.Ready, s.Desired)
 	case s.Updated < s.Desired:
-		c.Reason, c.Message = "PodsOutdated", fmt.Sprintf("%d of %d pods updated", s.Updated, s.Desired)
+		return no("PodsOutdated", "%d of %d pods updated", s.Updated, s.Desired)
 	case s.Current != s.Desired:
-		c.Reason, c.Message = "PodsSurplus", fmt.Sprintf("%s, %d desired", PodCount(int(s.Current)), s.Desired)
-	default:
-		c.Status, c.Reason = metav1.ConditionTrue, "PodsReady"
-		if scaled && s.Desired == 0 {
-			c.Message = "scaled to zero"
+		return no("PodsSurplus", "%s, %d desired", problem.Quantity(s.Current, "pod"), s.Desired)
+	}
+	message := fmt.Sprintf("%d of %d pods ready", s.Ready, s.Desired)
+	if counted && s.Desired == 0 {
+		message = "scaled to zero"
+	}
+	return condition(apis.ConditionReady, metav1.ConditionTrue, "PodsReady", message)
+}
+
+// podsProgress returns whether the pods change, and what they wait for.
+func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition {
+	terminating, ofOtherPlan := 0, 0
+	for _, pod := range v.Pods {
+		switch {
+		case pod.Terminating && !v.stuckTerminating(pod):
+			terminating++
+		case pod.active() && s.ofOtherPlan(pod.Slot):
+			ofOtherPlan++
 		}
 	}
-	return c
-}
-
-func progressingCondition(v View, s Status, p Actions, ending int) metav1.Condition {
-	c := metav1.Condition{Type: apis.ConditionProgressing, Status: metav1.ConditionTrue}
+	creates, deletes := p.count(Create), p.count(Delete)
 	switch {
-	case s.Updated < s.Current:
-		c.Reason, c.Message = "RollingOut", fmt.Sprintf("%d of %d pods updated", s.Updated, s.Desired)
-	case len(p.Create) > 0:
-		c.Reason, c.Message = "CreatingPods", "creating "+PodCount(len(p.Create))
-	case len(p.Delete) > 0:
-		c.Reason, c.Message = "DeletingPods", "deleting "+PodCount(len(p.Delete))
-	case ending > 0:
-		c.Reason, c.Message = "PodsEnding", "waiting for "+PodCount(ending)+" to terminate"
+	case ofOtherPlan > 0 && creates+deletes == 0:
+		return stopped("PlanChanged", "the previous plan left "+problem.Quantity(ofOtherPlan, "pod")+": delete them, or the object")
+	case found.Updated < found.Current:
+		return progressing("RollingOut", fmt.Sprintf("%d of %d pods updated", found.Updated, found.Desired))
+	case creates > 0:
+		return progressing("CreatingPods", "creating "+problem.Quantity(creates, "pod"))
+	case deletes > 0:
+		return progressing("DeletingPods", "deleting "+problem.Quantity(deletes, "pod"))
+	case terminating > 0:
+		return progressing("PodsEnding", "waiting for "+problem.Quantity(terminating, "pod")+" to terminate")
 	case len(p.Memory.Refusals) > 0:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "WaitingAfterRefusal", "cannot create a pod; trying again later"
-	case v.Owner.Problem != "" && s.Current < s.Desired:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "InvalidTemplate", "the pod template is invalid"
-	case s.Current != s.Desired:
-		c.Reason, c.Message = "WaitingToReplace", "waiting before replacing "+PodCount(int(s.Desired-s.Current))+" that finished"
-	case s.Ready != s.Desired:
-		c.Reason, c.Message = "PodsStarting", "waiting for "+PodCount(int(s.Desired-s.Ready))+" to become ready"
-	default:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Converged", "all pods are up to date"
+		return stopped("WaitingAfterRefusal", "cannot create a pod; trying again later")
+	case v.Owner.Problem != "" && found.Current < found.Desired:
+		return stopped("InvalidTemplate", "the pod template is invalid")
+	case found.Current != found.Desired:
+		return progressing("WaitingToReplace", "waiting before replacing "+problem.Quantity(found.Desired-found.Current, "pod")+" that finished")
+	case found.Ready != found.Desired:
+		return progressing("PodsStarting", "waiting for "+problem.Quantity(found.Desired-found.Ready, "pod")+" to become ready")
 	}
-	return c
+	return stopped("Converged", "all pods are up to date")
 }
 
-// PodCount is a number of pods: "1 pod", "2 pods".
-func PodCount(n int) string { return problem.Quantity(n, "pod") }
-
-func failureCondition(m Memory, problem string) metav1.Condition {
-	c := metav1.Condition{
-		Type:    apis.ConditionReplicaFailure,
-		Status:  metav1.ConditionFalse,
-		Reason:  "NoFailure",
-		Message: "no errors while creating pods",
+// failureCondition returns whether creates fail, and why.
+func failureCondition(m Memory, invalidTemplate string) metav1.Condition {
+	r, refused := m.refusal()
+	switch {
+	case invalidTemplate != "":
+		return condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, "InvalidTemplate", invalidTemplate)
+	case refused:
+		return condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, r.Reason, r.Message)
 	}
-	if r, refused := m.refusal(); refused {
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, r.Reason, r.Message
-	}
-	if problem != "" {
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, "InvalidTemplate", problem
-	}
-	return c
-}
-
-// refusal is the one to tell a person about: that of all slots, or else that
-// of the lowest slot.
-func (m Memory) refusal() (Refusal, bool) {
-	if len(m.Refusals) == 0 {
-		return Refusal{}, false
-	}
-	lowest := slices.Min(slices.Collect(maps.Keys(m.Refusals))) // None is below all slots
-	return m.Refusals[lowest], true
+	return condition(apis.ConditionReplicaFailure, metav1.ConditionFalse, "NoFailure", "no errors while creating pods")
 }

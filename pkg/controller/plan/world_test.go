@@ -37,7 +37,7 @@ func (w *world) view() View {
 
 // plan is the plan for the owner. While it is paused, there is nothing in it to do.
 func (w *world) plan() Actions {
-	p := UnlessPaused(Pods)(w.view())
+	p := Decide(w.view(), Pods)
 	if w.view().Paused() && p.Writes() {
 		w.t.Fatalf("writes %q for a paused owner", deeds(p))
 	}
@@ -45,8 +45,10 @@ func (w *world) plan() Actions {
 }
 
 // wanted says that a pod is in a slot that is wanted.
-func (w *world) wanted(p Pod) bool {
-	return slices.Contains(lowest(w.owner.Desired, w.owner.Removed), p.Slot)
+func (w *world) wanted(p Pod) bool { return w.wants(p.Slot) }
+
+func (w *world) wants(slot slots.Slot) bool {
+	return slices.Contains(lowest(w.owner.Desired, w.owner.Removed), slot)
 }
 
 // remove gives up slots.
@@ -120,7 +122,8 @@ func (w *world) any(match func(Pod) bool) string {
 // execute does what a plan wants, in a random order and perhaps not to its end,
 // and checks the invariants at every step.
 func (w *world) execute(p Actions, upTo int) {
-	for i, d := range p.Delete {
+	deletes, creates := operations(p, Delete), operations(p, Create)
+	for i, d := range deletes {
 		if i >= upTo {
 			return
 		}
@@ -128,13 +131,13 @@ func (w *world) execute(p Actions, upTo int) {
 		if !there || pod.UID != d.UID {
 			continue // the precondition
 		}
-		if active := Active(slices.Collect(maps.Values(w.pods))); d.Why == Surplus && active <= int(w.owner.Desired) {
+		if active := Active(slices.Collect(maps.Values(w.pods))); d.Reason == Surplus && active <= int(w.owner.Desired) {
 			w.t.Fatalf("I2: deleted %s as surplus with %d active of %d wanted", d.Name, active, w.owner.Desired)
 		}
-		if w.owner.Problem != "" && (d.Why == Outdated || d.Why == Finished && w.wanted(pod)) {
-			w.t.Fatalf("deleted %s (%s), which cannot be replaced", d.Name, d.Why)
+		if w.owner.Problem != "" && (d.Reason == Outdated || d.Reason == Finished && w.wanted(pod)) {
+			w.t.Fatalf("deleted %s (%s), which cannot be replaced", d.Name, d.Reason)
 		}
-		if w.wanted(pod) && !pod.Finished && (d.Why != Outdated || !w.view().outdated(pod)) {
+		if w.wanted(pod) && !pod.Finished && (d.Reason != Outdated || !w.view().outdated(pod)) {
 			w.t.Fatalf("deleted %s, whose slot is wanted and which is up to date", d.Name)
 		}
 		if w.wanted(pod) && pod.Ready && w.available() <= w.owner.Desired-max(1, w.owner.Desired/4) {
@@ -147,31 +150,35 @@ func (w *world) execute(p Actions, upTo int) {
 			delete(w.pods, d.Name)
 		}
 	}
-	for _, l := range p.Label {
-		if slices.ContainsFunc(p.Delete, func(d Deletion) bool { return d.UID == l.UID }) || l.Terminating {
+	for _, l := range operations(p, Patch) {
+		pod := w.pods[l.Name]
+		if slices.ContainsFunc(deletes, func(d Operation) bool { return d.UID == l.UID }) || pod.Terminating {
 			w.t.Fatalf("labels %s, which goes", l.Name)
 		}
-		l.Unlabelled = false
-		w.pods[l.Name] = l
+		pod.Unlabelled = false
+		w.pods[l.Name] = pod
 	}
 	misplaced := 0
-	for _, d := range p.Delete {
-		if d.Why == Outdated && !w.wanted(d.Pod) {
+	for _, d := range deletes {
+		if d.Reason == Outdated && !w.wants(d.Slot) {
 			misplaced++
 		}
 	}
 	if misplaced > 1 {
 		w.t.Fatalf("replaces %d misplaced pods at once", misplaced)
 	}
-	if w.owner.Problem != "" && len(p.Create) > 0 {
-		w.t.Fatalf("creates %v from a template that is invalid", p.Create)
+	if w.owner.Problem != "" && len(creates) > 0 {
+		w.t.Fatalf("creates %v from a template that is invalid", creates)
 	}
-	for i, c := range p.Create {
+	for i, c := range creates {
 		slot := c.Slot
-		if i+len(p.Delete) >= upTo {
+		if i+len(deletes) >= upTo {
 			return
 		}
-		name := slots.PodName(w.owner.Name, w.owner.UID, c.Replaces, slot)
+		name := c.Name
+		if want := slots.PodName(w.owner.Name, w.owner.UID, c.Replaces, slot); name != want {
+			w.t.Fatalf("created %s in slot %s, want %s", name, slot, want)
+		}
 		if _, taken := w.pods[name]; taken {
 			w.t.Fatalf("created %s, whose name is taken", name)
 		}
@@ -283,8 +290,8 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 // must not create.
 func (w *world) planDeletesOnly() {
 	p := w.plan()
-	if len(p.Create) > 0 {
-		w.t.Fatalf("I1: creates %v with %d live pods for %d slots", p.Create, w.live(), w.owner.Desired)
+	if creates := operations(p, Create); len(creates) > 0 {
+		w.t.Fatalf("I1: creates %v with %d live pods for %d slots", creates, w.live(), w.owner.Desired)
 	}
 	w.mem = p.Memory
 	w.execute(p, 1<<30)

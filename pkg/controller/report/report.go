@@ -17,6 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -59,37 +60,33 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	return true
 }
 
-// Plan says what is about to be done: "1 → 3 pods: creating 2".
+// Plan logs what is about to be done: "1 → 3 pods: creating 2". It counts pods and
+// names other children. Revisions and labels alone are not worth a line.
 func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions) {
 	var deeds []string
-	deed := func(n int, what string) {
-		if n > 0 {
-			deeds = append(deeds, fmt.Sprintf(what, n))
+	pods := map[plan.Reason]int{}
+	for _, op := range p.Operations {
+		switch {
+		case op.Verb == plan.Patch || op.Kind == plan.KindRevision:
+		case op.Kind == plan.KindPod:
+			pods[op.Reason]++
+		default:
+			deeds = append(deeds, strings.TrimSuffix(string(op.Verb), "e")+"ing "+string(op.Kind)+" "+op.Name)
 		}
 	}
-	if p.Apply != nil {
-		deeds = append(deeds, "writing Deployment "+p.Apply.Name)
+	for _, is := range []struct {
+		why  plan.Reason
+		text string
+	}{{"", "creating %d"}, {plan.Surplus, "deleting %d"}, {plan.Outdated, "replacing %d"}, {plan.Finished, "deleting %d finished"}} {
+		if n := pods[is.why]; n > 0 {
+			deeds = append(deeds, fmt.Sprintf(is.text, n))
+		}
 	}
-	for _, d := range p.Remove {
-		deeds = append(deeds, "deleting Deployment "+d.Name)
-	}
-	why := map[plan.Reason]int{}
-	for _, d := range p.Delete {
-		why[d.Why]++
-	}
-	before := plan.Active(v.Pods)
-	if p.Apply != nil || len(p.Remove) > 0 {
-		before = int(p.Status.Current)
-	}
-	deed(len(p.Create), "creating %d")
-	deed(why[plan.Surplus], "deleting %d")
-	deed(why[plan.Outdated], "replacing %d")
-	deed(why[plan.Finished], "deleting %d finished")
 	if len(deeds) == 0 {
-		return // what is done for the history alone is not worth a line
+		return
 	}
 	r.Objects.Retried(k)
-	r.LogObject(k, "%d → %s: %s", before, plan.PodCount(int(p.Status.Desired)), strings.Join(deeds, ", "))
+	r.LogObject(k, "%d → %s: %s", plan.Active(v.Pods), problem.Quantity(p.Status.Desired, "pod"), strings.Join(deeds, ", "))
 }
 
 // State says that an object has what it asks for, or that what it asks for
@@ -131,17 +128,17 @@ func (r *Reporter) Result(k memory.Key, kind kinds.Kind, obj *unstructured.Unstr
 		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", message)
 		r.LogObject(k, "%s", message)
 	}
-	if why := out.LabelRefused; why != "" && r.LogObject(k, "%s; trying again in %s", why, plan.RelabelInterval) {
+	if why := out.Declined[plan.KindPod]; why != "" && r.LogObject(k, "%s; trying again in %s", why, plan.RelabelInterval) {
 		r.Event(on, corev1.EventTypeWarning, "FailedLabel", "%s", why)
 	}
 	if !done || len(out.Refused) > 0 {
 		return
 	}
 	if rec.Created > 0 {
-		r.Event(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s", plan.PodCount(rec.Created))
+		r.Event(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s", problem.Quantity(rec.Created, "pod"))
 	}
 	if rec.Deleted > 0 {
-		r.Event(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", plan.PodCount(rec.Deleted))
+		r.Event(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", problem.Quantity(rec.Deleted, "pod"))
 	}
 	rec.Created, rec.Deleted = 0, 0
 }

@@ -1,27 +1,23 @@
 package strategy
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
-	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // deployment keeps one Deployment, which has the pods.
@@ -41,7 +37,6 @@ func deployment() *Strategy {
 			read: readDeployments,
 		},
 		complete: completeDeployment,
-		apply:    applyDeployment,
 	}
 }
 
@@ -99,7 +94,7 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error
 	r := &deploymentRecord{
 		ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace(), ResourceVersion: u.GetResourceVersion()},
 		plan: plan.Deployment{
-			Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), OwnedBy: ownedBy(ref),
+			Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), OwnedBy: describeOwner(ref),
 			Terminating: u.GetDeletionTimestamp() != nil,
 		},
 	}
@@ -240,94 +235,22 @@ func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, er
 	return obj.GetName(), nil
 }
 
-// applyDeployment writes and removes the Deployments of a plan.
-func applyDeployment(ctx context.Context, w *Work, o *Outcome) (done bool, err error) {
-	var mu sync.Mutex
-	var gone []Note
-	removed, removeErr := SlowStart(ctx, w.Plan.Remove, w.proceed(), func(ctx context.Context, d plan.Deployment) error {
-		deleted, err := removeDeployment(ctx, w, d)
-		if deleted {
-			mu.Lock()
-			defer mu.Unlock()
-			gone = append(gone, Note{"SuccessfulDelete", "Deleted Deployment " + d.Name})
-		}
-		return err
-	})
-	err = writeDeployment(ctx, w, o)
-	o.Notes = append(o.Notes, gone...)
-	done = removed == len(w.Plan.Remove) && (w.Plan.Apply == nil || o.Applied != nil)
-	return done, errors.Join(removeErr, err)
+// deploymentFields returns the fields to apply.
+func deploymentFields(_ *Work, op plan.Operation) (map[string]any, error) {
+	return runtime.DeepCopyJSON(op.Fields), nil
 }
 
-// writeDeployment writes the plan's Deployment, by server-side apply with the fields that
-// are ours and no others. One that was seen must be as it was seen. Where none
-// was, one of somebody else may have come meanwhile: its selector is another,
-// and as that cannot be changed, the server refuses the whole of the write.
-func writeDeployment(ctx context.Context, w *Work, o *Outcome) error {
-	a := w.Plan.Apply
-	if a == nil || !w.Current() {
-		return nil
+// readDeployment reads whose a Deployment is, and the fields that plans compare.
+func readDeployment(obj metav1.Object) (owner types.UID, ownedBy string, fields map[string]any, err error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return "", "", nil, fmt.Errorf("read a Deployment: unexpected %T", obj)
 	}
-	ctx, cancel := Finish(ctx)
-	defer cancel()
-	deployments := w.Dynamic.Resource(DeploymentResource()).Namespace(w.Namespace)
-	obj := (&unstructured.Unstructured{Object: a.Fields}).DeepCopy()
-	obj.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
-	obj.SetName(a.Name)
-	obj.SetUID(a.UID)
-	obj.SetResourceVersion(a.ResourceVersion)
-	obj.SetOwnerReferences([]metav1.OwnerReference{w.Owner})
-	now, err := deployments.Apply(ctx, a.Name, obj, metav1.ApplyOptions{FieldManager: kinds.FieldManager, Force: true})
-	switch {
-	case err == nil:
-		record, err := newDeploymentRecord(now)
-		if err != nil {
-			return err
-		}
-		o.Applied = &plan.Applied{Wanted: a.Wanted, UID: now.GetUID(), Stored: record.plan.Fields}
-		o.BesideWritten = now.GetResourceVersion()
-		reason, what := "SuccessfulCreate", "Created"
-		if a.UID != "" {
-			reason, what = "SuccessfulUpdate", "Updated"
-		}
-		o.Notes = append(o.Notes, Note{reason, what + " Deployment " + a.Name})
-		return nil
-	case apierrors.IsConflict(err):
-		return ErrConflict
-	case namespaceEnds(err):
-		o.Ending = true
-		return nil
+	r, err := newDeploymentRecord(u)
+	if err != nil {
+		return "", "", nil, err
 	}
-	reason, refused := w.refused(err, o)
-	if !refused {
-		return fmt.Errorf("write Deployment %s: %w", a.Name, err)
-	}
-	message := fmt.Sprintf("cannot write Deployment %s: %s", a.Name, serverWords(err))
-	if holder, err := deployments.Get(ctx, a.Name, metav1.GetOptions{}); err == nil {
-		if r, err := newDeploymentRecord(holder); err == nil && r.plan.Controller != w.Owner.UID {
-			reason, message = "NameTaken", plan.NameTaken(w.Kind.Kind, "Deployment "+a.Name, r.plan.OwnedBy)
-		}
-	}
-	o.refuse(slots.None, reason, message)
-	return nil
-}
-
-// removeDeployment deletes a Deployment, and only that one, with its pods. One that
-// is gone already is not deleted; the cache will say so.
-func removeDeployment(ctx context.Context, w *Work, d plan.Deployment) (deleted bool, err error) {
-	ctx, cancel := Finish(ctx)
-	defer cancel()
-	background := metav1.DeletePropagationBackground
-	err = w.Dynamic.Resource(DeploymentResource()).Namespace(w.Namespace).Delete(ctx, d.Name, metav1.DeleteOptions{
-		Preconditions: metav1.NewUIDPreconditions(string(d.UID)), PropagationPolicy: &background,
-	})
-	switch {
-	case apierrors.IsNotFound(err):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("delete Deployment %s: %w", d.Name, err)
-	}
-	return true, nil
+	return r.plan.Controller, r.plan.OwnedBy, r.plan.Fields, nil
 }
 
 // readDeployments puts those into a view that a plan may know of: those that an

@@ -27,7 +27,6 @@ func nodes() *Strategy {
 			hashTemplate(v, kind, obj, template)
 			v.Invalid = v.Problem // which nodes may run the pods, the template says
 		},
-		create: createPod, delete: deletePod,
 	}
 }
 

@@ -1,8 +1,8 @@
 package strategy
 
 import (
+	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -191,43 +191,66 @@ func (r *PodRecord) podView() plan.Pod {
 	return p
 }
 
-// newPod makes a pod from the owner's template.
-func newPod(kind kinds.Kind, owner metav1.OwnerReference, of plan.Owner, namespace string, c plan.Creation) *corev1.Pod {
-	template := of.Template
+// newPod returns the pod to create, made from the owner's template.
+func (w *Work) newPod(op plan.Operation) *corev1.Pod {
+	template := w.Of.Template
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            slots.PodName(owner.Name, owner.UID, c.Replaces, c.Slot),
-			Namespace:       namespace,
-			Labels:          Identity(template.Labels, kind, owner, c),
+			Name:            op.Name,
+			Namespace:       w.Namespace,
+			Labels:          w.identity(op),
 			Annotations:     template.Annotations,
 			Finalizers:      template.Finalizers,
-			OwnerReferences: []metav1.OwnerReference{owner},
+			OwnerReferences: []metav1.OwnerReference{w.Owner},
 		},
 		Spec: template.Spec,
 	}
-	if of.TemplateHash != "" {
-		pod.Labels[apis.LabelTemplateHash] = of.TemplateHash
+	for name, value := range template.Labels {
+		if _, ours := pod.Labels[name]; !ours {
+			pod.Labels[name] = value
+		}
 	}
-	if c.Node != "" {
-		forNode(pod, c.Node)
+	if w.Of.TemplateHash != "" {
+		pod.Labels[apis.LabelTemplateHash] = w.Of.TemplateHash
+	}
+	if op.Node != "" {
+		forNode(pod, op.Node)
 	}
 	return pod
 }
 
-// Identity adds the labels by which people and selectors find a pod to those of the
-// template.
-func Identity(labels map[string]string, kind kinds.Kind, owner metav1.OwnerReference, c plan.Creation) map[string]string {
-	all := make(map[string]string, len(labels)+3)
-	maps.Copy(all, labels)
-	if kind.Mapping.NameLabel != "" {
-		all[kind.Mapping.NameLabel] = owner.Name
+// identity returns the labels by which people and selectors find a pod.
+func (w *Work) identity(op plan.Operation) map[string]string {
+	labels := map[string]string{}
+	if name := w.Kind.Mapping.NameLabel; name != "" {
+		labels[name] = w.Owner.Name
 	}
-	all[apis.LabelOwner] = string(owner.UID)
-	if c.Slot != slots.None {
-		all[apis.LabelSlot] = c.Slot.String()
+	labels[apis.LabelOwner] = string(w.Owner.UID)
+	if op.Slot != slots.None {
+		labels[apis.LabelSlot] = op.Slot.String()
 	}
-	if c.Replaces != "" {
-		all[apis.LabelReplaces] = string(c.Replaces)
+	if op.Replaces != "" {
+		labels[apis.LabelReplaces] = string(op.Replaces)
 	}
-	return all
+	return labels
+}
+
+// identityFields returns the patch that restores the identity labels of a pod.
+func identityFields(w *Work, op plan.Operation) (map[string]any, error) {
+	labels := map[string]any{}
+	for name, value := range w.identity(op) {
+		labels[name] = value
+	}
+	return map[string]any{"metadata": map[string]any{"labels": labels}}, nil
+}
+
+// sendPod creates or deletes a pod by the typed client, which speaks protobuf. Its
+// own Delete does not return the pod.
+func (w *Work) sendPod(ctx context.Context, op plan.Operation) (metav1.Object, error) {
+	if op.Verb == plan.Create {
+		return w.Core.Pods(w.Namespace).Create(ctx, w.newPod(op), metav1.CreateOptions{FieldManager: kinds.FieldManager})
+	}
+	pod := &corev1.Pod{}
+	return pod, w.Core.RESTClient().Delete().Namespace(w.Namespace).Resource("pods").Name(op.Name).
+		Body(&metav1.DeleteOptions{Preconditions: preconditions(op)}).Do(ctx).Into(pod)
 }

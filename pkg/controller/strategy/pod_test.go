@@ -120,7 +120,7 @@ func TestSlotOfRecord(t *testing.T) {
 func TestIdentityOfAPodWithoutASlot(t *testing.T) {
 	owner := metav1.OwnerReference{Name: "foo", UID: "u"}
 	for slot, want := range map[slots.Slot]string{slots.None: "", 0: "0", 3: "3"} {
-		got, labelled := Identity(nil, kinds.ImoocPod(), owner, plan.Creation{Slot: slot})[apis.LabelSlot]
+		got, labelled := (&Work{Kind: kinds.ImoocPod(), Owner: owner}).identity(plan.Operation{Slot: slot})[apis.LabelSlot]
 		if got != want || labelled != (want != "") {
 			t.Errorf("slot %d: the label is %q (%v), want %q", slot, got, labelled, want)
 		}

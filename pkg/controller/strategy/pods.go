@@ -16,7 +16,6 @@ func pods() *Strategy {
 	return &Strategy{
 		Plan: plan.Pods, PodIndex: ByOwner,
 		complete: completePods,
-		create:   createPod, delete: deletePod,
 	}
 }
 

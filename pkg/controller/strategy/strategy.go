@@ -4,11 +4,13 @@
 package strategy
 
 import (
-	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -31,12 +33,6 @@ type Strategy struct {
 	// complete adds to what a plan reads of an object what only this strategy does.
 	// The fields of the template are nil where the view has a Problem.
 	complete func(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
-	// create and delete do so with what fills one slot; nil: plans do not ask for it.
-	create func(ctx context.Context, w *Work, creation plan.Creation, o *Outcome) error
-	delete func(ctx context.Context, w *Work, deletion plan.Deletion, o *Outcome) error
-	// apply does all else that a plan asks for, and reports whether nothing of it was
-	// left out; nil: there is nothing else.
-	apply func(ctx context.Context, w *Work, o *Outcome) (done bool, err error)
 }
 
 // Beside is what the plans of a strategy look at beside pods.
@@ -123,4 +119,50 @@ func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, besi
 		}
 	}
 	return nil
+}
+
+// child is how the loop writes children of one kind.
+type child struct {
+	resource schema.GroupVersionResource
+	kind     string
+	// fields returns what to create, apply, or patch, without the name, the owner, and
+	// the preconditions.
+	fields func(*Work, plan.Operation) (map[string]any, error)
+	// read returns for whom a child was created, who owns it in words, and the fields
+	// that plans compare. nil: its controller.
+	read func(metav1.Object) (owner types.UID, ownedBy string, fields map[string]any, err error)
+}
+
+// children has an entry for each kind of children that plans write.
+func children() map[plan.Kind]child {
+	return map[plan.Kind]child{
+		plan.KindPod:        {corev1.SchemeGroupVersion.WithResource("pods"), "Pod", identityFields, nil},
+		plan.KindDeployment: {DeploymentResource(), "Deployment", deploymentFields, readDeployment},
+		plan.KindRevision:   {RevisionResource(), "ControllerRevision", revisionFields, nil},
+	}
+}
+
+// client returns the client for children of a kind.
+func (w *Work) client(kind plan.Kind) dynamic.ResourceInterface {
+	return w.Dynamic.Resource(children()[kind].resource).Namespace(w.Namespace)
+}
+
+// read returns for whom a child was created, who owns it in words, and the fields
+// that plans compare.
+func (w *Work) read(kind plan.Kind, obj metav1.Object) (owner types.UID, ownedBy string, fields map[string]any, err error) {
+	if read := children()[kind].read; read != nil {
+		return read(obj)
+	}
+	if ref := metav1.GetControllerOf(obj); ref != nil {
+		return ref.UID, describeOwner(ref), nil, nil
+	}
+	return "", "", nil, nil
+}
+
+// describeOwner describes the owner of a child; nil is none.
+func describeOwner(ref *metav1.OwnerReference) string {
+	if ref == nil {
+		return ""
+	}
+	return fmt.Sprintf("owned by %s %s", ref.Kind, ref.Name)
 }

@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+)
+
+// Actions is what a reconcile has to do, and what to remember.
+type Actions struct {
+	// Operations are the writes of children, in order.
+	Operations []Operation
+	// NameTaken describes who owns the child whose name the owner wants, if someone
+	// else does.
+	NameTaken string
+	// Status is the status that the owner should have.
+	Status Status
+	// WriteStatus means that Status has to be written now, and StatusLater that it
+	// has to be written at Recheck.
+	WriteStatus, StatusLater bool
+	// Recheck is when to plan again without an event; zero: only on an event.
+	Recheck time.Duration
+	// Memory is what to remember for the next plan.
+	Memory Memory
+}
+
+// Operation is one write of a child.
+type Operation struct {
+	Verb Verb
+	Kind Kind
+	Name string
+	// UID and ResourceVersion are preconditions of the write: what the plan knows of
+	// the child. Empty if there was no such child, or if any version will do.
+	UID             types.UID
+	ResourceVersion string
+	// Slot is the slot of a pod.
+	Slot slots.Slot
+	// Replaces is the UID of the stuck pod that a new one replaces, and Node the name
+	// of the node that it is for.
+	Replaces types.UID
+	Node     string
+	// Optional means that the operations after it do not depend on it.
+	Optional bool
+	// Reason is why a pod is deleted.
+	Reason Reason
+	// Fields are those to apply.
+	Fields map[string]any
+	// Number is the number that a revision gets.
+	Number int64
+	// Text describes the operation, if verb, kind, and name do not.
+	Text string
+}
+
+// Verb is what an operation does with a child.
+type Verb string
+
+// The verbs of operations.
+const (
+	Create Verb = "create"
+	Delete Verb = "delete"
+	Patch  Verb = "patch"
+	// Apply is a server-side apply.
+	Apply Verb = "write"
+)
+
+// Kind is the kind of a child, as messages spell it.
+type Kind string
+
+// The kinds of children. Messages count pods and name the others.
+const (
+	KindPod        Kind = "pod"
+	KindDeployment Kind = "Deployment"
+	KindRevision   Kind = "revision"
+)
+
+// Reason is the reason of a deletion, in a word.
+type Reason string
+
+// The reasons of deletions.
+const (
+	// Surplus pods are more than the owner wants.
+	Surplus Reason = "surplus"
+	// Finished pods make room for a new one.
+	Finished Reason = "finished"
+	// Outdated pods have an older template, or the name of no wanted slot, and are
+	// replaced.
+	Outdated Reason = "outdated"
+)
+
+// String describes the operation: "write Deployment web".
+func (o Operation) String() string {
+	if o.Text != "" {
+		return o.Text
+	}
+	return string(o.Verb) + " " + string(o.Kind) + " " + o.Name
+}
+
+// Writes reports whether executing the plan writes anything but the status.
+func (p Actions) Writes() bool { return len(p.Operations) > 0 }
+
+// count returns the number of operations with a verb.
+func (p Actions) count(verb Verb) int {
+	n := 0
+	for _, o := range p.Operations {
+		if o.Verb == verb {
+			n++
+		}
+	}
+	return n
+}
+
+// Decide returns the actions for an owner: those of the rules, which are those of
+// its strategy, and those for the history of its templates. A paused owner gets
+// only its status, and is planned again when the pause ends.
+func Decide(v View, rules func(View) Actions) Actions {
+	p := rules(v)
+	p.Operations = append(Revisions(v), p.Operations...)
+	if v.Paused() {
+		p.Operations = nil
+		p.Recheck = sooner(p.Recheck, v.Owner.Pause.Left(v.Now))
+	}
+	return p
+}
+
+// sooner returns the smaller of two delays; zero is no delay.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,145 @@
+package strategy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+)
+
+// Outcome is the result of executing a plan.
+type Outcome struct {
+	mu sync.Mutex
+	// Created and Deleted count pods. Notes are the events about other children.
+	Created, Deleted int
+	Notes            []Note
+	// Written has the highest resourceVersion of the children that were written, by
+	// resource.
+	Written map[string]string
+	// Unanswered are the names of the pods that may have been created: the server did
+	// not answer.
+	Unanswered []string
+	// Applied is the Deployment that was applied, if one was.
+	Applied *plan.Applied
+	// Refused lists the creates that will not succeed if they are repeated at once.
+	Refused []Refusal
+	// Declined has the reasons why the server refused to write revisions, or to label
+	// pods. Everything else goes on.
+	Declined map[plan.Kind]string
+	// Failing means that the server failed to answer, or answered that it has failed.
+	Failing bool
+	// Ending means that the namespace is being deleted: there is nothing to retry.
+	Ending bool
+
+	failures []error
+}
+
+// Refusal is a create that was refused, with the reason and the message of a
+// condition.
+type Refusal struct {
+	Slot            slots.Slot
+	Reason, Message string
+}
+
+// Note is the reason and the message of an event.
+type Note struct{ Reason, Message string }
+
+// succeeded notes an operation, and the child as the server returned it.
+func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) {
+	if op.Verb != plan.Delete || op.Kind == plan.KindPod {
+		o.wrote(op.Kind, child)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	note := func(reason, done string) {
+		o.Notes = append(o.Notes, Note{reason, fmt.Sprintf("%s %s %s", done, op.Kind, op.Name)})
+	}
+	switch {
+	case op.Kind == plan.KindRevision || op.Verb == plan.Patch:
+	case op.Kind == plan.KindPod && op.Verb == plan.Create:
+		o.Created++
+	case op.Kind == plan.KindPod:
+		o.Deleted++
+	case op.Verb == plan.Delete:
+		note("SuccessfulDelete", "Deleted")
+	case op.UID == "":
+		note("SuccessfulCreate", "Created")
+	default:
+		note("SuccessfulUpdate", "Updated")
+	}
+}
+
+// wrote notes the resourceVersion of a child.
+func (o *Outcome) wrote(kind plan.Kind, child metav1.Object) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	resource := children()[kind].resource.Resource
+	o.Written[resource] = informer.Later(o.Written[resource], child.GetResourceVersion())
+}
+
+// fail notes an error that does not stop the others.
+func (o *Outcome) fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failures = append(o.failures, err)
+}
+
+func (o *Outcome) unanswered(pod string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Unanswered = append(o.Unanswered, pod)
+}
+
+func (o *Outcome) failing() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Failing = true
+}
+
+func (o *Outcome) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Ending = true
+}
+
+// refuse notes a refusal, and returns whether it stops other operations. Of parallel
+// creates that are refused for all slots, the first counts; of labels, always the
+// same one.
+func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if op.Kind == plan.KindRevision || op.Verb == plan.Patch {
+		if other := o.Declined[op.Kind]; other == "" || message < other {
+			o.Declined[op.Kind] = message
+		}
+		return nil
+	}
+	if !slices.ContainsFunc(o.Refused, func(r Refusal) bool { return r.Slot == slot }) {
+		o.Refused = append(o.Refused, Refusal{slot, reason, message})
+	}
+	return errStopped
+}
+
+func (o *Outcome) declined(kind plan.Kind) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Declined[kind] != ""
+}
+
+// Refusals describes what was refused, in one line.
+func (o *Outcome) Refusals() string {
+	if len(o.Refused) == 0 {
+		return ""
+	}
+	lowest := slices.MinFunc(o.Refused, func(a, b Refusal) int { return cmp.Compare(a.Slot, b.Slot) })
+	if others := len(o.Refused) - 1; others > 0 {
+		return fmt.Sprintf("%s (and %d more)", lowest.Message, others)
+	}
+	return lowest.Message
+}

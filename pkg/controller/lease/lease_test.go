@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-	"unsafe"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,104 +19,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
-	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-type sent func(*http.Request) (*http.Response, error)
-
-func (s sent) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
-
-// Nothing is written once another may have the lease, whatever the clock did.
-func TestFence(t *testing.T) {
-	t.Parallel()
-	start := time.Now()
-	for name, test := range map[string]struct {
-		method string
-		since  time.Duration // from the last renewal
-		never  bool          // renewed
-		passes bool
-	}{
-		"a write right after a renewal":         {method: http.MethodPost, passes: true},
-		"a write shortly before it runs out":    {method: http.MethodPatch, since: writesFor - 1, passes: true},
-		"a write after it":                      {method: http.MethodDelete, since: writesFor},
-		"a write after hours of sleep":          {method: http.MethodPost, since: 3 * time.Hour},
-		"a write before there is a lease":       {method: http.MethodPost, never: true},
-		"a read after hours of sleep":           {method: http.MethodGet, since: 3 * time.Hour, passes: true},
-		"a write after the clock was set back":  {method: http.MethodPost, since: -time.Hour, passes: true},
-		"a write that comes with the last tick": {method: http.MethodPut, since: leaseDuration},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			// A time without a monotonic part is what a machine that slept compares by.
-			clk := clocktesting.NewFakePassiveClock(start.Round(0).Add(test.since))
-			l := &Lease{Clock: clk}
-			if !test.never {
-				l.renewedAt(start.Round(0))
-			}
-			passed := false
-			fence := l.Fence(sent(func(*http.Request) (*http.Response, error) {
-				passed = true
-				return &http.Response{Body: http.NoBody}, nil
-			}))
-			resp, err := fence.RoundTrip(&http.Request{Method: test.method})
-			if err == nil {
-				_ = resp.Body.Close()
-			}
-			if passed != test.passes || (err == nil) != test.passes || (err != nil && !errors.Is(err, errLeaseNotHeld)) {
-				t.Errorf("passed: %v, error: %v", passed, err)
-			}
-		})
-	}
-}
-
-// clocksAfter is a time of which the clock on the wall and the monotonic clock
-// have moved by durations of their own, as they do when a machine sleeps or
-// somebody sets its clock.
-func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) time.Time {
-	t.Helper()
-	now := start.Add(wall) // moves both
-	layout := (*struct {
-		wall      uint64
-		monotonic int64
-		location  *time.Location
-	})(unsafe.Pointer(&now)) //nolint:gosec // the package time has no other way to move one of them
-	layout.monotonic += int64(monotonic - wall)
-	if now.Sub(start) != monotonic || now.Round(0).Sub(start.Round(0)) != wall {
-		t.Fatalf("the clocks moved by %s and %s, want %s and %s", now.Round(0).Sub(start.Round(0)), now.Sub(start), wall, monotonic)
-	}
-	return now
-}
-
-// A lease is held only while both clocks say so: one stands still while the
-// machine sleeps, and anybody may set the other back.
-func TestLeaseIsHeldByBothClocks(t *testing.T) {
-	t.Parallel()
-	start := time.Now()
-	for name, test := range map[string]struct {
-		wall, monotonic time.Duration // since the last renewal
-		held            bool
-	}{
-		"both just before the end":    {writesFor - 1, writesFor - 1, true},
-		"the machine slept":           {3 * time.Hour, time.Second, false},
-		"the clock was set forward":   {writesFor, time.Second, false},
-		"the clock was set back":      {-time.Hour, writesFor, false},
-		"set back, and just renewed":  {-time.Hour, time.Second, true},
-		"set back a little, and late": {writesFor - 1, writesFor, false},
-	} {
-		l := &Lease{Clock: clocktesting.NewFakePassiveClock(clocksAfter(t, start, test.wall, test.monotonic))}
-		l.renewedAt(start)
-		if l.held() != test.held {
-			t.Errorf("%s: held is %v, want %v", name, !test.held, test.held)
-		}
-	}
-}
-
 func TestDeadHolder(t *testing.T) {
 	t.Parallel()
-	self := ThisProcess("v1", leaserecord.Scope{Namespace: "a"})
+	self := process.Self("v1", leaserecord.Scope{Namespace: "a"})
 	if self.Machine == "" || self.Holder == "" || self.User == "" || self.Host == "" {
 		t.Fatalf("this process is %+v", self)
 	}
@@ -136,8 +46,9 @@ func TestDeadHolder(t *testing.T) {
 	} {
 		other := self
 		test.change(&other)
-		if l.dead(other) != test.dead {
-			t.Errorf("%s: dead is %v, want %v", name, !test.dead, test.dead)
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Annotations: other.Annotations()}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &other.Holder}}
+		if l.ended(process.LoopOf(lease)) != test.dead {
+			t.Errorf("%s: ended is %v, want %v", name, !test.dead, test.dead)
 		}
 	}
 }
@@ -177,35 +88,6 @@ func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
 		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, LeaseTransitions: &transitions,
 		RenewTime: new(metav1.NewMicroTime(time.Now().Add(1000 * time.Hour))),
 	}}
-}
-
-// What somebody writes into a lease stops a loop for a bounded time.
-func TestForeignLeaseIsBounded(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		lease                *coordinationv1.Lease
-		seconds, transitions int
-	}{
-		"one of ours":              {leaseOf("other", 15, 3), 15, 3},
-		"one that is given up":     {leaseOf("", 1, 3), 1, 3},
-		"one that holds for ever":  {leaseOf("other", math.MaxInt32, 3), 60, 3},
-		"one of negative duration": {leaseOf("other", -1, 3), 15, 3},
-		"one without a duration":   {&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("other")}}, 15, 0},
-		"one of many holders":      {leaseOf("other", 15, math.MaxInt32), 15, 0},
-		"one of negative holders":  {leaseOf("other", 15, -1), 15, 0},
-	} {
-		l := &lock{lease: &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self"}}, stop: func(error) {}}
-		record, raw, err := l.Get(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if record.LeaseDurationSeconds != test.seconds || record.LeaderTransitions != test.transitions {
-			t.Errorf("%s: %d seconds, %d transitions; want %d and %d", name, record.LeaseDurationSeconds, record.LeaderTransitions, test.seconds, test.transitions)
-		}
-		if again, err := json.Marshal(record); err != nil || string(again) != string(raw) {
-			t.Errorf("%s: the record is %s, and compared as %s", name, again, raw)
-		}
-	}
 }
 
 // Whoever has the lease right at the start is told what is missing; who waited
@@ -303,6 +185,11 @@ func (s *leaseStore) holder() string {
 	return *s.lease.Spec.HolderIdentity
 }
 
+// clientOf is the client of an election for a lease.
+func clientOf(l *Lease) *client {
+	return &client{LeaseInterface: l.Client.Leases("a"), lease: l, stop: func(error) {}, lost: func(error) {}}
+}
+
 // leaseIn is a lease in a store, for a loop that is called self.
 func leaseIn(t *testing.T, s *leaseStore) *Lease {
 	t.Helper()
@@ -380,27 +267,32 @@ func TestRelease(t *testing.T) {
 	t.Parallel()
 	conflict := apierrors.NewConflict(coordinationv1.Resource("leases"), "a", errors.New("it has changed"))
 	for name, test := range map[string]struct {
-		known, stored string // the holder as last read or written, and as it is
-		first         error  // of the first write
-		writes        int
-		holder        string // in the end
+		stored string // the holder
+		first  error  // of the first write
+		then   string // the holder after that
+		writes int
+		holder string // in the end
 	}{
-		"it is ours":                       {"self", "self", nil, 1, ""},
-		"another has it":                   {"other", "other", nil, 0, "other"},
-		"nobody has it":                    {"", "", nil, 0, ""},
-		"ours, and renewed meanwhile":      {"self", "self", conflict, 2, ""},
-		"another has taken it meanwhile":   {"self", "other", conflict, 1, "other"},
-		"ours, and the server cannot tell": {"self", "self", apierrors.NewInternalError(errors.New("no leader")), 1, "self"},
+		"it is ours":                       {"self", nil, "", 1, ""},
+		"another has it":                   {"other", nil, "", 0, "other"},
+		"nobody has it":                    {"", nil, "", 0, ""},
+		"ours, and renewed meanwhile":      {"self", conflict, "self", 2, ""},
+		"another has taken it meanwhile":   {"self", conflict, "other", 1, "other"},
+		"ours, and the server cannot tell": {"self", apierrors.NewInternalError(errors.New("no leader")), "self", 1, "self"},
 	} {
 		s := &leaseStore{lease: leaseOf(test.stored, 15, 3)}
 		s.refuse = func(*coordinationv1.Lease) error {
-			if len(s.writes) == 1 {
+			if len(s.writes) == 1 && test.first != nil {
+				s.lease = leaseOf(test.then, 15, 3)
 				return test.first
 			}
 			return nil
 		}
-		l := &lock{lease: leaseIn(t, s), object: leaseOf(test.known, 15, 3), led: true, stop: func(error) {}}
-		l.release(t.Context())
+		c := clientOf(leaseIn(t, s))
+		c.leads = true
+		release(t.Context(), &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Namespace: "a", Name: "imoocpod-run-controller"}, Client: c, LockConfig: resourcelock.ResourceLockConfig{Identity: "self"},
+		})
 		if len(s.writes) != test.writes || s.holder() != test.holder {
 			t.Errorf("%s: %d writes, and the lease is that of %q; want %d and %q", name, len(s.writes), s.holder(), test.writes, test.holder)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// LoopOf reads a lease that bears apis.LabelController, and looks whether the process
-// that holds it has ended, if it is one of this machine.
+// LoopOf reads a lease that has the label apis.LabelController. If its holder is a process
+// of this machine, LoopOf checks whether that has ended.
 func LoopOf(lease *coordinationv1.Lease) leaserecord.Loop {
 	l := leaserecord.LoopOf(lease)
 	l.Ended = l.Machine != "" && l.Machine == Machine() && l.PID > 0 && !Alive(l.PID)

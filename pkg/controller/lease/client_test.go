@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os/exec"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
@@ -45,6 +47,32 @@ func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 		}
 	}()
 	return began
+}
+
+// What somebody writes into a lease stops a loop for a bounded time, and makes no count that
+// the server rejects.
+func TestForeignLeaseIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lease       *coordinationv1.Lease
+		seconds     int
+		transitions int32
+	}{
+		"one of ours":              {leaseOf("other", 15, 3), 15, 3},
+		"one that is given up":     {leaseOf("", 1, 3), 1, 3},
+		"one that holds for ever":  {leaseOf("other", math.MaxInt32, 3), 60, 3},
+		"one of negative duration": {leaseOf("other", -1, 3), 15, 3},
+		"one without a duration":   {&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("other")}}, 15, 0},
+		"one of many holders":      {leaseOf("other", 15, math.MaxInt32), 15, 0},
+		"one of negative holders":  {leaseOf("other", 15, -1), 15, 0},
+	} {
+		if got := durationOf(test.lease); got != time.Duration(test.seconds)*time.Second {
+			t.Errorf("%s: it counts for %s, want %d seconds", name, got, test.seconds)
+		}
+		if got := ptr.Deref(vacated(test.lease).Spec.LeaseTransitions, 0); got != test.transitions {
+			t.Errorf("%s: %d transitions, want %d", name, got, test.transitions)
+		}
+	}
 }
 
 // A loop that waits has the lease as soon as another may: right after the other gives it
@@ -116,7 +144,7 @@ func TestExitIfHeld(t *testing.T) {
 
 // A loop names the others with objects in common whose leases it sees renewed, each once,
 // whatever their clocks show.
-func TestOverlapsAreTold(t *testing.T) {
+func TestOverlapsAreReported(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		lease := func(name string, clock time.Duration, scope leaserecord.Scope) *coordinationv1.Lease {
 			l := renewedLease()
@@ -138,7 +166,7 @@ func TestOverlapsAreTold(t *testing.T) {
 			said = append(said, who)
 		}
 		begun := time.Now()
-		l.tellOverlaps(t.Context())
+		l.reportOverlaps(t.Context())
 		if want := []string{"runs", "behind", "ahead"}; !slices.Equal(said, want) {
 			t.Errorf("it names %q, want %q", said, want)
 		}
@@ -160,7 +188,6 @@ func TestLeaseOfAProcessThatEnds(t *testing.T) {
 		lease.Annotations = leaserecord.Loop{Machine: machine, PID: child.Process.Pid}.Annotations()
 		s := &leaseStore{lease: lease}
 		l := leaseIn(t, s)
-		l.Self.Machine = machine
 		began := held(t, l)
 		<-time.After(5500 * time.Millisecond)
 		if err := child.Process.Kill(); err != nil {

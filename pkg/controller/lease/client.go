@@ -1,0 +1,167 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+const (
+	// readPeriod is how often a loop that waits reads the lease. The election of client-go
+	// reads it every two to four seconds.
+	readPeriod = time.Second
+	// alivePeriod is how often a loop that waits checks whether a holder on this machine
+	// still runs.
+	alivePeriod = 100 * time.Millisecond
+)
+
+// client is the client of one election. It waits while another loop holds the lease, and
+// writes into the annotations which loop this is.
+type client struct {
+	coordinationv1client.LeaseInterface
+	lease *Lease
+	// leads says that the election was won, and since is when.
+	leads bool
+	since metav1.MicroTime
+	// stop ends the election, lost the work of the leader.
+	stop, lost context.CancelCauseFunc
+}
+
+// Leases returns the client itself: there is one lease.
+func (c *client) Leases(string) coordinationv1client.LeaseInterface { return c }
+
+// Get returns the lease when this loop may have it: when the holder releases it, does not
+// renew it in time, or was a process of this machine that has ended. With ExitIfHeld, the
+// first renewal ends the election: nothing else shows that the holder runs.
+func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (*coordinationv1.Lease, error) {
+	var seen *coordinationv1.LeaseSpec // as the holder last wrote it
+	var expires time.Time              // by our own clock: the clocks of two machines differ
+	for ctx.Err() == nil {
+		object, err := c.LeaseInterface.Get(ctx, name, opts)
+		if err != nil {
+			if !apierrors.IsNotFound(err) {
+				c.failed(ctx, err)
+			}
+			return nil, err
+		}
+		c.lease.failing = false
+		holder := process.LoopOf(object)
+		held := &HeldError{By: holder}
+		switch {
+		case holder.Holder == c.lease.Self.Holder:
+			return object, nil
+		case holder.Holder == "":
+			return vacated(object), nil
+		case c.leads: // it slept, or someone wrote the lease by hand
+			c.lease.drop()
+			c.lost(fmt.Errorf("%w: %w", errLeaseLost, held))
+			c.stop(nil)
+			return nil, held
+		case c.lease.ended(holder):
+			c.lease.say("taking over from %s: its process has ended", holder)
+			return vacated(object), nil
+		case seen == nil || !equality.Semantic.DeepEqual(*seen, object.Spec):
+			if seen != nil && c.lease.ExitIfHeld {
+				c.stop(held)
+				return nil, held
+			}
+			seen, expires = object.Spec.DeepCopy(), time.Now().Add(durationOf(object))
+		case !time.Now().Before(expires):
+			return vacated(object), nil
+		}
+		c.lease.resumed = true
+		if c.lease.ExitIfHeld {
+			c.lease.say("waiting to see whether %s renews the lease", holder)
+		} else {
+			c.lease.say("%v; waiting until it stops", held)
+		}
+		_ = wait.PollUntilContextTimeout(ctx, alivePeriod, readPeriod, false, func(context.Context) (bool, error) {
+			return c.lease.ended(process.LoopOf(object)), nil
+		})
+	}
+	return nil, ctx.Err()
+}
+
+// durationOf returns how long a lease counts that is not renewed. It is bounded, because
+// anyone may have written it.
+func durationOf(object *coordinationv1.Lease) time.Duration {
+	duration := time.Duration(ptr.Deref(object.Spec.LeaseDurationSeconds, 0)) * time.Second
+	if duration <= 0 {
+		return leaseDuration
+	}
+	return min(duration, leaserecord.Longest)
+}
+
+// vacated returns a lease for the election to acquire.
+func vacated(object *coordinationv1.Lease) *coordinationv1.Lease {
+	object.Spec.HolderIdentity = nil
+	if n := ptr.Deref(object.Spec.LeaseTransitions, 0); n < 0 || n == math.MaxInt32 {
+		object.Spec.LeaseTransitions = nil // the server rejects a count that overflows
+	}
+	return object
+}
+
+// Create creates the lease.
+func (c *client) Create(ctx context.Context, object *coordinationv1.Lease, opts metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	opts.FieldManager = kinds.FieldManager
+	return c.write(ctx, object, func() (*coordinationv1.Lease, error) { return c.LeaseInterface.Create(ctx, object, opts) })
+}
+
+// Update writes the lease, unless it has changed since it was read.
+func (c *client) Update(ctx context.Context, object *coordinationv1.Lease, opts metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	opts.FieldManager = kinds.FieldManager
+	return c.write(ctx, object, func() (*coordinationv1.Lease, error) { return c.LeaseInterface.Update(ctx, object, opts) })
+}
+
+func (c *client) write(ctx context.Context, object *coordinationv1.Lease, send func() (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
+	for name, value := range c.lease.Self.Annotations() {
+		metav1.SetMetaDataAnnotation(&object.ObjectMeta, name, value)
+	}
+	sent := c.lease.now()
+	if !c.leads {
+		c.since = metav1.NewMicroTime(sent)
+	}
+	// The election knows only when it began to read the lease, which may be long ago.
+	object.Spec.AcquireTime, object.Spec.RenewTime = &c.since, new(metav1.NewMicroTime(sent))
+	written, err := send()
+	switch {
+	case err != nil:
+		c.failed(ctx, err)
+		return nil, err
+	case *object.Spec.HolderIdentity == "":
+		return written, nil
+	case !c.leads && c.lease.said != "":
+		c.lease.say("acquired the lease")
+	}
+	c.leads = true
+	c.lease.renewedAt(sent)
+	return written, nil
+}
+
+// failed reports a request that failed. At the start, it ends the election. Later the
+// election tries again, and a leader loses the lease if that goes on.
+func (c *client) failed(ctx context.Context, err error) {
+	switch {
+	case c.leads || ctx.Err() != nil || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
+	case apierrors.IsForbidden(err) && !c.lease.resumed:
+		c.stop(fmt.Errorf("%w; the lease keeps a second controller from doing the same work; to run without it, pass --leader-elect=false", err))
+	case !c.lease.resumed:
+		c.stop(err)
+	case !c.lease.failing:
+		c.lease.failing = true
+		c.lease.say("cannot acquire the lease: %v; trying again", err)
+	}
+}

@@ -1,0 +1,68 @@
+package lease
+
+import (
+	"errors"
+	"net/http"
+	"time"
+)
+
+// writesFor is how long after a renewal the loop may begin a write: until shortly before
+// another loop may acquire the lease.
+const writesFor = leaseDuration - renewPeriod
+
+var errLeaseNotHeld = errors.New("refusing to write without the lease")
+
+// Fence rejects writes while the lease is not held. The work is stopped when the lease is
+// lost, but after a machine slept, it does not know yet that it was.
+func (l *Lease) Fence(next http.RoundTripper) http.RoundTripper {
+	return fence{lease: l, next: next}
+}
+
+type fence struct {
+	lease *Lease
+	next  http.RoundTripper
+}
+
+// RoundTrip sends a request, unless it is a write and the lease is not held.
+func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && !f.lease.held() {
+		return nil, errLeaseNotHeld
+	}
+	return f.next.RoundTrip(r)
+}
+
+// held reports whether no other loop can have acquired the lease yet.
+func (l *Lease) held() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.renewed.IsZero() {
+		return false
+	}
+	// Wall-clock time goes on while the machine sleeps. Monotonic time goes on when
+	// someone sets the clock back.
+	now := l.now()
+	return now.Sub(l.renewed) < writesFor && now.Round(0).Sub(l.renewed.Round(0)) < writesFor
+}
+
+// renewedAt records a renewal by the time at which it was sent.
+func (l *Lease) renewedAt(sent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewed = sent
+	l.notify(true)
+}
+
+// drop ends the permission to write.
+func (l *Lease) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewed = time.Time{}
+	l.notify(false)
+}
+
+func (l *Lease) now() time.Time {
+	if l.Clock == nil {
+		return time.Now()
+	}
+	return l.Clock.Now()
+}

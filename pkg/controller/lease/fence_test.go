@@ -1,0 +1,100 @@
+package lease
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+	"unsafe"
+
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+type sent func(*http.Request) (*http.Response, error)
+
+func (s sent) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
+
+// Nothing is written once another may have the lease, whatever the clock did.
+func TestFence(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for name, test := range map[string]struct {
+		method string
+		since  time.Duration // from the last renewal
+		never  bool          // renewed
+		passes bool
+	}{
+		"a write right after a renewal":         {method: http.MethodPost, passes: true},
+		"a write shortly before it runs out":    {method: http.MethodPatch, since: writesFor - 1, passes: true},
+		"a write after it":                      {method: http.MethodDelete, since: writesFor},
+		"a write after hours of sleep":          {method: http.MethodPost, since: 3 * time.Hour},
+		"a write before there is a lease":       {method: http.MethodPost, never: true},
+		"a read after hours of sleep":           {method: http.MethodGet, since: 3 * time.Hour, passes: true},
+		"a write after the clock was set back":  {method: http.MethodPost, since: -time.Hour, passes: true},
+		"a write that comes with the last tick": {method: http.MethodPut, since: leaseDuration},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// A time without a monotonic part is what a machine that slept compares by.
+			clk := clocktesting.NewFakePassiveClock(start.Round(0).Add(test.since))
+			l := &Lease{Clock: clk}
+			if !test.never {
+				l.renewedAt(start.Round(0))
+			}
+			passed := false
+			fence := l.Fence(sent(func(*http.Request) (*http.Response, error) {
+				passed = true
+				return &http.Response{Body: http.NoBody}, nil
+			}))
+			resp, err := fence.RoundTrip(&http.Request{Method: test.method})
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			if passed != test.passes || (err == nil) != test.passes || (err != nil && !errors.Is(err, errLeaseNotHeld)) {
+				t.Errorf("passed: %v, error: %v", passed, err)
+			}
+		})
+	}
+}
+
+// clocksAfter is a time of which the clock on the wall and the monotonic clock
+// have moved by durations of their own, as they do when a machine sleeps or
+// somebody sets its clock.
+func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) time.Time {
+	t.Helper()
+	now := start.Add(wall) // moves both
+	layout := (*struct {
+		wall      uint64
+		monotonic int64
+		location  *time.Location
+	})(unsafe.Pointer(&now)) //nolint:gosec // the package time has no other way to move one of them
+	layout.monotonic += int64(monotonic - wall)
+	if now.Sub(start) != monotonic || now.Round(0).Sub(start.Round(0)) != wall {
+		t.Fatalf("the clocks moved by %s and %s, want %s and %s", now.Round(0).Sub(start.Round(0)), now.Sub(start), wall, monotonic)
+	}
+	return now
+}
+
+// A lease is held only while both clocks say so: one stands still while the
+// machine sleeps, and anybody may set the other back.
+func TestLeaseIsHeldByBothClocks(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for name, test := range map[string]struct {
+		wall, monotonic time.Duration // since the last renewal
+		held            bool
+	}{
+		"both just before the end":    {writesFor - 1, writesFor - 1, true},
+		"the machine slept":           {3 * time.Hour, time.Second, false},
+		"the clock was set forward":   {writesFor, time.Second, false},
+		"the clock was set back":      {-time.Hour, writesFor, false},
+		"set back, and just renewed":  {-time.Hour, time.Second, true},
+		"set back a little, and late": {writesFor - 1, writesFor, false},
+	} {
+		l := &Lease{Clock: clocktesting.NewFakePassiveClock(clocksAfter(t, start, test.wall, test.monotonic))}
+		l.renewedAt(start)
+		if l.held() != test.held {
+			t.Errorf("%s: held is %v, want %v", name, !test.held, test.held)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+)
+
+// Self returns a loop in this process, for its lease.
+func Self(version string, scope leaserecord.Scope) leaserecord.Loop {
+	l := leaserecord.Loop{User: person(), PID: os.Getpid(), Machine: Machine(), Version: version, Scope: scope}
+	if host, err := os.Hostname(); err == nil {
+		l.Host = host
+	}
+	// Two containers may differ in nothing but the random part.
+	l.Holder = fmt.Sprintf("%s_%s_%d_%.8s", l.User, l.Host, l.PID, uuid.NewUUID())
+	return l
+}
+
+// person returns the user name of this process, or the number in a container without names.
+func person() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return strconv.Itoa(os.Getuid())
+}

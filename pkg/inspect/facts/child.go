@@ -29,7 +29,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 		return child
 	}
 	desired, _ := kind.Desired(obj) // the server bounds those of built-in kinds
-	o := status.Object{Generation: child.Generation, Conditions: child.Conditions, Desired: desired}
+	o := status.Object{Counts: status.Counts{Desired: desired}, Evidence: status.Evidence{Generation: child.Generation, Conditions: child.Conditions}}
 	o.BuiltIn = kind.BuiltIn()
 	facts.Count = ".spec.replicas"
 	facts.read(&o, obj.Object)

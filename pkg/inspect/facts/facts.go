@@ -42,22 +42,8 @@ func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 // from where the convention has it; who knows better sets it before Judge.
 func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Object, error) {
 	o := status.Object{
-		Type:       k.String(),
-		Resource:   k.CRD(),
-		APIVersion: k.Resource.GroupVersion().String(),
-		Kind:       k.Kind,
-		Namespace:  obj.GetNamespace(),
-		Name:       obj.GetName(),
-		UID:        obj.GetUID(),
-		Labels:     obj.GetLabels(),
-		Controller: metav1.GetControllerOfNoCopy(obj),
-		Managers:   obj.GetManagedFields(),
-		Created:    obj.GetCreationTimestamp().Time,
-		Finalizers: obj.GetFinalizers(),
-		Generation: obj.GetGeneration(),
-		Foreign:    !k.Reconciled(),
-		SetsImage:  setsImage(k),
-		Images:     images(k, obj),
+		Identity: status.Identity{Type: k.String(), Resource: k.CRD(), APIVersion: k.Resource.GroupVersion().String(), Kind: k.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), Labels: obj.GetLabels(), Controller: metav1.GetControllerOfNoCopy(obj), Created: obj.GetCreationTimestamp().Time, Finalizers: obj.GetFinalizers(), Foreign: !k.Reconciled(), SetsImage: setsImage(k), Images: images(k, obj)},
+		Evidence: status.Evidence{Managers: obj.GetManagedFields(), Generation: obj.GetGeneration()},
 	}
 	if desired, err := k.Desired(obj); err == nil {
 		o.Desired = desired

@@ -303,7 +303,7 @@ func TestSetsImage(t *testing.T) {
 // Who may go on is told by the kind, or follows from the field.
 func TestPausedBy(t *testing.T) {
 	t.Parallel()
-	o := status.Object{Type: "lamp.example.com", Name: "it", Namespace: "ns"}
+	o := status.Object{Identity: status.Identity{Type: "lamp.example.com", Name: "it", Namespace: "ns"}}
 	for want, test := range map[string]struct{ hint, path string }{
 		"kubectl lamp resume it -n ns --context=staging":        {"kubectl lamp resume NAME", "{.spec.paused}"},
 		"ask the owner of it":                                   {"ask the owner of NAME", "{.spec.paused}"},
@@ -347,7 +347,7 @@ func TestReadGeneration(t *testing.T) {
 		"nothing, declared":  {Facts{Generation: GenerationField}, nil, 0, false},
 		"a hash of declared": {Facts{Generation: GenerationText}, "a1b2", 0, false},
 	} {
-		o := status.Object{Generation: 3}
+		o := status.Object{Evidence: status.Evidence{Generation: 3}}
 		test.facts.readGeneration(&o, map[string]any{"status": map[string]any{"observedGeneration": test.told}})
 		if o.ObservedGeneration != test.want || o.Untracked != test.untracked {
 			t.Errorf("%s: %d, untracked: %t; want %d, %t", name, o.ObservedGeneration, o.Untracked, test.want, test.untracked)

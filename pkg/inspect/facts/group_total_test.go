@@ -28,7 +28,7 @@ func TestPodsOfShards(t *testing.T) {
 		{4, ".spec.replicas", 1 << 62, none},
 		{2, ".spec.replicas", math.MaxInt64, none},
 	} {
-		got := ofShards(status.Object{Desired: test.shards, Beside: []status.Beside{{Path: test.path, Value: test.each}}})
+		got := ofShards(status.Object{Counts: status.Counts{Desired: test.shards, Beside: []status.Beside{{Path: test.path, Value: test.each}}}})
 		if (got == nil) != (test.want == none) || got != nil && *got != test.want {
 			t.Errorf("%d shards with %s=%d have %v pods, want %d", test.shards, test.path, test.each, got, test.want)
 		}

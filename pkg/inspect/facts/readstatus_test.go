@@ -506,15 +506,15 @@ func TestGenerationThatIsMissing(t *testing.T) {
 		object                 status.Object
 		untracked, conditioned bool
 	}{
-		"declared":                               {Facts{Generation: GenerationField}, status.Object{Generation: 1}, false, false},
-		"declared, and Ready without it":         {Facts{Generation: GenerationField}, status.Object{Generation: 1, Conditions: ready}, true, false},
-		"built in":                               {Facts{Generation: GenerationField, builtIn: true}, status.Object{Generation: 1}, false, false},
-		"built in, and Ready without it":         {Facts{Generation: GenerationField, builtIn: true}, status.Object{Generation: 1, Conditions: ready}, false, false},
+		"declared":                               {Facts{Generation: GenerationField}, status.Object{Evidence: status.Evidence{Generation: 1}}, false, false},
+		"declared, and Ready without it":         {Facts{Generation: GenerationField}, status.Object{Evidence: status.Evidence{Generation: 1, Conditions: ready}}, true, false},
+		"built in":                               {Facts{Generation: GenerationField, builtIn: true}, status.Object{Evidence: status.Evidence{Generation: 1}}, false, false},
+		"built in, and Ready without it":         {Facts{Generation: GenerationField, builtIn: true}, status.Object{Evidence: status.Evidence{Generation: 1, Conditions: ready}}, false, false},
 		"built in, without generations":          {Facts{Generation: GenerationField, builtIn: true}, status.Object{}, true, false},
 		"without generations":                    {Facts{Generation: GenerationField}, status.Object{}, false, false},
-		"not declared":                           {Facts{}, status.Object{Generation: 1}, true, false},
-		"not declared, with conditions":          {Facts{Conditions: true}, status.Object{Generation: 1}, true, true},
-		"not declared, built in, and conditions": {Facts{Conditions: true, builtIn: true}, status.Object{Generation: 1}, true, false},
+		"not declared":                           {Facts{}, status.Object{Evidence: status.Evidence{Generation: 1}}, true, false},
+		"not declared, with conditions":          {Facts{Conditions: true}, status.Object{Evidence: status.Evidence{Generation: 1}}, true, true},
+		"not declared, built in, and conditions": {Facts{Conditions: true, builtIn: true}, status.Object{Evidence: status.Evidence{Generation: 1}}, true, false},
 	} {
 		test.facts.readGeneration(&test.object, map[string]any{})
 		if test.object.Untracked != test.untracked || test.object.Conditioned != test.conditioned {
@@ -544,7 +544,7 @@ func TestUpdateThatIsNotDeclaredComplete(t *testing.T) {
 		"a partition may keep some":          {facts, 3, 3, "a", "b", object{"partition": int64(0)}, 3},
 		"not ordered":                        {Facts{Updated: facts.Updated}, 3, 3, "a", "b", nil, 3},
 	} {
-		o := status.Object{Desired: test.desired}
+		o := status.Object{Counts: status.Counts{Desired: test.desired}}
 		strategy := object{}
 		if test.rolling != nil {
 			strategy["rollingUpdate"] = test.rolling

@@ -176,7 +176,7 @@ func builtInFacts(kind kinds.Kind) Facts {
 
 // Rules returns the names of the rules of the verdict that apply to objects of a kind.
 func (f Facts) Rules(kind kinds.Kind) []string {
-	o := status.Object{Generation: 1, Foreign: true, BuiltIn: f.builtIn, NoCount: f.Count == "" && len(f.Desired) == 0}
+	o := status.Object{Identity: status.Identity{Foreign: true, BuiltIn: f.builtIn}, Counts: status.Counts{NoCount: f.Count == "" && len(f.Desired) == 0}, Evidence: status.Evidence{Generation: 1}}
 	f.read(&o, nil)
 	return status.Rules(o)
 }

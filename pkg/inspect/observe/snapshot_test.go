@@ -179,7 +179,7 @@ func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := status.Snapshot{Object: status.Object{Namespace: namespace}}
+		e := status.Snapshot{Object: status.Object{Identity: status.Identity{Namespace: namespace}}}
 		if err := ReadLoops(t.Context(), client, &e); err != nil || len(e.Loops) != 1 || s.requests["list leases"] != want {
 			t.Errorf("in %s: %v, %d lists, %v", namespace, e.Loops, s.requests["list leases"], err)
 		}

@@ -614,7 +614,7 @@ func TestHistoryOfACount(t *testing.T) {
 	for _, counted := range []bool{true, false} {
 		s := history{counted: counted}
 		for i, generation := range []int64{2, 2, 3} {
-			e := status.Snapshot{Object: status.Object{UID: "it", Generation: generation}, Now: at.Add(time.Duration(i) * time.Second)}
+			e := status.Snapshot{Object: status.Object{Identity: status.Identity{UID: "it"}, Evidence: status.Evidence{Generation: generation}}, Now: at.Add(time.Duration(i) * time.Second)}
 			s.add(&e)
 			if want := []time.Time{at, at, at.Add(2 * time.Second)}[i]; e.Counted != counted || !e.Since.Equal(want) {
 				t.Errorf("look %d: counted %t since %s, want %t since %s", i, e.Counted, e.Since, counted, want)

@@ -25,7 +25,7 @@ func TestReverts(t *testing.T) {
 	owned := autoscaler("keda-hpa-web", "apps/v1beta9", "Deployment", "web", new(int32(2)))
 	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "ScaledObject", Name: "web", UID: "so", Controller: new(true)}}
 	r := NewReport(Snapshot{
-		Object: Object{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Controller: &metav1.OwnerReference{Kind: "Store", Name: "shop"}},
+		Object: Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Controller: &metav1.OwnerReference{Kind: "Store", Name: "shop"}}},
 		Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{
 			autoscaler("other-name", "apps/v1", "Deployment", "web2", nil), autoscaler("other-kind", "apps/v1", "StatefulSet", "web", nil),
 			autoscaler("no-group", "a/b/c", "Deployment", "web", nil), autoscaler("other-group", "name-clash.example.com/v1", "Deployment", "web", nil), autoscaler("web", "apps/v1", "Deployment", "web", nil), owned,
@@ -58,7 +58,7 @@ func TestBudgets(t *testing.T) {
 	mine, others := ownedPod("a", "it"), ownedPod("b", "other")
 	mine.Labels, others.Labels = map[string]string{"app": "web"}, map[string]string{"app": "db"}
 	r := NewReport(Snapshot{
-		Object:  Object{UID: "it"},
+		Object:  Object{Identity: Identity{UID: "it"}},
 		Pods:    NewPods([]corev1.Pod{mine, others}),
 		Budgets: []policyv1.PodDisruptionBudget{budget("another's", "db", nil, nil), budget("low", "web", new(intstr.FromString("50%")), nil), budget("most", "web", nil, new(intstr.FromInt32(1))), budget("another's", "db", nil, nil)},
 		Now:     lookedAt(),

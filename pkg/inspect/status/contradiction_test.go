@@ -31,7 +31,7 @@ func TestContradiction(t *testing.T) {
 		{"Progressing", metav1.ConditionTrue, 3, false},
 		{"Progressing", metav1.ConditionFalse, 3, false},
 	} {
-		o := Object{Desired: test.desired, Conditions: []metav1.Condition{{Type: "Other", Status: metav1.ConditionFalse}, {Type: test.kind, Status: test.status}}}
+		o := Object{Counts: Counts{Desired: test.desired}, Evidence: Evidence{Conditions: []metav1.Condition{{Type: "Other", Status: metav1.ConditionFalse}, {Type: test.kind, Status: test.status}}}}
 		if c, against := contradiction(o); against != test.against || against && c.Type != test.kind {
 			t.Errorf("%s is %s: %t (%s)", test.kind, test.status, against, c.Type)
 		}

@@ -16,7 +16,7 @@ func TestWhatMakesReady(t *testing.T) {
 		return []metav1.Condition{{Type: kind, Status: status, Reason: "R", Message: "m"}}
 	}
 	three := func(change func(*Object)) Object {
-		o := Object{UID: "it", Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3}
+		o := Object{Identity: Identity{UID: "it"}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2}}
 		change(&o)
 		return o
 	}
@@ -76,7 +76,7 @@ func TestWhatMakesReady(t *testing.T) {
 // No object is its own child, whatever its references say.
 func TestNoObjectIsItsOwnChild(t *testing.T) {
 	t.Parallel()
-	e := Snapshot{Object: Object{UID: "it"}, Children: []Child{{UID: "it", Controller: "it"}, {UID: "s", Controller: "it"}}}
+	e := Snapshot{Object: Object{Identity: Identity{UID: "it"}}, Children: []Child{{UID: "it", Controller: "it"}, {UID: "s", Controller: "it"}}}
 	if own := e.Own(); len(own) != 1 || own[0].UID != "s" {
 		t.Errorf("its own children are %v", own)
 	}
@@ -89,13 +89,13 @@ func TestShortfallInUnits(t *testing.T) {
 		object Object
 		want   string
 	}{
-		"too many":        {Object{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(3))}, "3 shards, 1 too many"},
-		"too few":         {Object{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(1))}, "1 of 2 shards exist"},
-		"as many":         {Object{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(2)), Current: 2, Ready: 2}, ""},
-		"nothing told":    {Object{Unit: "shard", Uncounted: true, Desired: 2, Current: 2, Ready: 2}, ""},
-		"pods are":        {Object{Uncounted: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}, ""},
-		"the status does": {Object{Unit: "shard", Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}, ""},
-		"no count":        {Object{Unit: "shard", Uncounted: true, NoCount: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}, ""},
+		"too many":        {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(3))}}, "3 shards, 1 too many"},
+		"too few":         {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(1))}}, "1 of 2 shards exist"},
+		"as many":         {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(2)), Current: 2, Ready: 2}}, ""},
+		"nothing told":    {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Current: 2, Ready: 2}}, ""},
+		"pods are":        {Object{Counts: Counts{Uncounted: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}}, ""},
+		"the status does": {Object{Counts: Counts{Unit: "shard", Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}}, ""},
+		"no count":        {Object{Counts: Counts{Unit: "shard", Uncounted: true, NoCount: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}}, ""},
 	} {
 		if got := shortfall(test.object, "counts"); (got != nil) != (test.want != "") || got != nil && got.reason != test.want {
 			t.Errorf("%s: %+v, want %q", name, got, test.want)
@@ -107,7 +107,7 @@ func TestShortfallInUnits(t *testing.T) {
 func TestNameTheField(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]Object{
-		"kubectl annotate crd lamps.x imoocpod.dev/replicas-path=PATH": {Resource: "lamps.x"}, "": {Resource: "jobs.batch", BuiltIn: true},
+		"kubectl annotate crd lamps.x imoocpod.dev/replicas-path=PATH": {Identity: Identity{Resource: "lamps.x"}}, "": {Identity: Identity{Resource: "jobs.batch", BuiltIn: true}},
 	} {
 		if got := nameTheField(o, nil); got != want {
 			t.Errorf("%+v: %q, want %q", o, got, want)
@@ -131,14 +131,14 @@ func TestWithoutACount(t *testing.T) {
 	}{
 		"nothing":                    {Object{}, nil, problem.CodeNoPods},
 		"a pod":                      {Object{}, pod, problem.CodeReady},
-		"its condition":              {Object{Conditions: up}, nil, problem.CodeReady},
-		"its word":                   {Object{Word: Word{Ready: new(true)}}, nil, problem.CodeReady},
-		"its word is no":             {Object{Word: Word{Ready: new(false), Unmet: "it"}}, nil, problem.CodeConditionFalse},
-		"a pod of two in the spec":   {Object{Total: new(int32(2))}, pod, problem.CodeCannotTell},
-		"a pod of one in the spec":   {Object{Total: new(int32(1))}, pod, problem.CodeReady},
-		"two in the spec, its word":  {Object{Total: new(int32(2)), Word: Word{Ready: new(true)}}, pod, problem.CodeReady},
-		"an untracked condition":     {Object{Untracked: true, Conditions: up}, nil, problem.CodeNoPods},
-		"two in the spec, condition": {Object{Total: new(int32(2)), Conditions: up}, pod, problem.CodeReady},
+		"its condition":              {Object{Evidence: Evidence{Conditions: up}}, nil, problem.CodeReady},
+		"its word":                   {Object{Evidence: Evidence{Word: Word{Ready: new(true)}}}, nil, problem.CodeReady},
+		"its word is no":             {Object{Evidence: Evidence{Word: Word{Ready: new(false), Unmet: "it"}}}, nil, problem.CodeConditionFalse},
+		"a pod of two in the spec":   {Object{Counts: Counts{Total: new(int32(2))}}, pod, problem.CodeCannotTell},
+		"a pod of one in the spec":   {Object{Counts: Counts{Total: new(int32(1))}}, pod, problem.CodeReady},
+		"two in the spec, its word":  {Object{Counts: Counts{Total: new(int32(2))}, Evidence: Evidence{Word: Word{Ready: new(true)}}}, pod, problem.CodeReady},
+		"an untracked condition":     {Object{Evidence: Evidence{Untracked: true, Conditions: up}}, nil, problem.CodeNoPods},
+		"two in the spec, condition": {Object{Counts: Counts{Total: new(int32(2))}, Evidence: Evidence{Conditions: up}}, pod, problem.CodeReady},
 	} {
 		o := test.object
 		o.UID, o.Foreign, o.Uncounted, o.NoCount, o.Generation, o.ObservedGeneration = "it", true, true, true, 1, 1
@@ -170,7 +170,7 @@ func TestNothingToSee(t *testing.T) {
 		"one of several groups":    {func(o *Object) { o.Told, o.Total = new(int32(2)), new(int32(1)) }, problem.CodeCannotTell},
 		"of none":                  {func(o *Object) { o.Told, o.Total = new(int32(2)), new(int32(0)) }, problem.CodeReady},
 	} {
-		o := Object{UID: "it", Unit: "shard", Foreign: true, Generation: 1, ObservedGeneration: 1, Desired: 2, Current: 2, Ready: 2}
+		o := Object{Identity: Identity{UID: "it", Foreign: true}, Counts: Counts{Unit: "shard", Desired: 2, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 		test.change(&o)
 		if r := NewReport(Snapshot{Object: o, Pods: Pods{}, Now: lookedAt()}); r.ReasonCode != test.code {
 			t.Errorf("%s: it is %s (%s): %s, want %s", name, r.Verdict, r.ReasonCode, r.Reason, test.code)

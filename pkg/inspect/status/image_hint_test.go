@@ -15,7 +15,7 @@ func TestHintImages(t *testing.T) {
 	t.Parallel()
 	const look = "look at it"
 	const set = look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop --context=staging"
-	foo := Object{Type: "imoocpod.batch.tutorial.kubebuilder.io", Name: "foo", Namespace: "shop", SetsImage: true, Images: map[string]string{"app": "bad"}}
+	foo := Object{Identity: Identity{Type: "imoocpod.batch.tutorial.kubebuilder.io", Name: "foo", Namespace: "shop", SetsImage: true, Images: map[string]string{"app": "bad"}}}
 	owned, other, mended, stuck := foo, foo, foo, foo
 	owned.Controller = &metav1.OwnerReference{}
 	other.SetsImage = false

@@ -16,80 +16,82 @@ import (
 
 // Object is what a verdict reads of a replica resource.
 type Object struct {
-	// Type is the singular with its group, as kubectl prints it; Resource is the
-	// plural with its group. APIVersion and Kind are those of its manifest.
-	Type, Resource   string
-	APIVersion, Kind string
-	Namespace, Name  string
-	UID              types.UID
-	Labels           map[string]string
-	Created          time.Time
-	// Controller refers to the object that controls this one, if one does.
+	Identity
+	Counts
+	Evidence
+	// Pause is what stops the controller from acting; nil if nothing does.
+	Pause *Pause
+	// UserPause is the pause that the annotations of an object of this program declare.
+	// It may be over.
+	UserPause apis.Pause
+	// Parked is the count to return to while the count is zero for a time.
+	Parked *ParkedCount
+}
+
+// Identity is what an object is, and whose.
+type Identity struct {
+	// Type is the singular with its group, as kubectl prints it; Resource is the plural
+	// with its group. APIVersion and Kind are those of its manifest.
+	Type, Resource, APIVersion, Kind string
+	Namespace, Name                  string
+	UID                              types.UID
+	Labels                           map[string]string
+	Created, Deleted                 time.Time // zero if it is not deleted
+	Finalizers                       []string
+	// Foreign is set if another program's controller reconciles the kind, and BuiltIn if
+	// that is Kubernetes' own, whose counts of pods are trusted.
+	Foreign, BuiltIn bool
+	// Controller is the object that controls this one, and Source the tool that sets its
+	// count from a repository.
 	Controller *metav1.OwnerReference
-	// Source is the tool that sets its count from a repository; nil where none does.
-	Source *CompetingWriter
-	// Managers are those who wrote its fields.
-	Managers []metav1.ManagedFieldsEntry
-	// Deleted is when the object was told to go; zero where it was not.
-	Deleted    time.Time
-	Finalizers []string
-
-	Generation, ObservedGeneration int64
-	Desired, Current, Ready        int32
-	// Updated is how many pods are made from the newest template, and Available
-	// how many have been ready for long enough; nil where the status does not
-	// tell. UpdatedWanted is how many of the newest template are enough: nil is
-	// all that are wanted.
-	Updated, Available, UpdatedWanted *int32
-	Conditions                        []metav1.Condition
-
-	// Foreign says that another program's controller reconciles the kind,
-	// Untracked that it does not say which generation it saw, Uncounted that it
-	// does not say how many pods are ready, NoCount that nothing says how many are
-	// wanted.
-	Foreign, Untracked, Uncounted, NoCount bool
-	// BuiltIn says that the controller is Kubernetes' own, whose counts of pods
-	// are believed.
-	BuiltIn bool
-	// SetsImage says that the object has the image of its pods in a field that "set
-	// image" is known to find.
+	Source     *CompetingWriter
+	// SetsImage is set if "set image" finds the image of the pods without a schema.
 	SetsImage bool
-	// Images are the images in its pod template, by the names of the containers.
+	// Images are the images in its pod template, by container.
 	Images map[string]string
-	// Conditioned says that the kind's controller writes conditions, by the
-	// schema: where there are none, it has not seen the object.
-	Conditioned bool
+}
 
-	// Count is the path of the desired count. Unit is what there are so many of;
-	// empty means pods. Beside are the other counts of the spec.
-	Count  string
-	Unit   string
-	Beside []Beside
-	// Several says that other groups of pods have counts of their own, so that
-	// pods in all are no measure of this count. Total is the sum of the counts of
-	// all groups, where it is known.
+// Counts are what an object says of its pods, or of the units that it counts.
+type Counts struct {
+	Desired, Current, Ready int32
+	// Updated pods have the newest template, and Available ones have been ready for long
+	// enough; nil if the status does not say. UpdatedWanted of the newest template are
+	// enough; nil means all.
+	Updated, Available, UpdatedWanted *int32
+	// Template is the label of the pods with the newest template; empty if Updated comes
+	// from the status.
+	Template string
+	// Uncounted is set if the status does not say how many are ready, and NoCount if
+	// nothing says how many are wanted.
+	Uncounted, NoCount bool
+	// Count is the path of the desired count. Unit is what it counts; empty means pods.
+	Count, Unit string
+	// Beside are the other counts of the spec. Several is set if they count other groups
+	// of pods, and Total is the sum of all groups, if it is known.
+	Beside  []Beside
 	Several bool
 	Total   *int32
-	// Told is the count that /scale reports, in the unit of the desired count; nil
-	// where there is none. Selects says that the status tells a selector of pods.
+	// Told is the count that /scale reports, in the unit of the desired count. Selects is
+	// set if the status has a selector of pods.
 	Told    *int32
 	Selects bool
-	// OnlyCounted says that the last change of the spec touched nothing but the
-	// count.
+}
+
+// Evidence is what shows whether the controller has acted on the object as it is now.
+type Evidence struct {
+	Generation, ObservedGeneration int64
+	// Untracked is set if the status does not say which generation the controller saw.
+	Untracked  bool
+	Conditions []metav1.Condition
+	// Conditioned is set if the schema has conditions, so that the controller has not
+	// seen an object without any.
+	Conditioned bool
+	// Managers are those who wrote the fields of the object.
+	Managers []metav1.ManagedFieldsEntry
+	// OnlyCounted is set if the last change of the spec changed only the count.
 	OnlyCounted bool
-	// Word is what the controller itself says in a field of the status.
+	// Word is what the controller itself says in the status.
 	Word Word
-	// Pause is what keeps the controller from going on; nil where nothing does.
-	Pause *Pause
-	// UserPause is what the annotations say of a pause of an object that this
-	// program reconciles. It may be over.
-	UserPause apis.Pause
-	// Template is what the label of pods says that are made from the newest template;
-	// empty where Updated comes from the status.
-	Template string
-	// Parked is the count to go back to while the count is zero for a time; nil where
-	// it is not.
-	Parked *ParkedCount
 }
 
 // Beside is a count of the spec beside the one that is scaled.

@@ -30,7 +30,7 @@ func TestConditionsThatReportNothing(t *testing.T) {
 		"pods are refused, by its condition":  {own: condition("ReplicaFailure", metav1.ConditionTrue, "R"), problems: 1},
 		"pods were refused, by its condition": {own: condition("ReplicaFailure", metav1.ConditionFalse, "R")},
 	} {
-		o := Object{UID: "it", Generation: 1, ObservedGeneration: 1, Desired: 3, Current: 2, Ready: 2, Conditions: test.own}
+		o := Object{Identity: Identity{UID: "it"}, Counts: Counts{Desired: 3, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1, Conditions: test.own}}
 		r := NewReport(Snapshot{Object: o, Children: []Child{{Kind: "Job", Name: "j", UID: "j", Controller: "it", Conditions: test.below}}, Now: lookedAt()})
 		if len(r.Problems) != test.problems {
 			t.Errorf("%s: the problems are %v", name, r.Problems)
@@ -42,7 +42,7 @@ func TestConditionsThatReportNothing(t *testing.T) {
 func TestRefusalIsToldOnce(t *testing.T) {
 	t.Parallel()
 	event := corev1.Event{InvolvedObject: corev1.ObjectReference{UID: "it"}, Reason: "FailedCreate", Message: "Error creating: other words", LastTimestamp: metav1.NewTime(lookedAt())}
-	o := Object{UID: "it", Generation: 1, ObservedGeneration: 1, Desired: 3, Current: 2, Ready: 2}
+	o := Object{Identity: Identity{UID: "it"}, Counts: Counts{Desired: 3, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 	for n, conditions := range map[string][]metav1.Condition{
 		"cannot create pods: Error creating: other words": nil,
 		"cannot create pods: no":                          {{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "R", Message: "no"}},

@@ -25,7 +25,7 @@ func TestOwns(t *testing.T) {
 		children = append(children, Child{UID: types.UID("c" + string(i)), Controller: before})
 		before = children[len(children)-1].UID
 	}
-	f := newFamily(Snapshot{Object: Object{UID: "it"}, Children: children})
+	f := newFamily(Snapshot{Object: Object{Identity: Identity{UID: "it"}}, Children: children})
 	for controller, want := range map[types.UID]bool{
 		"it": true, "deployment": true, "replicaset": true, "c1": true, "c8": true,
 		"c9":    false, // deeper than anything is
@@ -75,19 +75,19 @@ func TestCounted(t *testing.T) {
 		reason   string
 	}{
 		"the status tells": {
-			Object{Foreign: true, Untracked: true, Desired: 4, Current: 4, Ready: 4}, Replicas{Desired: 4, Current: 4, Ready: 4}, Progressing, "2 of 4 pods ready, although its status counts 4",
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 4, Current: 4, Ready: 4}, Evidence: Evidence{Untracked: true}}, Replicas{Desired: 4, Current: 4, Ready: 4}, Progressing, "2 of 4 pods ready, although its status counts 4",
 		},
 		"the status tells nothing": {
-			Object{Foreign: true, Untracked: true, Uncounted: true, Desired: 3, Current: 9, Ready: 9}, Replicas{Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true, Desired: 3, Current: 9, Ready: 9}, Evidence: Evidence{Untracked: true}}, Replicas{Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
 		},
 		"nor how many are wanted": {
-			Object{Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, Replicas{Unknown: true, Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Replicas{Unknown: true, Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
 		},
 		"the status tells, but not how many are wanted": {
-			Object{Foreign: true, Untracked: true, NoCount: true, Desired: 1, Current: 2, Ready: 2}, Replicas{Unknown: true, Desired: 2, Current: 2, Ready: 2}, Ready, "2 of 2 pods ready",
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true, Desired: 1, Current: 2, Ready: 2}, Evidence: Evidence{Untracked: true}}, Replicas{Unknown: true, Desired: 2, Current: 2, Ready: 2}, Ready, "2 of 2 pods ready",
 		},
 		"a generation that nobody saw": {
-			Object{Foreign: true, Uncounted: true, Generation: 2, ObservedGeneration: 1, Desired: 3}, Replicas{Desired: 3, Current: 3, Ready: 2}, NotReconciled, "its controller has not seen the last change (generation 2, observed 1)",
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true, Desired: 3}, Evidence: Evidence{Generation: 2, ObservedGeneration: 1}}, Replicas{Desired: 3, Current: 3, Ready: 2}, NotReconciled, "its controller has not seen the last change (generation 2, observed 1)",
 		},
 	} {
 		test.object.UID = "it"
@@ -99,7 +99,7 @@ func TestCounted(t *testing.T) {
 			t.Errorf("%s: it lists %d pods, want 4", name, len(r.Pods))
 		}
 	}
-	none := NewReport(Snapshot{Object: Object{UID: "alone", Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, Pods: NewPods(pods)})
+	none := NewReport(Snapshot{Object: Object{Identity: Identity{UID: "alone", Foreign: true}, Counts: Counts{Uncounted: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Pods: NewPods(pods)})
 	if none.Verdict != NotReconciled || none.Replicas != (Replicas{Unknown: true}) {
 		t.Errorf("without a pod and without a count, it is %+v", none)
 	}
@@ -126,7 +126,7 @@ func TestWithoutPods(t *testing.T) {
 		for i := range test.all - test.live {
 			pods[i].Phase = corev1.PodSucceeded
 		}
-		e := Snapshot{Object: Object{Resource: "jobs.batch", Conditions: test.conditions}}
+		e := Snapshot{Object: Object{Identity: Identity{Resource: "jobs.batch"}, Evidence: Evidence{Conditions: test.conditions}}}
 		if v := noPods(&view{Snapshot: e, report: Report{Pods: pods}}); v.verdict != test.verdict || v.reason != test.reason {
 			t.Errorf("%s: %s: %s, want %s: %s", name, v.verdict, v.reason, test.verdict, test.reason)
 		}
@@ -146,16 +146,16 @@ func TestCountedPods(t *testing.T) {
 		current, ready int32
 		several        bool
 	}{
-		"those that stay":                    {Object{Uncounted: true}, []Pod{ending, ended, failed, up, down}, nil, 2, 1, false},
-		"the status tells":                   {Object{Current: 5, Ready: 4}, []Pod{up}, nil, 5, 4, false},
-		"/scale tells":                       {Object{Uncounted: true, Told: new(int32(5))}, nil, nil, 5, 5, false},
-		"/scale tells, and there is a pod":   {Object{Uncounted: true, Told: new(int32(5))}, []Pod{down}, nil, 1, 0, false},
-		"/scale tells, and a set has none":   {Object{Uncounted: true, Told: new(int32(5))}, nil, []Child{set("a", 1)}, 0, 0, false},
-		"/scale tells, and names a selector": {Object{Uncounted: true, Told: new(int32(5)), Selects: true}, nil, nil, 0, 0, false},
-		"one set":                            {Object{Uncounted: true, Foreign: true}, []Pod{up}, []Child{set("a", 1), set("b", 0)}, 1, 1, false},
-		"two sets":                           {Object{Uncounted: true, Foreign: true}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, true},
-		"two sets of ours":                   {Object{Uncounted: true}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
-		"two sets of another":                {Object{Uncounted: true, Foreign: true, UID: "that"}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
+		"those that stay":                    {Object{Counts: Counts{Uncounted: true}}, []Pod{ending, ended, failed, up, down}, nil, 2, 1, false},
+		"the status tells":                   {Object{Counts: Counts{Current: 5, Ready: 4}}, []Pod{up}, nil, 5, 4, false},
+		"/scale tells":                       {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, nil, nil, 5, 5, false},
+		"/scale tells, and there is a pod":   {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, []Pod{down}, nil, 1, 0, false},
+		"/scale tells, and a set has none":   {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, nil, []Child{set("a", 1)}, 0, 0, false},
+		"/scale tells, and names a selector": {Object{Counts: Counts{Uncounted: true, Told: new(int32(5)), Selects: true}}, nil, nil, 0, 0, false},
+		"one set":                            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 0)}, 1, 1, false},
+		"two sets":                           {Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, true},
+		"two sets of ours":                   {Object{Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
+		"two sets of another":                {Object{Identity: Identity{Foreign: true, UID: "that"}, Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
 	} {
 		if test.object.UID == "" {
 			test.object.UID = "it"
@@ -189,7 +189,7 @@ func TestInUnits(t *testing.T) {
 		"more children":                    {1, []Child{set(1, 1), set(1, 1), set(1, 1)}, 2, 2},
 		"children of another":              {1, []Child{{UID: "b", Controller: "that", Desired: new(int32(1))}}, 1, 1},
 	} {
-		o := Object{UID: "it", Desired: 2, Unit: "shard", Uncounted: true, Told: new(test.told)}
+		o := Object{Identity: Identity{UID: "it"}, Counts: Counts{Desired: 2, Unit: "shard", Uncounted: true, Told: new(test.told)}}
 		if name == "none wanted" {
 			o.Desired = 0
 		}
@@ -211,7 +211,7 @@ func TestUpdatedOf(t *testing.T) {
 		return NewPodInfo(p)
 	}
 	same := func(*corev1.Pod) {}
-	o := Object{Template: "new"}.updatedOf(Pods{
+	o := Object{Counts: Counts{Template: "new"}}.updatedOf(Pods{
 		pod("new", same), pod("", same), pod("", same), pod("old", same), pod("old", same), pod("old", same), pod("old", same),
 		pod("new", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }),
 		pod("new", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }),
@@ -227,9 +227,12 @@ func TestUpdatedOf(t *testing.T) {
 func TestDoubtedCounts(t *testing.T) {
 	t.Parallel()
 	object := func() Object {
-		return Object{Ready: 3, Available: new(int32(3)), Conditions: []metav1.Condition{
-			{Type: "Ready", Status: metav1.ConditionTrue, Message: "all are."}, {Type: "Available", Status: metav1.ConditionTrue}, {Type: "Other", Status: metav1.ConditionTrue}, {Type: "Ready", Status: metav1.ConditionFalse},
-		}}
+		return Object{
+			Counts: Counts{Ready: 3, Available: new(int32(3))},
+			Evidence: Evidence{Conditions: []metav1.Condition{
+				{Type: "Ready", Status: metav1.ConditionTrue, Message: "all are."}, {Type: "Available", Status: metav1.ConditionTrue}, {Type: "Other", Status: metav1.ConditionTrue}, {Type: "Ready", Status: metav1.ConditionFalse},
+			}},
+		}
 	}
 	for ready, note := range map[int32]string{
 		0: ", but 3 of its pods are no longer ready, or not yet for minReadySeconds",

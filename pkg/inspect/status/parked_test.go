@@ -15,8 +15,8 @@ func TestParkedVerdict(t *testing.T) {
 	t.Parallel()
 	by := &ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
 	unnamed := &ParkedCount{Replicas: 1, Path: ".spec.replicas", At: lookedAt().Add(-time.Minute)}
-	deployment := Object{Type: "deployment.apps", Namespace: "shop", Name: "web", UID: "it", Generation: 1, ObservedGeneration: 1, Count: ".spec.replicas", BuiltIn: true, Foreign: true, Parked: by}
-	uncounted := Object{Type: "search.example.com", Name: "it", UID: "it", Generation: 1, Untracked: true, Foreign: true, NoCount: true, Uncounted: true, Parked: unnamed}
+	deployment := Object{Identity: Identity{Type: "deployment.apps", Namespace: "shop", Name: "web", UID: "it", BuiltIn: true, Foreign: true}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}, Parked: by}
+	uncounted := Object{Identity: Identity{Type: "search.example.com", Name: "it", UID: "it", Foreign: true}, Counts: Counts{NoCount: true, Uncounted: true}, Evidence: Evidence{Generation: 1, Untracked: true}, Parked: unnamed}
 	running := ownedPod("a", "it")
 	ending := ownedPod("b", "it")
 	ending.DeletionTimestamp = new(metav1.NewTime(lookedAt()))

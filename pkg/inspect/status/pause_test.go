@@ -16,7 +16,7 @@ func TestVerdictOnUserPause(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 5, 0, 0, time.UTC)
 	pause := apis.Pause{Until: now.Add(2 * time.Hour), By: "alice", Reason: "INC-7"}
 	const words, hint = "; paused until 14:05 by alice: INC-7", "kubectl imoocpod resume lamp/foo -n ns"
-	whole := Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3}
+	whole := Object{Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2}}
 	short := whole
 	short.Current, short.Ready = 1, 1
 	failed := short

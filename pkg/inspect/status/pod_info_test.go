@@ -56,7 +56,7 @@ func anyPod(t *rapid.T) *corev1.Pod {
 func anySnapshot(t *rapid.T) Snapshot {
 	n := rapid.Int32Range(0, 6)
 	e := Snapshot{
-		Object:   Object{UID: "it", Type: "foo", Name: "foo", Foreign: rapid.Bool().Draw(t, "foreign"), Desired: n.Draw(t, "desired"), Current: n.Draw(t, "current"), Ready: n.Draw(t, "ready"), Template: "new"},
+		Object:   Object{Identity: Identity{UID: "it", Type: "foo", Name: "foo", Foreign: rapid.Bool().Draw(t, "foreign")}, Counts: Counts{Desired: n.Draw(t, "desired"), Current: n.Draw(t, "current"), Ready: n.Draw(t, "ready"), Template: "new"}},
 		Children: []Child{{Kind: "Set", Name: "set", UID: "set", Controller: "it"}},
 		Now:      lookedAt().Add(time.Duration(rapid.IntRange(0, 1000).Draw(t, "seconds")) * time.Second),
 	}

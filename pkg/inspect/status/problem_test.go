@@ -56,7 +56,7 @@ func recorded(t *testing.T, name string) Snapshot {
 	}
 	e.Pods = NewPods(pods)
 	n := int32(len(pods))
-	e.Object = Object{Type: "imoocpod.x", Kind: "ImoocPod", Namespace: "shop", Name: "foo", UID: "owner", Generation: 1, ObservedGeneration: 1, Desired: n, Current: n}
+	e.Object = Object{Identity: Identity{Type: "imoocpod.x", Kind: "ImoocPod", Namespace: "shop", Name: "foo", UID: "owner"}, Counts: Counts{Desired: n, Current: n}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 	return e
 }
 
@@ -359,14 +359,14 @@ func TestRefusedPods(t *testing.T) {
 			code:       problem.CodeDeadlineExceeded, reason: "ProgressDeadlineExceeded: it has timed out progressing.",
 		},
 	} {
-		o := Object{UID: "owner", Namespace: "shop", Generation: 1, ObservedGeneration: 1, Desired: 3, Current: 2, Ready: 2, Conditions: test.conditions}
+		o := Object{Identity: Identity{UID: "owner", Namespace: "shop"}, Counts: Counts{Desired: 3, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1, Conditions: test.conditions}}
 		r := NewReport(Snapshot{Object: o, Children: test.children, Events: test.events, Now: lookedAt()})
 		if r.Verdict != Failed || r.ReasonCode != test.code || r.Reason != test.reason || len(r.Problems) != 1 || !r.Problems[0].Fatal || len(r.Problems[0].Pods) > 0 {
 			t.Errorf("%s: it is %s (%s): %s; %d problems", name, r.Verdict, r.ReasonCode, r.Reason, len(r.Problems))
 		}
 	}
 	// Nothing of this counts when it is over, or another's.
-	o := Object{UID: "owner", Generation: 1, ObservedGeneration: 1, Desired: 3, Current: 2, Ready: 2}
+	o := Object{Identity: Identity{UID: "owner"}, Counts: Counts{Desired: 3, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 	over := []corev1.Event{event("owner", "FailedCreate", quota, time.Hour), event("owner", "SuccessfulCreate", "", time.Minute), event("other", "FailedCreate", quota, time.Second)}
 	if r := NewReport(Snapshot{Object: o, Children: []Child{other}, Events: over, Now: lookedAt()}); r.Verdict != Progressing || len(r.Problems) > 0 {
 		t.Errorf("what is over, and another's, make it %s: %v", r.Verdict, r.Problems)
@@ -408,7 +408,7 @@ func TestDeleting(t *testing.T) {
 		"a finalizer that nobody removes": {time.Hour, []string{metav1.FinalizerDeleteDependents, "example.com/backup", "example.com/x"}, Failed, problem.CodeFinalizer,
 			"it is being deleted; finalizers are still pending: example.com/backup, example.com/x"},
 	} {
-		o := Object{Type: "lamp.example.com", Name: "it", Namespace: "shop", UID: "it", Desired: 3, Deleted: lookedAt().Add(-test.ago), Finalizers: test.finalizers}
+		o := Object{Identity: Identity{Type: "lamp.example.com", Name: "it", Namespace: "shop", UID: "it", Deleted: lookedAt().Add(-test.ago), Finalizers: test.finalizers}, Counts: Counts{Desired: 3}}
 		r := NewReport(Snapshot{Object: o, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.ReasonCode != test.code || r.Reason != test.reason {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)

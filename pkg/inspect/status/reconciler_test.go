@@ -29,13 +29,13 @@ func TestNobodyReconciles(t *testing.T) {
 	}
 	here, elsewhere := leaserecord.Scope{Namespace: "shop"}, leaserecord.Scope{Namespace: "other"}
 	const resource = "imoocpods.batch.tutorial.kubebuilder.io"
-	unseen := Object{Resource: resource, Generation: 1, Desired: 3}
-	behind := Object{Resource: resource, Generation: 4, ObservedGeneration: 3, Desired: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}
-	short := Object{Resource: resource, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 1, Ready: 1, Managers: written("kubectl-imoocpod", 5*time.Minute)}
-	ready := Object{Resource: resource, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 3, Ready: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}
+	unseen := Object{Identity: Identity{Resource: resource}, Counts: Counts{Desired: 3}, Evidence: Evidence{Generation: 1}}
+	behind := Object{Identity: Identity{Resource: resource}, Counts: Counts{Desired: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}}
+	short := Object{Identity: Identity{Resource: resource}, Counts: Counts{Desired: 3, Current: 1, Ready: 1}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Managers: written("kubectl-imoocpod", 5*time.Minute)}}
+	ready := Object{Identity: Identity{Resource: resource}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Managers: written("kubectl-imoocpod", 5*time.Minute)}}
 	fresh := short
 	fresh.Managers = written("kubectl-imoocpod", time.Second)
-	foreign := Object{Foreign: true, Resource: "lamps.example.com", Generation: 4, ObservedGeneration: 3, Managers: written("lamp-operator", 3*time.Hour)}
+	foreign := Object{Identity: Identity{Foreign: true, Resource: "lamps.example.com"}, Evidence: Evidence{Generation: 4, ObservedGeneration: 3, Managers: written("lamp-operator", 3*time.Hour)}}
 	foreign.Managers[0].Time = new(metav1.NewTime(ago(time.Minute)))
 	declared := unseen
 	declared.Resource = "widgets.example.com"
@@ -112,7 +112,7 @@ func TestOrderOfLoops(t *testing.T) {
 	other := loop("other", 0, time.Minute)
 	other.Scope.Selector = "tier=back"
 	loops := []leaserecord.Loop{loop("dead long ago", time.Hour, time.Minute), loop("dead", time.Minute, time.Minute), loop("live", 10*time.Second, time.Minute), loop("livelier", time.Second, time.Minute), other}
-	o := Object{Resource: "imoocpods.batch.tutorial.kubebuilder.io", Labels: map[string]string{"tier": "front"}}
+	o := Object{Identity: Identity{Resource: "imoocpods.batch.tutorial.kubebuilder.io", Labels: map[string]string{"tier": "front"}}}
 	var order []string
 	for _, seen := range NewReport(Snapshot{Object: o, Loops: loops, Now: lookedAt()}).Reconciler.Loops {
 		order = append(order, seen.Who)
@@ -139,7 +139,7 @@ func TestActive(t *testing.T) {
 // Where fewer pods are ready than the status says, the status is not believed.
 func TestStatusBehind(t *testing.T) {
 	t.Parallel()
-	o := Object{UID: "owner", Generation: 1, ObservedGeneration: 1, Desired: 2, Current: 2, Ready: 2}
+	o := Object{Identity: Identity{UID: "owner"}, Counts: Counts{Desired: 2, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 	e := recorded(t, "image-pull")
 	e.Object = o
 	if r := NewReport(e); r.Verdict != Failed || r.ReasonCode != problem.CodeImagePullFailed {

@@ -71,10 +71,9 @@ func (h *history) add(t *testing.T, m moment) {
 		}
 		read(&o)
 		h.object = Object{
-			Type: "imoocpod.x", Kind: "ImoocPod", Name: o.Metadata.Name, Namespace: "truths", UID: o.Metadata.UID,
-			Generation: o.Metadata.Generation, ObservedGeneration: o.Status.ObservedGeneration,
-			Desired: o.Spec.Replicas, Current: o.Status.Replicas, Ready: o.Status.ReadyReplicas, Updated: &o.Status.UpdatedReplicas,
-			Conditions: o.Status.Conditions,
+			Identity: Identity{Type: "imoocpod.x", Kind: "ImoocPod", Name: o.Metadata.Name, Namespace: "truths", UID: o.Metadata.UID},
+			Counts:   Counts{Desired: o.Spec.Replicas, Current: o.Status.Replicas, Ready: o.Status.ReadyReplicas, Updated: &o.Status.UpdatedReplicas},
+			Evidence: Evidence{Generation: o.Metadata.Generation, ObservedGeneration: o.Status.ObservedGeneration, Conditions: o.Status.Conditions},
 		}
 	default:
 		t.Fatalf("a %q was recorded", head.Kind)

@@ -18,7 +18,7 @@ func BenchmarkReport(b *testing.B) {
 	}}}
 	for _, n := range []int{10, 1000, 10_000} {
 		for _, name := range []string{"ready", "failed"} {
-			e := Snapshot{Object: Object{Type: "imoocpods", Name: "foo", UID: "foo", Desired: int32(n), Current: int32(n)}, Now: time.Unix(0, 0)}
+			e := Snapshot{Object: Object{Identity: Identity{Type: "imoocpods", Name: "foo", UID: "foo"}, Counts: Counts{Desired: int32(n), Current: int32(n)}}, Now: time.Unix(0, 0)}
 			for i := range n {
 				pod := ownedPod(fmt.Sprintf("foo-0a1b2c3d-%d", i), e.Object.UID)
 				pod.UID = types.UID(fmt.Sprint(i))

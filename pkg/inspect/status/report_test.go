@@ -115,7 +115,7 @@ func TestReportPods(t *testing.T) {
 	referenced.OwnerReferences[0].Controller = nil
 	pods := []corev1.Pod{mine("foo-10"), mine("foo-2"), ownedPod("foo-1", "other"), referenced, {ObjectMeta: metav1.ObjectMeta{Name: "foo-4"}}, mine("foo-0")}
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := NewReport(Snapshot{Object: Object{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created, Generation: 1}, Pods: NewPods(pods)})
+	r := NewReport(Snapshot{Object: Object{Identity: Identity{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created}, Evidence: Evidence{Generation: 1}}, Pods: NewPods(pods)})
 	var names []string
 	for _, p := range r.Pods {
 		names = append(names, p.Name)
@@ -156,7 +156,7 @@ func TestRelevantEvents(t *testing.T) {
 func TestRecheckAtTheEndOfAPause(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[time.Duration]time.Duration{0: 5 * time.Second, 3 * time.Second: 3 * time.Second, time.Hour: time.Hour} {
-		o := Object{Generation: 2, ObservedGeneration: 1, Foreign: true, Managers: wrote("", 5, 0), UserPause: apis.Pause{Until: lookedAt().Add(left)}}
+		o := Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 5, 0)}, UserPause: apis.Pause{Until: lookedAt().Add(left)}}
 		if got := NewReport(Snapshot{Object: o, Now: lookedAt()}).Recheck; got != want {
 			t.Errorf("the pause ends in %s: it is looked at again in %s, want %s", left, got, want)
 		}

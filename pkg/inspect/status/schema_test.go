@@ -154,12 +154,11 @@ func TestSchema(t *testing.T) {
 	full := recorded(t, "probe")
 	at := metav1.NewTime(lookedAt().Add(-time.Minute))
 	full.Object = Object{
-		Type: "appservice.x", Resource: "appservices.appcontroller.k8s.io", Kind: "AppService", APIVersion: "x/v1", Name: "foo", UID: "root", Created: at.Time, Generation: 2, ObservedGeneration: 2,
-		Desired: 3, Current: 2, Updated: new(int32(1)), Controller: &metav1.OwnerReference{Kind: "Shop", Name: "s"},
-		Conditions: []metav1.Condition{{Type: "Ready", Status: "False", Reason: "No", Message: "not yet", ObservedGeneration: 2, LastTransitionTime: at}},
-		Managers: []metav1.ManagedFieldsEntry{
+		Identity: Identity{Type: "appservice.x", Resource: "appservices.appcontroller.k8s.io", Kind: "AppService", APIVersion: "x/v1", Name: "foo", UID: "root", Created: at.Time, Controller: &metav1.OwnerReference{Kind: "Shop", Name: "s"}},
+		Counts:   Counts{Desired: 3, Current: 2, Updated: new(int32(1))},
+		Evidence: Evidence{Generation: 2, ObservedGeneration: 2, Conditions: []metav1.Condition{{Type: "Ready", Status: "False", Reason: "No", Message: "not yet", ObservedGeneration: 2, LastTransitionTime: at}}, Managers: []metav1.ManagedFieldsEntry{
 			{Manager: "kubectl", Operation: "Apply", Time: &at}, {Manager: "loop", Operation: "Update", Subresource: "status", Time: &at},
-		},
+		}},
 	}
 	full.Children = []Child{{Kind: "ReplicaSet", Name: "foo-1", UID: "owner", Controller: "root", Desired: new(int32(3)), Ready: new(int32(0))}}
 	full.Loops = []leaserecord.Loop{{Holder: "h", Renewed: at.Time, For: time.Hour}}

@@ -56,18 +56,18 @@ func TestCountShows(t *testing.T) {
 		children []Child
 		want     bool
 	}{
-		"/scale tells it":                  {Object{Desired: 2, Told: new(int32(2))}, 0, nil, true},
-		"/scale tells another":             {Object{Desired: 2, Told: new(int32(1))}, 2, nil, false},
-		"the status counts":                {Object{Desired: 2}, 0, nil, true},
-		"as many pods":                     {Object{Desired: 2, Uncounted: true}, 2, nil, true},
-		"fewer pods":                       {Object{Desired: 2, Uncounted: true}, 1, nil, false},
-		"as many pods of one set":          {Object{Desired: 2, Uncounted: true}, 2, []Child{set}, true},
-		"as many pods of two sets":         {Object{Desired: 2, Uncounted: true}, 2, []Child{set, set}, false},
-		"the status counts, for two sets":  {Object{Desired: 2}, 0, []Child{set, set}, true},
-		"as many as all groups":            {Object{Desired: 2, Several: true, Total: new(int32(3))}, 3, nil, true},
-		"as many as one of several groups": {Object{Desired: 2, Several: true, Total: new(int32(3))}, 2, nil, false},
-		"nobody knows of how many":         {Object{Desired: 2, Several: true}, 2, nil, false},
-		"units":                            {Object{Desired: 2, Unit: "shard", Total: new(int32(2))}, 2, nil, false},
+		"/scale tells it":                  {Object{Counts: Counts{Desired: 2, Told: new(int32(2))}}, 0, nil, true},
+		"/scale tells another":             {Object{Counts: Counts{Desired: 2, Told: new(int32(1))}}, 2, nil, false},
+		"the status counts":                {Object{Counts: Counts{Desired: 2}}, 0, nil, true},
+		"as many pods":                     {Object{Counts: Counts{Desired: 2, Uncounted: true}}, 2, nil, true},
+		"fewer pods":                       {Object{Counts: Counts{Desired: 2, Uncounted: true}}, 1, nil, false},
+		"as many pods of one set":          {Object{Counts: Counts{Desired: 2, Uncounted: true}}, 2, []Child{set}, true},
+		"as many pods of two sets":         {Object{Counts: Counts{Desired: 2, Uncounted: true}}, 2, []Child{set, set}, false},
+		"the status counts, for two sets":  {Object{Counts: Counts{Desired: 2}}, 0, []Child{set, set}, true},
+		"as many as all groups":            {Object{Counts: Counts{Desired: 2, Several: true, Total: new(int32(3))}}, 3, nil, true},
+		"as many as one of several groups": {Object{Counts: Counts{Desired: 2, Several: true, Total: new(int32(3))}}, 2, nil, false},
+		"nobody knows of how many":         {Object{Counts: Counts{Desired: 2, Several: true}}, 2, nil, false},
+		"units":                            {Object{Counts: Counts{Desired: 2, Unit: "shard", Total: new(int32(2))}}, 2, nil, false},
 	} {
 		if got := (&view{Snapshot: Snapshot{Object: test.object}, report: Report{Pods: make([]Pod, test.pods)}, children: test.children}).countShows(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
@@ -92,7 +92,7 @@ func TestPodMadeSince(t *testing.T) {
 		"no pod of these":    {changed.Add(time.Second), Node{Kind: "Pod", UID: "c"}, false},
 	} {
 		r := Report{Reconciler: by, Pods: []Pod{{UID: "a", Created: changed.Add(-time.Hour)}, {UID: "b", Created: test.made}}, Tree: Node{Children: []Node{test.node}}}
-		if got := (&view{Snapshot: Snapshot{Object: Object{Generation: 2, Managers: wrote("", 10, 0)}}, report: r}).changeSeen(); got != test.want {
+		if got := (&view{Snapshot: Snapshot{Object: Object{Evidence: Evidence{Generation: 2, Managers: wrote("", 10, 0)}}}, report: r}).changeSeen(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -101,15 +101,15 @@ func TestPodMadeSince(t *testing.T) {
 // What stands below another object, or the same one after a change, tells nothing.
 func TestActedBelow(t *testing.T) {
 	t.Parallel()
-	before := Snapshot{Object: Object{UID: "it", Generation: 2}}
+	before := Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2}}}
 	child := []Child{{UID: "s", Controller: "it", Generation: 1}}
 	for name, test := range map[string]struct {
 		object Object
 		want   bool
 	}{
-		"the same":       {Object{UID: "it", Generation: 2}, true},
-		"a change later": {Object{UID: "it", Generation: 3}, false},
-		"another object": {Object{UID: "that", Generation: 2}, false},
+		"the same":       {Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2}}, true},
+		"a change later": {Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 3}}, false},
+		"another object": {Object{Identity: Identity{UID: "that"}, Evidence: Evidence{Generation: 2}}, false},
 	} {
 		child[0].Controller = test.object.UID
 		if got := ActedBelow(before, Snapshot{Object: test.object, Children: child}); got != test.want {
@@ -124,7 +124,7 @@ func TestTimeOfAChange(t *testing.T) {
 	made := lookedAt().Add(-time.Hour)
 	managers := []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"}}
 	for generation, want := range map[int64]time.Duration{1: time.Hour, 2: time.Second} {
-		o := Object{Created: made, Generation: generation, Managers: managers}
+		o := Object{Identity: Identity{Created: made}, Evidence: Evidence{Generation: generation, Managers: managers}}
 		if since, known := (&view{Snapshot: Snapshot{Object: o, Now: lookedAt(), Since: lookedAt().Add(-time.Second)}}).sinceChange(); since != want || !known {
 			t.Errorf("generation %d: changed %s ago (%t), want %s", generation, since, known, want)
 		}
@@ -153,7 +153,7 @@ func TestCountThatIsOnlyWritten(t *testing.T) {
 		"the set has another count for long":     {true, false, 11 * time.Second, set(4), problem.CodeReady},
 		"nobody changed the count":               {false, false, time.Second, set(4), problem.CodeReady},
 	} {
-		o := Object{UID: "it", Foreign: true, Generation: 2, ObservedGeneration: 2, Desired: 1, Current: 1, Ready: 1, Managers: wrote("", 3600, 1)}
+		o := Object{Identity: Identity{UID: "it", Foreign: true}, Counts: Counts{Desired: 1, Current: 1, Ready: 1}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2, Managers: wrote("", 3600, 1)}}
 		r := NewReport(Snapshot{Object: o, Pods: Pods{}, Children: []Child{test.set}, Now: now, Since: now.Add(-test.since), Counted: test.counted, ActedBelow: test.below})
 		if r.ReasonCode != test.want || test.want == problem.CodeChangeNotSeen && r.Recheck != attendance-test.since {
 			t.Errorf("%s: %s (%s): %s, again after %s; want %s", name, r.Verdict, r.ReasonCode, r.Reason, r.Recheck, test.want)
@@ -171,16 +171,16 @@ func TestCountBelow(t *testing.T) {
 		children []Child
 		want     bool
 	}{
-		"nothing is to be seen":      {Object{Desired: 3}, 0, nil, true},
-		"as many pods":               {Object{Desired: 3}, 3, nil, true},
-		"too many pods":              {Object{Desired: 3}, 4, nil, false},
-		"one set of as many":         {Object{Desired: 3}, 0, []Child{set(3, "it"), set(1, "it")}, true},
-		"a set for each":             {Object{Desired: 2}, 0, []Child{set(1, "it"), set(1, "it")}, true},
-		"a set of another, no pods":  {Object{Desired: 3}, 0, []Child{set(3, "that")}, true},
-		"a set of another, one pod":  {Object{Desired: 3}, 1, []Child{set(3, "that")}, false},
-		"a set of another count":     {Object{Desired: 3}, 5, []Child{set(5, "it")}, false},
-		"units":                      {Object{Desired: 3, Unit: "shard"}, 5, []Child{set(5, "it")}, true},
-		"nobody knows how many":      {Object{Desired: 3, NoCount: true}, 5, []Child{set(5, "it")}, true},
+		"nothing is to be seen":      {Object{Counts: Counts{Desired: 3}}, 0, nil, true},
+		"as many pods":               {Object{Counts: Counts{Desired: 3}}, 3, nil, true},
+		"too many pods":              {Object{Counts: Counts{Desired: 3}}, 4, nil, false},
+		"one set of as many":         {Object{Counts: Counts{Desired: 3}}, 0, []Child{set(3, "it"), set(1, "it")}, true},
+		"a set for each":             {Object{Counts: Counts{Desired: 2}}, 0, []Child{set(1, "it"), set(1, "it")}, true},
+		"a set of another, no pods":  {Object{Counts: Counts{Desired: 3}}, 0, []Child{set(3, "that")}, true},
+		"a set of another, one pod":  {Object{Counts: Counts{Desired: 3}}, 1, []Child{set(3, "that")}, false},
+		"a set of another count":     {Object{Counts: Counts{Desired: 3}}, 5, []Child{set(5, "it")}, false},
+		"units":                      {Object{Counts: Counts{Desired: 3, Unit: "shard"}}, 5, []Child{set(5, "it")}, true},
+		"nobody knows how many":      {Object{Counts: Counts{Desired: 3, NoCount: true}}, 5, []Child{set(5, "it")}, true},
 		"none, and a set of another": {Object{}, 2, []Child{set(2, "that")}, false},
 	} {
 		test.object.UID = "it"

@@ -16,7 +16,7 @@ func TestTree(t *testing.T) {
 		pods[i].UID = types.UID(pods[i].Name)
 	}
 	r := NewReport(Snapshot{
-		Object: Object{UID: "it", Kind: "AppService", Name: "shop", Desired: 2, Ready: 1},
+		Object: Object{Identity: Identity{UID: "it", Kind: "AppService", Name: "shop"}, Counts: Counts{Desired: 2, Ready: 1}},
 		Children: []Child{
 			{Kind: "Deployment", Name: "web", UID: "deployment", Controller: "it", Desired: new(int32(2)), Ready: new(int32(1))},
 			{Kind: "ReplicaSet", Name: "web-2", UID: "new", Controller: "deployment", Desired: new(int32(2)), Ready: new(int32(1))},

@@ -30,115 +30,115 @@ func TestVerdict(t *testing.T) {
 		hint    string
 	}{
 		"never seen": {
-			Object{Generation: 1, Desired: 3},
+			Object{Counts: Counts{Desired: 3}, Evidence: Evidence{Generation: 1}},
 			NotReconciled, "no controller has seen it yet", hint,
 		},
 		"never seen, and none wanted": {
-			Object{Generation: 1},
+			Object{Evidence: Evidence{Generation: 1}},
 			NotReconciled, "no controller has seen it yet", hint,
 		},
 		"a change not seen, though the counts are those wanted": {
-			Object{Generation: 3, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3},
+			Object{Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 3, ObservedGeneration: 2}},
 			NotReconciled, "its controller has not seen the last change (generation 3, observed 2)", hint,
 		},
 		"a change not seen hides an old failure": {
-			Object{Generation: 3, ObservedGeneration: 2, Desired: 3, Conditions: failure(metav1.ConditionTrue)},
+			Object{Counts: Counts{Desired: 3}, Evidence: Evidence{Generation: 3, ObservedGeneration: 2, Conditions: failure(metav1.ConditionTrue)}},
 			NotReconciled, "its controller has not seen the last change (generation 3, observed 2)", hint,
 		},
 		"all ready": {
-			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionFalse)},
+			Object{Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2, Conditions: failure(metav1.ConditionFalse)}},
 			Ready, "3 of 3 pods ready", "",
 		},
 		"none wanted and none there": {
-			Object{Generation: 2, ObservedGeneration: 2},
+			Object{Evidence: Evidence{Generation: 2, ObservedGeneration: 2}},
 			Ready, "0 of 0 pods ready", "",
 		},
 		"pods to be made": {
-			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 1, Ready: 1},
+			Object{Counts: Counts{Desired: 3, Current: 1, Ready: 1}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2}},
 			Progressing, "1 of 3 pods ready, 2 not yet created", "",
 		},
 		"pods made and not ready": {
-			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 1},
+			Object{Counts: Counts{Desired: 3, Current: 3, Ready: 1}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2}},
 			Progressing, "1 of 3 pods ready", "",
 		},
 		"pods to be removed": {
-			Object{Generation: 2, ObservedGeneration: 2, Desired: 1, Current: 3, Ready: 1},
+			Object{Counts: Counts{Desired: 1, Current: 3, Ready: 1}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2}},
 			Progressing, "3 pods, 2 too many", "",
 		},
 		"more ready than wanted": {
-			Object{Generation: 2, ObservedGeneration: 2, Desired: 1, Current: 3, Ready: 3},
+			Object{Counts: Counts{Desired: 1, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2}},
 			Progressing, "3 pods, 2 too many", "",
 		},
 		"a refused create": {
-			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 1, Ready: 1, Conditions: failure(metav1.ConditionTrue)},
+			Object{Counts: Counts{Desired: 3, Current: 1, Ready: 1}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2, Conditions: failure(metav1.ConditionTrue)}},
 			Failed, "cannot create more pods: exceeded quota", "kubectl describe quota -n ns",
 		},
 		"a failure that is reported beside the right count": {
-			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionTrue)},
+			Object{Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2, Conditions: failure(metav1.ConditionTrue)}},
 			Failed, "cannot create more pods: exceeded quota", "kubectl describe quota -n ns",
 		},
 		"pods of an older template": {
-			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Updated: new(int32(1))},
+			Object{Counts: Counts{Desired: 3, Current: 3, Ready: 3, Updated: new(int32(1))}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2}},
 			Progressing, "3 of 3 pods ready, 2 not yet replaced", "",
 		},
 		"all of the newest template": {
-			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Updated: new(int32(3))},
+			Object{Counts: Counts{Desired: 3, Current: 3, Ready: 3, Updated: new(int32(3))}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2}},
 			Ready, "3 of 3 pods ready", "",
 		},
 		"a kind that tells by its conditions, and has none": {
-			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 2, Desired: 3, Current: 3, Ready: 3},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 2}},
 			NotReconciled, "no controller has seen it yet", "check that the controller of lamps.x is installed and running",
 		},
 		"a kind that tells by its conditions, and has only counts": {
-			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 1, Desired: 3, Current: 3, Ready: 3, Managers: wrote("", 60, 30)},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 1, Managers: wrote("", 60, 30)}},
 			Progressing, "its status has no conditions yet; its status was last written by operator 30s ago", "",
 		},
 		"a kind that tells by its conditions, and has only a phase": {
-			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 1, Desired: 3, Current: 3, Ready: 3, Managers: wrote("", 60, 30), Word: Word{Phase: "Running"}},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 1, Managers: wrote("", 60, 30), Word: Word{Phase: "Running"}}},
 			Ready, "3 of 3 pods ready", "",
 		},
 		"a status without the generation that its schema has": {
-			Object{Foreign: true, Generation: 1, Desired: 3, Current: 3, Ready: 3, Managers: wrote("", 60, 30)},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 1, Managers: wrote("", 60, 30)}},
 			Progressing, "its status does not say which generation its controller has seen; its status was last written by operator 30s ago", "",
 		},
 		"too few are ready, and a condition says why": {
-			Object{Foreign: true, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 3, Ready: 2, Conditions: ready(metav1.ConditionFalse, 4)},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 2}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Conditions: ready(metav1.ConditionFalse, 4)}},
 			Progressing, "2 of 3 pods ready; its condition Ready is False: Syncing: the members elect", "",
 		},
 		"a phase of work that is not done": {
-			Object{Foreign: true, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 3, Ready: 3, Word: Word{Phase: "Updating", Unsettled: true}},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Updating", Unsettled: true}}},
 			Progressing, "3 of 3 pods ready, but its controller reports: Updating", "",
 		},
 		"a phase of work, while none are wanted": {
-			Object{Foreign: true, Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Pending", Unsettled: true}},
+			Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Pending", Unsettled: true}}},
 			Ready, "0 of 0 pods ready", "",
 		},
 		"a phase of work, where the kind declares what is ready": {
-			Object{Foreign: true, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 3, Ready: 3, Word: Word{Phase: "Updating", Unsettled: true, Ready: new(true)}},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Updating", Unsettled: true, Ready: new(true)}}},
 			Ready, "3 of 3 pods ready", "",
 		},
 		"a condition of an older generation": {
-			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 3)},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 4, Conditions: ready(metav1.ConditionTrue, 3)}},
 			NotReconciled, "its controller has not seen the last change (generation 4, observed 3)", "check that the controller of lamps.x is installed and running",
 		},
 		"a condition says that it is ready, of which change nobody knows": {
-			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 0)},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 4, Conditions: ready(metav1.ConditionTrue, 0)}},
 			Progressing, "cannot tell whether its controller has seen the last change: its status has no observedGeneration, and has never been written", "",
 		},
 		"a condition says that it is ready, since the object was made": {
-			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 1, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 0), Managers: wrote("", 60, 30)},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 1, Conditions: ready(metav1.ConditionTrue, 0), Managers: wrote("", 60, 30)}},
 			Ready, "3 of 3 pods ready", "",
 		},
 		"a condition of this generation says that it is ready": {
-			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 4)},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 4, Conditions: ready(metav1.ConditionTrue, 4)}},
 			Ready, "3 of 3 pods ready", "",
 		},
 		"a condition says that it is not ready, whatever the counts": {
-			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionFalse, 4)},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 4, Conditions: ready(metav1.ConditionFalse, 4)}},
 			Progressing, "3 of 3 pods ready, but its condition Ready is False: Syncing: the members elect", "",
 		},
 		"being deleted, whatever else": {
-			Object{Deleted: lookedAt(), Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionTrue)},
+			Object{Identity: Identity{Deleted: lookedAt()}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2, Conditions: failure(metav1.ConditionTrue)}},
 			Progressing, "it is being deleted", "",
 		},
 	} {
@@ -203,23 +203,23 @@ func TestChangeSeen(t *testing.T) {
 		seen     bool
 	}{
 		"nothing is known":                                {three(Object{}), nil, false, false},
-		"its status was written before":                   {three(Object{Managers: wrote("", 10, 20)}), nil, false, false},
-		"its status was written in the same second":       {three(Object{Managers: wrote("", 10, 10)}), nil, false, false},
-		"its status was written after":                    {three(Object{Managers: wrote("", 10, 9)}), nil, false, true},
-		"a wait saw it written":                           {three(Object{Managers: wrote("", 10, 10)}), nil, true, true},
-		"made, and its status written in the same second": {three(Object{Generation: 1, Managers: wrote("", 10, 10)}), nil, false, true},
-		"made, and nobody wrote":                          {three(Object{Generation: 1, Managers: wrote("", 10, 0)}), nil, false, false},
-		"made, and a child is there":                      {three(Object{Generation: 1, Managers: wrote("", 10, 0)}), child(10, 0), false, true},
-		"a child was made after":                          {three(Object{Managers: wrote("", 10, 0)}), child(9, 0), false, true},
-		"a child was made before":                         {three(Object{Managers: wrote("", 10, 0)}), child(11, 0), false, false},
-		"a child was changed after":                       {three(Object{Managers: wrote("", 10, 0)}), child(100, 9), false, true},
-		"a child was changed before":                      {three(Object{Managers: wrote("", 10, 0)}), child(100, 11), false, false},
-		"only the count was changed, and is right":        {three(Object{Managers: wrote("scale", 10, 0), OnlyCounted: true}), nil, false, true},
-		"only the count was changed, of one group":        {three(Object{Managers: wrote("scale", 10, 0), OnlyCounted: true, Several: true}), nil, false, false},
-		"only the count was changed, and /scale tells it": {three(Object{Managers: wrote("scale", 10, 0), OnlyCounted: true, Several: true, Told: new(int32(3))}), nil, false, true},
-		"scaled at some time, and the count is right":     {three(Object{Managers: scaled(10, 9)}), nil, false, true},
-		"scaled at some time, one group":                  {three(Object{Managers: scaled(10, 9), Several: true}), nil, false, false},
-		"scaled at some time, one group, as a wait saw":   {three(Object{Managers: scaled(10, 9), Several: true}), nil, true, true},
+		"its status was written before":                   {three(Object{Evidence: Evidence{Managers: wrote("", 10, 20)}}), nil, false, false},
+		"its status was written in the same second":       {three(Object{Evidence: Evidence{Managers: wrote("", 10, 10)}}), nil, false, false},
+		"its status was written after":                    {three(Object{Evidence: Evidence{Managers: wrote("", 10, 9)}}), nil, false, true},
+		"a wait saw it written":                           {three(Object{Evidence: Evidence{Managers: wrote("", 10, 10)}}), nil, true, true},
+		"made, and its status written in the same second": {three(Object{Evidence: Evidence{Generation: 1, Managers: wrote("", 10, 10)}}), nil, false, true},
+		"made, and nobody wrote":                          {three(Object{Evidence: Evidence{Generation: 1, Managers: wrote("", 10, 0)}}), nil, false, false},
+		"made, and a child is there":                      {three(Object{Evidence: Evidence{Generation: 1, Managers: wrote("", 10, 0)}}), child(10, 0), false, true},
+		"a child was made after":                          {three(Object{Evidence: Evidence{Managers: wrote("", 10, 0)}}), child(9, 0), false, true},
+		"a child was made before":                         {three(Object{Evidence: Evidence{Managers: wrote("", 10, 0)}}), child(11, 0), false, false},
+		"a child was changed after":                       {three(Object{Evidence: Evidence{Managers: wrote("", 10, 0)}}), child(100, 9), false, true},
+		"a child was changed before":                      {three(Object{Evidence: Evidence{Managers: wrote("", 10, 0)}}), child(100, 11), false, false},
+		"only the count was changed, and is right":        {three(Object{Evidence: Evidence{Managers: wrote("scale", 10, 0), OnlyCounted: true}}), nil, false, true},
+		"only the count was changed, of one group":        {three(Object{Counts: Counts{Several: true}, Evidence: Evidence{Managers: wrote("scale", 10, 0), OnlyCounted: true}}), nil, false, false},
+		"only the count was changed, and /scale tells it": {three(Object{Counts: Counts{Several: true, Told: new(int32(3))}, Evidence: Evidence{Managers: wrote("scale", 10, 0), OnlyCounted: true}}), nil, false, true},
+		"scaled at some time, and the count is right":     {three(Object{Evidence: Evidence{Managers: scaled(10, 9)}}), nil, false, true},
+		"scaled at some time, one group":                  {three(Object{Counts: Counts{Several: true}, Evidence: Evidence{Managers: scaled(10, 9)}}), nil, false, false},
+		"scaled at some time, one group, as a wait saw":   {three(Object{Counts: Counts{Several: true}, Evidence: Evidence{Managers: scaled(10, 9)}}), nil, true, true},
 	} {
 		r := NewReport(Snapshot{Object: test.object, Children: test.children, Acted: test.acted, Now: lookedAt()})
 		if (r.Verdict == Ready) != test.seen || !test.seen && r.ReasonCode != problem.CodeChangeNotSeen {
@@ -245,16 +245,16 @@ func TestSeenAndNothingDone(t *testing.T) {
 		below    bool
 		ready    bool
 	}{
-		"nothing has changed":                      {Object{Managers: wrote("", 5, 4)}, child(100, 50), false, false},
-		"only what is further below":               {Object{Managers: wrote("", 5, 4)}, deeper, false, false},
-		"a child, in the same second":              {Object{Managers: wrote("", 5, 4)}, child(100, 5), false, true},
-		"a child was made":                         {Object{Managers: wrote("", 5, 4)}, child(4, 50), false, true},
-		"a wait saw a child change":                {Object{Managers: wrote("", 5, 4)}, child(100, 50), true, true},
-		"it has had its time":                      {Object{Managers: wrote("", 10, 4)}, child(100, 50), false, true},
-		"only the count was changed, and is right": {Object{Managers: wrote("scale", 5, 4), OnlyCounted: true}, child(100, 50), false, true},
-		"its controller has changed the spec":      {Object{Managers: itself}, child(100, 50), false, true},
-		"it was made":                              {Object{Generation: 1, ObservedGeneration: 1, Managers: wrote("", 5, 4)}, child(100, 50), false, true},
-		"it has pods and nothing between":          {Object{Managers: wrote("", 5, 4)}, nil, false, true},
+		"nothing has changed":                      {Object{Evidence: Evidence{Managers: wrote("", 5, 4)}}, child(100, 50), false, false},
+		"only what is further below":               {Object{Evidence: Evidence{Managers: wrote("", 5, 4)}}, deeper, false, false},
+		"a child, in the same second":              {Object{Evidence: Evidence{Managers: wrote("", 5, 4)}}, child(100, 5), false, true},
+		"a child was made":                         {Object{Evidence: Evidence{Managers: wrote("", 5, 4)}}, child(4, 50), false, true},
+		"a wait saw a child change":                {Object{Evidence: Evidence{Managers: wrote("", 5, 4)}}, child(100, 50), true, true},
+		"it has had its time":                      {Object{Evidence: Evidence{Managers: wrote("", 10, 4)}}, child(100, 50), false, true},
+		"only the count was changed, and is right": {Object{Evidence: Evidence{Managers: wrote("scale", 5, 4), OnlyCounted: true}}, child(100, 50), false, true},
+		"its controller has changed the spec":      {Object{Evidence: Evidence{Managers: itself}}, child(100, 50), false, true},
+		"it was made":                              {Object{Evidence: Evidence{Generation: 1, ObservedGeneration: 1, Managers: wrote("", 5, 4)}}, child(100, 50), false, true},
+		"it has pods and nothing between":          {Object{Evidence: Evidence{Managers: wrote("", 5, 4)}}, nil, false, true},
 	} {
 		o := test.object
 		o.Foreign, o.UID, o.Desired, o.Current, o.Ready = true, "it", 3, 3, 3
@@ -274,7 +274,7 @@ func TestSeenAndNothingDone(t *testing.T) {
 // Where nothing tells of a generation, that is said first.
 func TestSeenCannotBeTold(t *testing.T) {
 	t.Parallel()
-	o := Object{Foreign: true, Untracked: true, UID: "it", Generation: 2, Desired: 3, Current: 3, Ready: 3, Managers: wrote("", 5, 0)}
+	o := Object{Identity: Identity{Foreign: true, UID: "it"}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Generation: 2, Managers: wrote("", 5, 0)}}
 	child := Child{Kind: "StatefulSet", Name: "s", UID: "s", Controller: "it", Created: lookedAt().Add(-100 * time.Second), Managers: wrote("", 50, 1), Desired: new(int32(3)), Ready: new(int32(3))}
 	r := NewReport(Snapshot{Object: o, Children: []Child{child}, Now: lookedAt()})
 	if r.Verdict != Progressing || !strings.Contains(r.Reason, "cannot tell whether its controller has seen the last change") {
@@ -294,19 +294,19 @@ func TestUnseen(t *testing.T) {
 		verdict Verdict
 		code    problem.Code
 	}{
-		"long ago, and nobody wrote": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 90)}, time.Time{}, NotReconciled, problem.CodeGenerationNotSeen},
-		"just now":                   {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 9, 90)}, time.Time{}, Progressing, problem.CodeGenerationNotSeen},
-		"its controller writes, the generation later": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 50)}, time.Time{}, Progressing, problem.CodeGenerationNotSeen},
-		"when the time is over":                       {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 10, 90)}, time.Time{}, NotReconciled, problem.CodeGenerationNotSeen},
-		"made just now":                               {Object{Generation: 1, Created: lookedAt().Add(-3 * time.Second)}, time.Time{}, Progressing, problem.CodeNeverSeen},
-		"made long ago":                               {Object{Generation: 1, Created: lookedAt().Add(-time.Minute)}, time.Time{}, NotReconciled, problem.CodeNeverSeen},
-		"never seen, and it failed":                   {Object{Generation: 1, Conditions: failure}, time.Time{}, Failed, problem.CodeReportedFailure},
-		"failed before the change":                    {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 90)}, time.Time{}, NotReconciled, problem.CodeGenerationNotSeen},
-		"failed after the change":                     {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 50)}, time.Time{}, Failed, problem.CodeReportedFailure},
-		"scaled at some time":                         {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, time.Time{}, Progressing, problem.CodeGenerationNotSeen},
-		"scaled at some time, seen just now":          {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, at(9), Progressing, problem.CodeGenerationNotSeen},
-		"scaled at some time, seen long ago":          {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, at(11), NotReconciled, problem.CodeGenerationNotSeen},
-		"failed, and was scaled at some time since":   {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: scaled(90, 60)}, at(11), NotReconciled, problem.CodeGenerationNotSeen},
+		"long ago, and nobody wrote": {Object{Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 90)}}, time.Time{}, NotReconciled, problem.CodeGenerationNotSeen},
+		"just now":                   {Object{Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 9, 90)}}, time.Time{}, Progressing, problem.CodeGenerationNotSeen},
+		"its controller writes, the generation later": {Object{Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 50)}}, time.Time{}, Progressing, problem.CodeGenerationNotSeen},
+		"when the time is over":                       {Object{Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 10, 90)}}, time.Time{}, NotReconciled, problem.CodeGenerationNotSeen},
+		"made just now":                               {Object{Identity: Identity{Created: lookedAt().Add(-3 * time.Second)}, Evidence: Evidence{Generation: 1}}, time.Time{}, Progressing, problem.CodeNeverSeen},
+		"made long ago":                               {Object{Identity: Identity{Created: lookedAt().Add(-time.Minute)}, Evidence: Evidence{Generation: 1}}, time.Time{}, NotReconciled, problem.CodeNeverSeen},
+		"never seen, and it failed":                   {Object{Evidence: Evidence{Generation: 1, Conditions: failure}}, time.Time{}, Failed, problem.CodeReportedFailure},
+		"failed before the change":                    {Object{Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 90)}}, time.Time{}, NotReconciled, problem.CodeGenerationNotSeen},
+		"failed after the change":                     {Object{Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 50)}}, time.Time{}, Failed, problem.CodeReportedFailure},
+		"scaled at some time":                         {Object{Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}}, time.Time{}, Progressing, problem.CodeGenerationNotSeen},
+		"scaled at some time, seen just now":          {Object{Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}}, at(9), Progressing, problem.CodeGenerationNotSeen},
+		"scaled at some time, seen long ago":          {Object{Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}}, at(11), NotReconciled, problem.CodeGenerationNotSeen},
+		"failed, and was scaled at some time since":   {Object{Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: scaled(90, 60)}}, at(11), NotReconciled, problem.CodeGenerationNotSeen},
 	} {
 		test.object.Foreign, test.object.Desired = true, 3
 		r := NewReport(Snapshot{Object: test.object, Since: test.since, Now: lookedAt()})
@@ -344,10 +344,10 @@ func TestChildren(t *testing.T) {
 		code     problem.Code
 		reason   string
 	}{
-		"no count, as its controller says":        {Object{Uncounted: true, NoCount: true, Total: new(int32(3)), Conditions: vouches}, nil, Ready, problem.CodeReady, "its controller reports that it is ready"},
-		"no count, and nobody says anything":      {Object{Uncounted: true, NoCount: true, Total: new(int32(3))}, nil, NotReconciled, problem.CodeNoPods, "no replica field is known for this type"},
-		"no count, and fewer than the spec names": {Object{NoCount: true, Total: new(int32(3))}, nil, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 3, and 0 are visible"},
-		"one of several counts":                   {Object{Several: true, Count: ".spec.a", Total: new(int32(5))}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, ".spec.a is one of several counts, which add up to 5, and 0 are visible"},
+		"no count, as its controller says":        {Object{Counts: Counts{Uncounted: true, NoCount: true, Total: new(int32(3))}, Evidence: Evidence{Conditions: vouches}}, nil, Ready, problem.CodeReady, "its controller reports that it is ready"},
+		"no count, and nobody says anything":      {Object{Counts: Counts{Uncounted: true, NoCount: true, Total: new(int32(3))}}, nil, NotReconciled, problem.CodeNoPods, "no replica field is known for this type"},
+		"no count, and fewer than the spec names": {Object{Counts: Counts{NoCount: true, Total: new(int32(3))}}, nil, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 3, and 0 are visible"},
+		"one of several counts":                   {Object{Counts: Counts{Several: true, Count: ".spec.a", Total: new(int32(5))}}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, ".spec.a is one of several counts, which add up to 5, and 0 are visible"},
 		"as wanted":                               {Object{}, []Child{set(func(*Child) {})}, Ready, problem.CodeReady, ""},
 		"another's":                               {Object{}, []Child{set(func(*Child) {}), alien}, Ready, problem.CodeReady, ""},
 		"not seen":                                {Object{}, []Child{set(func(c *Child) { c.Generation = 3 })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: its controller has not seen the last change (generation 3, observed 2)"},
@@ -357,11 +357,11 @@ func TestChildren(t *testing.T) {
 		"not available":                           {Object{}, []Child{set(func(c *Child) { c.Available = new(int32(1)) })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: 1 of 2 pods available"},
 		"too many":                                {Object{}, []Child{set(func(c *Child) { c.Current = new(int32(3)) })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: 3 pods, 1 too many"},
 		"further down":                            {Object{}, []Child{set(func(*Child) {}), below}, Progressing, problem.CodeChildNotReady, "StatefulSet/below: 1 of 2 pods ready"},
-		"a shard for a child":                     {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, problem.CodePodsStarting, "1 of 2 shards ready"},
-		"shards, all there":                       {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, problem.CodeReady, "2 of 2 shards ready"},
-		"shards, a child to come":                 {Object{Unit: "shard", Uncounted: true, Count: ".spec.shards", Told: new(int32(2)), Total: new(int32(4))}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, ".spec.shards is one of several counts, which add up to 4"},
-		"shards, nothing seen":                    {Object{Unit: "shard", Uncounted: true, Told: new(int32(2)), Selects: true}, nil, Progressing, problem.CodeCannotTell, "cannot tell whether its shards are ready"},
-		"tasks, nothing to see":                   {Object{Unit: "task", Uncounted: true, Told: new(int32(2))}, nil, Ready, problem.CodeReady, "2 of 2 tasks ready"},
+		"a shard for a child":                     {Object{Counts: Counts{Unit: "shard", Uncounted: true, Told: new(int32(2))}}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, problem.CodePodsStarting, "1 of 2 shards ready"},
+		"shards, all there":                       {Object{Counts: Counts{Unit: "shard", Uncounted: true, Told: new(int32(2))}}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, problem.CodeReady, "2 of 2 shards ready"},
+		"shards, a child to come":                 {Object{Counts: Counts{Unit: "shard", Uncounted: true, Count: ".spec.shards", Told: new(int32(2)), Total: new(int32(4))}}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, ".spec.shards is one of several counts, which add up to 4"},
+		"shards, nothing seen":                    {Object{Counts: Counts{Unit: "shard", Uncounted: true, Told: new(int32(2)), Selects: true}}, nil, Progressing, problem.CodeCannotTell, "cannot tell whether its shards are ready"},
+		"tasks, nothing to see":                   {Object{Counts: Counts{Unit: "task", Uncounted: true, Told: new(int32(2))}}, nil, Ready, problem.CodeReady, "2 of 2 tasks ready"},
 	} {
 		o := test.object
 		o.UID, o.Foreign, o.Generation, o.ObservedGeneration, o.Desired = "it", true, 2, 2, 2
@@ -387,14 +387,14 @@ func TestPaused(t *testing.T) {
 		verdict Verdict
 		counts  bool
 	}{
-		"a new template":                    {Object{ObservedGeneration: 2, Current: 3, Ready: 3, Updated: new(int32(0))}, template, Paused, true},
-		"a new template, not seen":          {Object{ObservedGeneration: 1, Current: 3, Ready: 3, Updated: new(int32(3))}, template, NotReconciled, false},
-		"a new count":                       {Object{ObservedGeneration: 2, Current: 2, Ready: 2, Updated: new(int32(2))}, template, Progressing, false},
-		"nothing to do":                     {Object{ObservedGeneration: 2, Current: 3, Ready: 3, Updated: new(int32(3))}, template, Ready, false},
-		"nobody looks at it":                {Object{ObservedGeneration: 1, Current: 2, Ready: 2}, whole, Paused, false},
-		"its counts are those of before":    {Object{ObservedGeneration: 2, Current: 3, Ready: 3}, whole, Paused, false},
-		"too many, as its controller wants": {Object{ObservedGeneration: 2, Current: 6, Ready: 6}, told, Paused, true},
-		"told before the change":            {Object{ObservedGeneration: 1, Current: 6, Ready: 6}, told, NotReconciled, false},
+		"a new template":                    {Object{Counts: Counts{Current: 3, Ready: 3, Updated: new(int32(0))}, Evidence: Evidence{ObservedGeneration: 2}}, template, Paused, true},
+		"a new template, not seen":          {Object{Counts: Counts{Current: 3, Ready: 3, Updated: new(int32(3))}, Evidence: Evidence{ObservedGeneration: 1}}, template, NotReconciled, false},
+		"a new count":                       {Object{Counts: Counts{Current: 2, Ready: 2, Updated: new(int32(2))}, Evidence: Evidence{ObservedGeneration: 2}}, template, Progressing, false},
+		"nothing to do":                     {Object{Counts: Counts{Current: 3, Ready: 3, Updated: new(int32(3))}, Evidence: Evidence{ObservedGeneration: 2}}, template, Ready, false},
+		"nobody looks at it":                {Object{Counts: Counts{Current: 2, Ready: 2}, Evidence: Evidence{ObservedGeneration: 1}}, whole, Paused, false},
+		"its counts are those of before":    {Object{Counts: Counts{Current: 3, Ready: 3}, Evidence: Evidence{ObservedGeneration: 2}}, whole, Paused, false},
+		"too many, as its controller wants": {Object{Counts: Counts{Current: 6, Ready: 6}, Evidence: Evidence{ObservedGeneration: 2}}, told, Paused, true},
+		"told before the change":            {Object{Counts: Counts{Current: 6, Ready: 6}, Evidence: Evidence{ObservedGeneration: 1}}, told, NotReconciled, false},
 	} {
 		o := test.object
 		o.Foreign, o.Generation, o.Desired, o.Pause = true, 2, 3, test.pause
@@ -410,7 +410,7 @@ func TestActed(t *testing.T) {
 	t.Parallel()
 	seen := func(change func(*Snapshot)) Snapshot {
 		e := Snapshot{
-			Object:   Object{UID: "it", Generation: 2, Current: 1, Managers: wrote("", 10, 10)},
+			Object:   Object{Identity: Identity{UID: "it"}, Counts: Counts{Current: 1}, Evidence: Evidence{Generation: 2, Managers: wrote("", 10, 10)}},
 			Children: []Child{{UID: "s", Controller: "it", Generation: 1}, {UID: "far", Controller: "s", Generation: 1}},
 		}
 		change(&e)
@@ -468,15 +468,15 @@ func TestRules(t *testing.T) {
 		more   string
 	}{
 		"of this program":      {Object{}, "NotSeen StatusBehind Phase SurplusPods NoController"},
-		"built in":             {Object{Foreign: true, BuiltIn: true}, "NotSeen Phase"},
-		"of another program":   {Object{Foreign: true}, "NotSeen StatusBehind Phase NothingDone"},
-		"without generations":  {Object{Foreign: true, Untracked: true}, "StatusBehind Phase NothingDone ChangeNotSeen"},
-		"with conditions":      {Object{Foreign: true, Untracked: true, Conditioned: true}, "NotSeen StatusBehind Phase NothingDone ChangeNotSeen"},
-		"of shards":            {Object{Foreign: true, Unit: "shard"}, "NotSeen Phase NothingDone NothingVisible TotalOfGroups"},
-		"of shards, ours":      {Object{Unit: "shard"}, "NotSeen Phase NoController"},
-		"without a count":      {Object{Foreign: true, NoCount: true}, "NotSeen NoPods StatusBehind Phase NothingDone TotalWithoutCount"},
-		"ours without a count": {Object{NoCount: true}, "NotSeen NoPods StatusBehind Phase SurplusPods NoController"},
-		"that declares ready":  {Object{Foreign: true, Word: Word{Ready: new(true)}}, "NotSeen StatusBehind NothingDone ReadyWhen"},
+		"built in":             {Object{Identity: Identity{Foreign: true, BuiltIn: true}}, "NotSeen Phase"},
+		"of another program":   {Object{Identity: Identity{Foreign: true}}, "NotSeen StatusBehind Phase NothingDone"},
+		"without generations":  {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true}}, "StatusBehind Phase NothingDone ChangeNotSeen"},
+		"with conditions":      {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true, Conditioned: true}}, "NotSeen StatusBehind Phase NothingDone ChangeNotSeen"},
+		"of shards":            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Unit: "shard"}}, "NotSeen Phase NothingDone NothingVisible TotalOfGroups"},
+		"of shards, ours":      {Object{Counts: Counts{Unit: "shard"}}, "NotSeen Phase NoController"},
+		"without a count":      {Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true}}, "NotSeen NoPods StatusBehind Phase NothingDone TotalWithoutCount"},
+		"ours without a count": {Object{Counts: Counts{NoCount: true}}, "NotSeen NoPods StatusBehind Phase SurplusPods NoController"},
+		"that declares ready":  {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Word: Word{Ready: new(true)}}}, "NotSeen StatusBehind NothingDone ReadyWhen"},
 	} {
 		want := strings.Fields(usual + " " + test.more)
 		got := slices.Clone(Rules(test.object))

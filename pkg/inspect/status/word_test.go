@@ -18,7 +18,7 @@ func TestWord(t *testing.T) {
 		"of what is up":  {Word{Phase: "Running"}, Ready, "1 of 3"},
 		"said of nobody": {Word{Phase: "Lost"}, NotReconciled, "1 of 3; its controller reports: Lost"},
 	} {
-		v := view{Snapshot: Snapshot{Object: Object{Word: test.word}}, given: ruling{verdict: test.verdict, reason: "1 of 3"}}
+		v := view{Snapshot: Snapshot{Object: Object{Evidence: Evidence{Word: test.word}}}, given: ruling{verdict: test.verdict, reason: "1 of 3"}}
 		got := v.given.reason
 		if added := controllerReports(&v); added != nil {
 			got = added.reason

@@ -23,9 +23,9 @@ func screenTime() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC
 func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 	return status.Snapshot{
 		Object: status.Object{
-			Type: "imoocpod.batch.tutorial.kubebuilder.io", Resource: "imoocpods.batch.tutorial.kubebuilder.io", Kind: "ImoocPod", Namespace: "team-a", Name: "foo", UID: "foo",
-			Generation: 2, ObservedGeneration: 2, Desired: desired, Current: current, Ready: ready,
-			Created: screenTime().Add(-time.Hour),
+			Identity: status.Identity{Type: "imoocpod.batch.tutorial.kubebuilder.io", Resource: "imoocpods.batch.tutorial.kubebuilder.io", Kind: "ImoocPod", Namespace: "team-a", Name: "foo", UID: "foo", Created: screenTime().Add(-time.Hour)},
+			Counts:   status.Counts{Desired: desired, Current: current, Ready: ready},
+			Evidence: status.Evidence{Generation: 2, ObservedGeneration: 2},
 		},
 		Pods: status.NewPods(pods),
 		Now:  screenTime(),

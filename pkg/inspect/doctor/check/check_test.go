@@ -206,8 +206,9 @@ func TestCheckHeldUp(t *testing.T) {
 	t.Parallel()
 	report := func(reason, message string) status.Report {
 		return status.NewReport(status.Snapshot{Object: status.Object{
-			Type: "thing.g", Namespace: "a", Name: "foo", ObservedGeneration: 1, Desired: 2,
-			Conditions: []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: reason, Message: message}},
+			Identity: status.Identity{Type: "thing.g", Namespace: "a", Name: "foo"},
+			Counts:   status.Counts{Desired: 2},
+			Evidence: status.Evidence{ObservedGeneration: 1, Conditions: []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: reason, Message: message}}},
 		}})
 	}
 	quota := report("QuotaExceeded", "exceeded quota: few")
@@ -235,7 +236,7 @@ func TestCheckHeldUp(t *testing.T) {
 func TestCheckPaused(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 5, 0, 0, time.UTC)
 	report := func(name string, pause apis.Pause) status.Report {
-		return status.NewReport(status.Snapshot{Object: status.Object{Type: "thing.g", Namespace: "a", Name: name, UserPause: pause}, Now: now})
+		return status.NewReport(status.Snapshot{Object: status.Object{Identity: status.Identity{Type: "thing.g", Namespace: "a", Name: name}, UserPause: pause}, Now: now})
 	}
 	soon, late := report("soon", apis.Pause{Until: now.Add(time.Hour)}), report("late", apis.Pause{Until: now.Add(48 * time.Hour)})
 	forever, over := report("forever", apis.Pause{Forever: true}), report("over", apis.Pause{Until: now})

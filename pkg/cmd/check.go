@@ -48,7 +48,7 @@ as optional and does not fail.`,
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Check all namespaces.")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json")
 	o.color.addFlag(cmd)
-	return bind(cmd, o)
+	return command(cmd, o.complete, o.validate, o.Run)
 }
 
 func (o *checkOptions) complete(args []string) error { return noArgs("check", args) }

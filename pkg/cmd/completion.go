@@ -70,7 +70,7 @@ kubectl-imoocpod, the program called without kubectl.`,
 	for _, w := range o.words {
 		cmd.ValidArgs = append(cmd.ValidArgs, cobra.CompletionWithDesc(w.word, w.description))
 	}
-	return bind(cmd, o)
+	return command(cmd, o.complete, nil, o.Run)
 }
 
 func (o *completionOptions) complete(args []string) error {

@@ -97,7 +97,7 @@ change.`,
 	}
 	o.change.addFlags(cmd, "Wait until the object is ready.")
 	o.files.addFileFlags(cmd, "with the objects to create")
-	cmd.Flags().VarP(count{&o.replicas, 0}, "replicas", "r", "The desired number of replicas.")
+	cmd.Flags().VarP(countFlag(&o.replicas, 0), "replicas", "r", "The desired number of replicas.")
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "Set a field, as PATH=VALUE; the schema gives the type of the value (can be repeated).")
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "Set a field to a string, as PATH=VALUE (can be repeated).")

@@ -15,32 +15,51 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/schemawalk"
 )
 
-// choice is the value of a flag that is one of a few words.
-type choice[T ~string] struct {
+// parsed is a flag whose value a function parses.
+type parsed[T any] struct {
 	value *T
-	words []T
+	parse func(word string) (T, error)
+	// kind names the kind of value in help texts.
+	kind string
 }
 
-// addChoice adds a flag that is one of a few words. These are what its usage lists in
-// the place of %s, what completion offers, and what is not refused.
+func (f parsed[T]) Set(word string) error {
+	value, err := f.parse(word)
+	if err == nil {
+		*f.value = value
+	}
+	return err
+}
+
+func (f parsed[T]) String() string { return fmt.Sprint(*f.value) }
+
+func (f parsed[T]) Type() string { return f.kind }
+
+// optional returns a flag whose value is nil until it is given.
+func optional[T any](value **T, parse func(word string) (T, error), kind string) parsed[*T] {
+	return parsed[*T]{value, func(word string) (*T, error) {
+		parsed, err := parse(word)
+		return &parsed, err
+	}, kind}
+}
+
+// addChoice adds a flag that is one of a few words. Its usage lists them in the place of %s,
+// completion offers them, and others are refused.
 func addChoice[T ~string](cmd *cobra.Command, value *T, flag, usage string, words ...T) {
-	c := choice[T]{value, words}
-	cmd.Flags().Var(c, flag, strings.Replace(usage, "%s", c.alternatives(), 1))
+	alternatives := alternatives(words)
+	cmd.Flags().Var(parsed[T]{value, func(word string) (T, error) {
+		if !slices.Contains(words, T(word)) {
+			return "", errors.New("must be " + alternatives)
+		}
+		return T(word), nil
+	}, "string"}, flag, strings.Replace(usage, "%s", alternatives, 1))
 	completeFlag(cmd, flag, words...)
 }
 
-func (c choice[T]) Set(word string) error {
-	if !slices.Contains(c.words, T(word)) {
-		return errors.New("must be " + c.alternatives())
-	}
-	*c.value = T(word)
-	return nil
-}
-
-// alternatives lists the words as a sentence does.
-func (c choice[T]) alternatives() string {
+// alternatives lists words as a sentence does.
+func alternatives[T ~string](words []T) string {
 	var quoted []string
-	for _, word := range c.words {
+	for _, word := range words {
 		quoted = append(quoted, fmt.Sprintf("%q", word))
 	}
 	last := len(quoted) - 1
@@ -50,61 +69,23 @@ func (c choice[T]) alternatives() string {
 	return strings.Join(quoted[:last], ", ") + ", or " + quoted[last]
 }
 
-func (c choice[T]) String() string { return string(*c.value) }
-
-func (c choice[T]) Type() string { return "string" }
-
-// count is a flag's number of replicas: of 32 bits, and no less than least.
-type count struct {
-	value *int32
-	least int32
+// countFlag returns a flag for a number of replicas, which must not be below least.
+func countFlag(value *int32, least int32) parsed[int32] {
+	return parsed[int32]{value, func(word string) (int32, error) {
+		n, err := strconv.ParseInt(word, 10, 32)
+		if err != nil || n < int64(least) {
+			return 0, fmt.Errorf("must be a whole number from %d to %d", least, math.MaxInt32)
+		}
+		return int32(n), nil
+	}, "int32"}
 }
-
-func (c count) Set(text string) error {
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || n < int64(c.least) {
-		return fmt.Errorf("must be a whole number from %d to %d", c.least, math.MaxInt32)
-	}
-	*c.value = int32(n)
-	return nil
-}
-
-func (c count) String() string { return strconv.FormatInt(int64(*c.value), 10) }
-
-func (c count) Type() string { return "int32" }
-
-// parsedFlag is a flag whose value a function parses: nil until the flag is given.
-type parsedFlag[T fmt.Stringer] struct {
-	value **T
-	parse func(word string) (T, error)
-	// kind names the kind of value in help texts.
-	kind string
-}
-
-func (f parsedFlag[T]) Set(word string) error {
-	value, err := f.parse(word)
-	if err != nil {
-		return err
-	}
-	*f.value = &value
-	return nil
-}
-
-func (f parsedFlag[T]) String() string {
-	if *f.value == nil {
-		return ""
-	}
-	return (**f.value).String()
-}
-
-func (f parsedFlag[T]) Type() string { return f.kind }
 
 func addReplicasPathFlag(cmd *cobra.Command, path **fieldpath.Path) {
 	cmd.Flags().Var(replicasPathFlag(path), "replicas-path", "JSONPath of the replica field, for types that do not name it.")
 }
 
-func replicasPathFlag(path **fieldpath.Path) parsedFlag[fieldpath.Path] {
-	return parsedFlag[fieldpath.Path]{path, parseReplicasPath, "path"}
+func replicasPathFlag(path **fieldpath.Path) parsed[*fieldpath.Path] {
+	return optional(path, parseReplicasPath, "path")
 }
 
 func parseReplicasPath(word string) (fieldpath.Path, error) {
@@ -115,15 +96,15 @@ func parseReplicasPath(word string) (fieldpath.Path, error) {
 	return path, err
 }
 
-// hasPlaceholder reports whether a step of a path was copied from a list of candidates
-// without putting in the key.
+// hasPlaceholder reports whether a step still has the placeholder for a key that lists of
+// candidates show.
 func hasPlaceholder(s fieldpath.Step) bool {
 	return s.Name == schemawalk.Unknown || slices.ContainsFunc(s.Where, func(c fieldpath.Comparison) bool { return c.Value == schemawalk.Unknown })
 }
 
-// specFieldFlag is the value of --template-path and --image-path: a field under .spec.
-func specFieldFlag(path **fieldpath.Path) parsedFlag[fieldpath.Path] {
-	return parsedFlag[fieldpath.Path]{path, parseSpecField, "path"}
+// specFieldFlag returns a flag for a field in .spec: --template-path or --image-path.
+func specFieldFlag(path **fieldpath.Path) parsed[*fieldpath.Path] {
+	return optional(path, parseSpecField, "path")
 }
 
 func parseSpecField(word string) (fieldpath.Path, error) {
@@ -149,7 +130,7 @@ func (d *dryRun) addFlag(cmd *cobra.Command) {
 
 func (d *dryRun) client() bool { return *d == "client" }
 
-// server is what to put into the options of a write request.
+// server returns the dry run of a write request.
 func (d *dryRun) server() []string {
 	if *d == "server" {
 		return []string{metav1.DryRunAll}
@@ -157,7 +138,7 @@ func (d *dryRun) server() []string {
 	return nil
 }
 
-// mark makes a success message say that nothing was kept.
+// mark marks a success message of a dry run.
 func (d *dryRun) mark(message string) string {
 	switch *d {
 	case "client":

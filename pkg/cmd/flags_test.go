@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/schemawalk"
 )
@@ -12,21 +14,21 @@ func TestCount(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int32{"0": 0, "3": 3, "007": 7, "2147483647": 2147483647} {
 		var got int32
-		if err := (count{&got, 0}).Set(text); err != nil || got != want {
+		if err := countFlag(&got, 0).Set(text); err != nil || got != want {
 			t.Errorf("%q is %d (%v), want %d", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "-1", "x", "3.5", "0x10", "1e3", "1_000", " 1", "2147483648", "99999999999999999999"} {
 		got := int32(42)
-		if err := (count{&got, 0}).Set(text); err == nil || got != 42 {
+		if err := countFlag(&got, 0).Set(text); err == nil || got != 42 {
 			t.Errorf("%q was taken for %d", text, got)
 		}
 	}
 	var got int32
-	if err := (count{&got, replicas.AnyCount}).Set("-1"); err != nil || got != -1 {
+	if err := countFlag(&got, replicas.AnyCount).Set("-1"); err != nil || got != -1 {
 		t.Errorf("-1 is %d (%v) where it is allowed", got, err)
 	}
-	if err := (count{&got, replicas.AnyCount}).Set("-2"); err == nil {
+	if err := countFlag(&got, replicas.AnyCount).Set("-2"); err == nil {
 		t.Error("-2 was taken")
 	}
 }
@@ -52,14 +54,16 @@ func TestNameProblem(t *testing.T) {
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	value := "wait"
-	c := choice[string]{&value, []string{"wait", "exit"}}
+	cmd := &cobra.Command{}
+	addChoice(cmd, &value, "if-held", "Must be %s.", "wait", "exit")
+	c := cmd.Flags().Lookup("if-held").Value
 	for _, word := range []string{"", "or", "wai", " ", `"`, `wait" or "exit`, "WAIT"} {
 		if err := c.Set(word); err == nil || err.Error() != `must be "wait" or "exit"` || value != "wait" {
 			t.Errorf("%q: %v, and the value is %q", word, err, value)
 		}
 	}
-	if err := c.Set("exit"); err != nil || c.String() != "exit" {
-		t.Errorf("exit: %v, and the value is %q", err, c)
+	if err := c.Set("exit"); err != nil || value != "exit" || c.String() != "exit" {
+		t.Errorf("exit: %v, and the value is %q", err, value)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
@@ -22,18 +23,16 @@ import (
 )
 
 type historyOptions struct {
-	targetFlags
-	commonOptions
-
+	common   commonOptions
+	targets  targetFlags
 	output   *output
 	revision int64
-	diff     string
-	// from and to are the revisions that --diff compares.
-	from, to int64
+	// diff names two revisions to compare.
+	diff string
 }
 
 func newHistoryCommand(common commonOptions) *cobra.Command {
-	o := &historyOptions{commonOptions: common}
+	o := &historyOptions{common: common}
 	cmd := &cobra.Command{
 		Use:   "history (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--revision=N | --diff=N..M]",
 		Short: "Show the earlier pod templates of an object",
@@ -58,10 +57,10 @@ revision before. For a Deployment or a Rollout, AGE is that of its ReplicaSet.`,
   kubectl imoocpod history deployment/web --diff 1..2`,
 	}
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json", "yaml")
-	o.addFlags(cmd)
+	o.targets.addFlags(cmd)
 	cmd.Flags().Int64Var(&o.revision, "revision", 0, "Show the whole pod template of this revision.")
 	cmd.Flags().StringVar(&o.diff, "diff", "", "Show what changed from one revision to another, as N..M.")
-	return bind(cmd, o)
+	return command(cmd, o.targets.complete, o.validate, o.targets.explained(o.run))
 }
 
 func (o *historyOptions) validate() error {
@@ -73,26 +72,38 @@ func (o *historyOptions) validate() error {
 	case o.diff != "" && o.output.format != "":
 		return usageErrorf("--output and --diff cannot be used together")
 	case o.diff != "":
-		from, to, both := strings.Cut(o.diff, "..")
-		var err, err2 error
-		o.from, err = strconv.ParseInt(from, 10, 64)
-		o.to, err2 = strconv.ParseInt(to, 10, 64)
-		if !both || err != nil || err2 != nil || o.from < 1 || o.to < 1 {
-			return usageErrorf("--diff must be two revisions, as in 2..3, not %q", o.diff)
+		if _, _, err := parseDiff(o.diff); err != nil {
+			return err
 		}
 	}
 	return o.output.validate()
 }
 
-// Run shows the revisions of the objects. One that has none does not stop the others.
-func (o *historyOptions) Run(ctx context.Context) error {
-	targets, errs := o.find(ctx, o.clients)
+// parseDiff parses --diff.
+func parseDiff(text string) (from, to int64, err error) {
+	first, second, both := strings.Cut(text, "..")
+	from, err = strconv.ParseInt(first, 10, 64)
+	to, err2 := strconv.ParseInt(second, 10, 64)
+	if !both || err != nil || err2 != nil || from < 1 || to < 1 {
+		return 0, 0, usageErrorf("--diff must be two revisions, as in 2..3, not %q", text)
+	}
+	return from, to, nil
+}
+
+// run shows the revisions of the objects. One that has none does not stop the others.
+func (o *historyOptions) run(ctx context.Context) error {
+	targets, errs := o.targets.find(ctx, o.common.clients)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNothingFound(&o.commonOptions)
+		return o.targets.sayNothingFound(&o.common)
+	}
+	client, err := o.common.clients.Dynamic()
+	if err != nil {
+		return err
 	}
 	shown := false
-	for _, t := range targets {
-		if err := o.show(ctx, t, len(targets) > 1, shown); err != nil {
+	for i := range targets {
+		t := &targets[i]
+		if err := o.show(ctx, client, t, len(targets) > 1, shown); err != nil {
 			errs = append(errs, kube.Explain(t.Kind, err))
 			continue
 		}
@@ -101,55 +112,44 @@ func (o *historyOptions) Run(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
-// show shows one object. Of several, each is named.
-func (o *historyOptions) show(ctx context.Context, t observe.Target, named, further bool) error {
-	history, t, err := readHistory(ctx, o.clients, t)
+// show shows the revisions of one object. Of several, each has its name above it.
+func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *observe.Target, named, further bool) error {
+	if err := t.Read(ctx, client); err != nil {
+		return err
+	}
+	h, err := template.History(ctx, client, *t)
 	if err != nil {
 		return err
 	}
+	out := o.common.streams.Out
 	if named && o.output.format == "" && o.diff == "" {
+		above := ""
 		if further {
-			if _, err := fmt.Fprintln(o.streams.Out); err != nil {
-				return err
-			}
+			above = "\n"
 		}
-		if err := escape.PrintLine(o.streams.Out, "%s", t); err != nil {
+		if _, err := fmt.Fprintf(out, "%s%s\n", above, escape.Line(t.String())); err != nil {
 			return err
 		}
 	}
-	switch {
+	switch rows := historyRows(t, h); {
 	case o.diff != "":
-		return o.showDiff(t, history)
+		return o.showDiff(t, h)
 	case o.revision != 0:
-		r, err := history.Pick(o.revision)
+		r, err := h.Pick(o.revision)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t, err)
 		}
-		return o.output.write(o.streams.Out, revision.Object(r.Fields), "    ")
+		return o.output.write(out, revision.Object(r.Fields), "    ")
+	case o.output.format != "":
+		return o.output.write(out, map[string]any{"revisions": rows}, "    ")
+	default:
+		return printer.History(out, rows, time.Now())
 	}
-	rows := historyRows(t, history)
-	if o.output.format != "" {
-		return o.output.write(o.streams.Out, map[string]any{"revisions": rows}, "    ")
-	}
-	return printer.History(o.streams.Out, rows, time.Now())
 }
 
-// readHistory reads a target, unless that was done, and its revisions.
-func readHistory(ctx context.Context, c *kube.Factory, t observe.Target) (revision.History, observe.Target, error) {
-	client, err := c.Dynamic()
-	if err != nil {
-		return revision.History{}, t, err
-	}
-	if err := t.Read(ctx, client); err != nil {
-		return revision.History{}, t, err
-	}
-	history, err := template.History(ctx, client, t)
-	return history, t, err
-}
-
-// historyRows are the revisions as they are shown. Who made the current one, managedFields
-// tell where nothing else does.
-func historyRows(t observe.Target, h revision.History) []printer.Revision {
+// historyRows returns the revisions as they are shown. If nothing else records who made the
+// current one, the managed fields do.
+func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 	rows := make([]printer.Revision, 0, len(h.Revisions))
 	for i, r := range h.Revisions {
 		row := printer.Revision{Revision: r.Number, By: h.By(i), Change: h.Change(i), Current: i == h.Current()}
@@ -165,16 +165,20 @@ func historyRows(t observe.Target, h revision.History) []printer.Revision {
 	return rows
 }
 
-func (o *historyOptions) showDiff(t observe.Target, h revision.History) error {
-	from, err := h.Pick(o.from)
+func (o *historyOptions) showDiff(t *observe.Target, h revision.History) error {
+	from, to, err := parseDiff(o.diff)
+	if err != nil {
+		return err
+	}
+	was, err := h.Pick(from)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	to, err := h.Pick(o.to)
+	is, err := h.Pick(to)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	return diffFields(o.streams.Out, fmt.Sprintf("%s revision %d", t, o.from), fmt.Sprintf("%s revision %d", t, o.to), from.Fields, to.Fields)
+	return diffFields(o.common.streams.Out, fmt.Sprintf("%s revision %d", t, from), fmt.Sprintf("%s revision %d", t, to), was.Fields, is.Fields)
 }
 
 // diffFields writes the unified diff of what pods are made from, as YAML.

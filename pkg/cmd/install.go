@@ -84,10 +84,10 @@ controller needs in the current namespace. It binds them to nobody.`,
 	cmd.Flags().BoolVar(&o.roles, "roles", false, "Install the roles for people, and the role of a controller in the current namespace.")
 	cmd.Flags().BoolVarP(&o.settings.AllNamespaces, "all-namespaces", "A", false, "Install a controller for all namespaces.")
 	cmd.Flags().StringVar(&o.settings.Image, "image", publishedImage(common.version), "Image of the controller.")
-	cmd.Flags().VarP(count{&o.settings.Replicas, 0}, "replicas", "r", "Number of pods of the controller, one of which is active.")
+	cmd.Flags().VarP(countFlag(&o.settings.Replicas, 0), "replicas", "r", "Number of pods of the controller, one of which is active.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "The length of time to wait for each definition to be served and for the controller to be ready.")
 	o.given = cmd.Flags().Changed
-	return bind(cmd, o)
+	return command(cmd, o.complete, o.validate, o.Run)
 }
 
 func (o *installOptions) complete(args []string) error {

@@ -74,7 +74,7 @@ that.`,
 	addListPrintFlags(cmd, o.print)
 	cmd.AddCommand(newKindsNewCommand(common), newKindsRBACCommand(common))
 	o.nearest = cmd.SuggestionsFor
-	return bind(cmd, o)
+	return command(cmd, o.complete, nil, o.Run)
 }
 
 func (o *kindsOptions) complete(args []string) (err error) {

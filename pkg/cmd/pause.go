@@ -62,7 +62,7 @@ these fields.`,
 	o.targets.addFlags(cmd)
 	o.change.addFlags(cmd, "Wait until the controller has seen the pause.")
 	o.change.addManagerFlag(cmd)
-	cmd.Flags().Var(&o.length, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)
+	cmd.Flags().Var(parsed[pauseLength]{&o.length, parsePauseLength, "duration"}, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)
 	completeFlag(cmd, "for", "30m", "1h", "8h", apis.PausedForever)
 	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is paused, for those who find it.")
 	return command(cmd, o.targets.complete, o.change.validate, o.targets.explained(o.run))
@@ -108,7 +108,7 @@ func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target
 	field := "." + strings.Join(path, ".")
 	switch {
 	case !o.length.Forever:
-		err := fmt.Errorf("%s cannot be paused for %s: another controller reconciles it, and nothing would unset %s", t, &o.length, field)
+		err := fmt.Errorf("%s cannot be paused for %s: another controller reconciles it, and nothing would unset %s", t, o.length, field)
 		return nil, outcome.WithHint(err, "", commandline.Plugin("pause", t.String(), "--for", apis.PausedForever).In(t.Namespace))
 	case o.reason != "":
 		return nil, fmt.Errorf("%s cannot be paused with --reason: another controller reconciles it, and %s holds no text", t, field)
@@ -185,21 +185,19 @@ type pauseLength struct {
 	Forever bool
 }
 
-func (l *pauseLength) Set(text string) error {
+func parsePauseLength(text string) (pauseLength, error) {
 	if text == apis.PausedForever {
-		*l = pauseLength{Forever: true}
-		return nil
+		return pauseLength{Forever: true}, nil
 	}
 	length, err := time.ParseDuration(text)
 	if err != nil || length < time.Second {
-		return errors.New(`must be a duration of at least 1s, such as 2h, or "forever"`)
+		return pauseLength{}, errors.New(`must be a duration of at least 1s, such as 2h, or "forever"`)
 	}
-	*l = pauseLength{For: length}
-	return nil
+	return pauseLength{For: length}, nil
 }
 
 // String returns the value, without the units that are zero at its end.
-func (l *pauseLength) String() string {
+func (l pauseLength) String() string {
 	if l.Forever {
 		return apis.PausedForever
 	}
@@ -213,11 +211,9 @@ func (l *pauseLength) String() string {
 	return text
 }
 
-func (l *pauseLength) Type() string { return "duration" }
-
 // until says until when an object is paused, for how long, and why. Who paused it knows who
 // did.
-func (l *pauseLength) until(p apis.Pause, now time.Time) string {
+func (l pauseLength) until(p apis.Pause, now time.Time) string {
 	text := "paused forever"
 	if !l.Forever {
 		text = fmt.Sprintf("paused until %s (%s)", apis.Clock(p.Until, now), l)

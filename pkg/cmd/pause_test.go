@@ -17,15 +17,14 @@ func TestPauseLength(t *testing.T) {
 	for text, want := range map[string]string{
 		"2h": "2h", "1h30m": "1h30m", "90m": "1h30m", "30m": "30m", "90s": "1m30s", "1s": "1s", "26h": "26h", "1h1s": "1h0m1s", "forever": "forever",
 	} {
-		var l pauseLength
-		if err := l.Set(text); err != nil || l.String() != want {
+		l, err := parsePauseLength(text)
+		if err != nil || l.String() != want {
 			t.Errorf("%s: %q and %v, want %q", text, l.String(), err, want)
 		}
 	}
 	for _, text := range []string{"", "2", "0", "0s", "-1h", "999ms", "2d", "Forever", "never"} {
-		var l pauseLength
-		if err := l.Set(text); err == nil {
-			t.Errorf("%q is taken for %s", text, &l)
+		if l, err := parsePauseLength(text); err == nil {
+			t.Errorf("%q is taken for %s", text, l)
 		}
 	}
 }

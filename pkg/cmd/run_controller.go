@@ -85,7 +85,7 @@ namespace without the required permissions is retried and does not stop the othe
 	addServeFlags(cmd, &o.Serve)
 	addLimitFlags(cmd, &o.RateLimit)
 	o.verbosity = func() string { return cmd.Flags().Lookup("v").Value.String() }
-	return bind(cmd, o)
+	return command(cmd, o.complete, o.validate, o.Run)
 }
 
 func (o *runControllerOptions) complete(args []string) error {

@@ -29,7 +29,7 @@ type stepFlags struct {
 }
 
 func (f *stepFlags) addFlags(cmd *cobra.Command) {
-	cmd.Flags().Var(parsedFlag[replicas.Step]{&f.step, replicas.ParseStep, "step"}, "step", "Change the count in steps of 10 replicas, or of 25% of the whole change (rounded up), for example; wait until each is ready.")
+	cmd.Flags().Var(optional(&f.step, replicas.ParseStep, "step"), "step", "Change the count in steps of 10 replicas, or of 25% of the whole change (rounded up), for example; wait until each is ready.")
 	cmd.Flags().BoolVar(&f.parallel, "parallel", false, "Change several objects in steps at the same time, not one after another.")
 	cmd.Flags().BoolVar(&f.ignoreBudgets, "ignore-budgets", false, "Scale down even if a step breaks a PodDisruptionBudget.")
 }

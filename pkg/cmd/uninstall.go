@@ -54,7 +54,7 @@ while there are any, unless you pass --delete-objects.`,
 	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions instead of a controller.")
 	cmd.Flags().BoolVar(&o.deleteObjects, "delete-objects", false, "Also delete all objects of the definitions, in all namespaces.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "The length of time to wait for each object to be gone.")
-	return bind(cmd, o)
+	return command(cmd, o.complete, o.validate, o.Run)
 }
 
 func (o *uninstallOptions) complete(args []string) error { return noArgs("uninstall", args) }

@@ -25,9 +25,6 @@ type commonOptions struct {
 	version string
 }
 
-// validate is that of verbs for which no combination of flags is wrong.
-func (o *commonOptions) validate() error { return nil }
-
 // tell writes a line to standard error. What was changed is changed, whether or not anyone
 // can read about it.
 func (o *commonOptions) tell(format string, args ...any) {
@@ -53,35 +50,16 @@ func argumentOf(t *observe.Target) string {
 	return t.Kind.CRD() + "/" + t.Name
 }
 
-// verb is what a command does. Its flags have set its options already.
-type verb interface {
-	// complete takes the arguments.
-	complete(args []string) error
-	// validate refuses what cannot be meant. Until then no server is asked.
-	validate() error
-	// Run does what was asked for.
-	Run(ctx context.Context) error
-}
-
-// bind makes a command run a verb.
-func bind(cmd *cobra.Command, v verb) *cobra.Command {
-	run := v.Run
-	if named, is := v.(interface {
-		explained(func(context.Context) error) func(context.Context) error
-	}); is {
-		run = named.explained(run)
-	}
-	return command(cmd, v.complete, v.validate, run)
-}
-
-// command makes a command take its arguments, refuse what makes no sense, and run. cobra
-// looks at the arguments when all flags are read and before it runs anything.
+// command makes a command run a verb. complete takes the arguments, and validate, if there is
+// one, refuses flags that make no sense. cobra calls them when all flags are set. No server is
+// asked before run.
 func command(cmd *cobra.Command, complete func(args []string) error, validate func() error, run func(context.Context) error) *cobra.Command {
 	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if err := complete(args); err != nil {
-			return err
+		err := complete(args)
+		if err == nil && validate != nil {
+			err = validate()
 		}
-		return validate()
+		return err
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) }
 	return cmd

@@ -39,7 +39,7 @@ func newVersionCommand(common commonOptions) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.only, "client", false, "If true, shows client version only (no server required).")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json", "yaml")
-	return bind(cmd, o)
+	return command(cmd, o.complete, o.validate, o.Run)
 }
 
 func (o *versionOptions) complete(args []string) error { return noArgs("version", args) }

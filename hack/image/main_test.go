@@ -19,17 +19,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// The image holds the program and nothing else, runs it as nobody, and the
-// program runs without anything else.
+// The image holds the program and nothing else, runs it as nobody, and the program runs
+// without anything else. The program is the one that the Dockerfile builds.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "kubectl-imoocpod")
-	build := exec.Command("go", "build", "-C", "../..", "-trimpath", "-ldflags", "-s -w -X main.version=v1.2.3-test", "-o", program, "./cmd/kubectl-imoocpod")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the program: %v\n%s", err, out)
-	}
+	buildAsDockerfile(t, program)
 	output := filepath.Join(dir, "image")
 	if err := run(program, runtime.GOARCH, "v1.2.3-test", output); err != nil {
 		t.Fatal(err)
@@ -81,6 +77,35 @@ func TestImage(t *testing.T) {
 	}
 	if after, err := read(t, output).Digest(); err != nil || after != before {
 		t.Errorf("the image became %s, was %s (%v)", after, before, err)
+	}
+}
+
+// buildAsDockerfile does what the first stage of the Dockerfile does: it copies the same files
+// and runs the same build.
+func buildAsDockerfile(t *testing.T, program string) {
+	t.Helper()
+	content, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage, _, _ := strings.Cut(strings.ReplaceAll(string(content), "\\\n", ""), "FROM scratch")
+	source := t.TempDir()
+	for line := range strings.Lines(stage) {
+		var command *exec.Cmd
+		switch words := strings.Fields(line); {
+		case strings.HasPrefix(line, "COPY "):
+			last := len(words) - 1
+			command = exec.Command("cp", append(append([]string{"-r"}, words[1:last]...), filepath.Join(source, words[last]))...)
+			command.Dir = "../.."
+		case strings.Contains(line, "go build"):
+			command = exec.Command("sh", "-c", strings.ReplaceAll(strings.TrimPrefix(line, "RUN "), "-o /kubectl-imoocpod", "-o "+program))
+			command.Dir, command.Env = source, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "TARGETOS=linux", "TARGETARCH="+runtime.GOARCH, "VERSION=v1.2.3-test")
+		default:
+			continue
+		}
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s%v\n%s", line, err, out)
+		}
 	}
 }
 
@@ -150,7 +175,7 @@ func unpack(t *testing.T, image v1.Image) string {
 func TestDockerfileSaysTheSame(t *testing.T) {
 	t.Parallel()
 	for file, patterns := range map[string][]string{
-		"../../Dockerfile":                        {`(?m)^FROM scratch$`, `(?m)^USER 65532:65532$`, `(?m)^ENTRYPOINT \["/kubectl-imoocpod"\]$`, `CGO_ENABLED=0`},
+		"../../Dockerfile":                        {`(?m)^FROM scratch\nCOPY --from=build /kubectl-imoocpod /kubectl-imoocpod$`, `(?m)^USER 65532:65532$`, `(?m)^ENTRYPOINT \["/kubectl-imoocpod"\]$`, `CGO_ENABLED=0`},
 		"../../deploy/controller/deployment.yaml": {`runAsUser: 65532\n`, `runAsGroup: 65532\n`},
 	} {
 		content, err := os.ReadFile(file)

@@ -1,0 +1,114 @@
+package clusterwide
+
+import (
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+)
+
+// TestReadme types the commands of the README in their order, from "Try it" to
+// the last one, as someone who reads it does. A command prints what the README
+// shows, and exits with the code that its comment names.
+func TestReadme(t *testing.T) {
+	ns := cluster.NewNamespace(t)
+	kubeconfig := harness.WriteFile(t, harness.ReadFile(t, cluster.Kubeconfig))
+	env := append(cluster.Environment(), "KUBECONFIG="+kubeconfig)
+	harness.Must(t, cluster.Kubectl(t, "", "config", "set-context", "--current", "--namespace", ns, "--kubeconfig", kubeconfig))
+	// The other tests expect the CRDs.
+	defer cluster.Imoocpod(t, "", "install")
+
+	readme := harness.ReadFile(t, "../../../README.md")
+	_, tour, found := strings.Cut(readme, "\n## Try it\n")
+	if !found {
+		t.Fatal(`the README has no section "Try it"`)
+	}
+	session := &session{t: t, env: env, namespace: ns}
+	blocks := regexp.MustCompile("(?ms)^```(console|sh)\n(.*?)^```$")
+	// The first block shows what the plugin is for, before anyone has installed it.
+	opening := append(blocks.FindAllStringSubmatch(readme, 1), []string{"", "sh", "kubectl delete deployment broken"})
+	for _, block := range append(opening, blocks.FindAllStringSubmatch(tour, -1)...) {
+		if block[1] == "sh" {
+			for line := range strings.Lines(block[2]) {
+				session.types(strings.TrimSpace(line))
+			}
+			continue
+		}
+		for step := range strings.SplitSeq("\n"+block[2], "\n$ ") {
+			line, printed, _ := strings.Cut(step, "\n")
+			if line == "" {
+				continue
+			}
+			if got, want := usual(session.types(line)), usual(printed); !slices.EqualFunc(got, want, shows) {
+				t.Errorf("%s printed\n%s\nthe README has\n%s", line, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+	}
+	if session.commands == 0 {
+		t.Error("the README has no commands")
+	}
+}
+
+// session is the shell of a reader.
+type session struct {
+	t          *testing.T
+	env        []string
+	namespace  string
+	controller *harness.Process
+	// code is the exit code of the last command.
+	code, commands int
+}
+
+// types runs a line, and returns what it printed. A controller runs in another
+// terminal, until the next one starts.
+func (s *session) types(line string) string {
+	s.t.Helper()
+	line, comment, _ := strings.Cut(line, " #")
+	line = strings.TrimSpace(line)
+	s.commands++
+	if args, is := strings.CutPrefix(line, "kubectl imoocpod run-controller"); is {
+		if s.controller != nil {
+			s.controller.Stop()
+		}
+		s.controller = cluster.StartRunController(s.t, s.namespace, strings.Fields(args)...)
+		s.controller.AwaitOutput("Starting the controller")
+		return ""
+	}
+	last := s.code
+	c := exec.CommandContext(s.t.Context(), "bash", "-c", "(exit "+strconv.Itoa(last)+"); "+line)
+	c.Env = s.env
+	out, err := c.CombinedOutput()
+	s.code = c.ProcessState.ExitCode()
+	wanted := 0
+	if code := regexp.MustCompile(`exits with (\d+)`).FindStringSubmatch(comment); code != nil {
+		wanted, _ = strconv.Atoi(code[1])
+	}
+	if shown := strings.Contains(string(out), "error: "); s.code != wanted && !shown {
+		s.t.Errorf("%s: %v\n%s", line, err, out)
+	}
+	return string(out)
+}
+
+// shows reports whether a line of the README stands for a line of output. It
+// leaves out parts that differ from run to run.
+func shows(got, want string) bool {
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".*") + "$").MatchString(got)
+}
+
+// usual returns the lines of an output without ages, widths, and the progress of
+// a wait, which a terminal removes at the end.
+func usual(output string) []string {
+	output = regexp.MustCompile(`\b\d+[smh](\d+s)?\b`).ReplaceAllString(output, "AGE")
+	var lines []string
+	for line := range strings.Lines(output) {
+		progress := regexp.MustCompile(`^\S+: (ready|progressing|failed|not reconciled)\b`).MatchString(line)
+		if line = strings.Join(strings.Fields(line), " "); line != "" && !progress {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}

@@ -74,10 +74,10 @@ type loop struct {
 
 	strategies map[kinds.Strategy]*strategy.Strategy
 	kinds      *kindSet
-	// pods are all pods, with a stub for those of others; beside, by strategy, is what
-	// plans look at beside them.
+	// pods are all pods, with a stub for those of others; inputs, by strategy, is what
+	// plans read apart from them.
 	pods   cache.SharedIndexInformer
-	beside map[kinds.Strategy]*informer.Lazy
+	inputs map[kinds.Strategy]*informer.Lazy
 	// revisions are the templates that objects had.
 	revisions *revisions
 	queue     *queue.Queue
@@ -128,7 +128,7 @@ func New(opts Options) (*Controller, error) {
 		Options:    opts,
 		strategies: strategies,
 		kinds:      &kindSet{all: map[string]*owners{}},
-		beside:     map[kinds.Strategy]*informer.Lazy{},
+		inputs:     map[kinds.Strategy]*informer.Lazy{},
 		queue:      queue.New(queueName(opts.Namespace), opts.Metrics),
 		memory:     memory.New(opts.Metrics),
 	}
@@ -208,8 +208,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer stop(nil)
 	var running sync.WaitGroup
 	running.Go(func() { c.pods.RunWithContext(ctx) })
-	for name := range c.beside {
-		running.Go(func() { c.keepBeside(ctx, name) })
+	for name := range c.inputs {
+		running.Go(func() { c.keepInput(ctx, name) })
 	}
 	running.Go(func() { c.revisions.keep(ctx) })
 	run := func(o *owners) {

@@ -35,8 +35,8 @@ func (f *follower) follow(ctx context.Context, o *owners) error {
 		if err := f.awaitInstalled(ctx, o, first); err != nil {
 			return err
 		}
-		if beside := f.beside[o.kind.Mapping.Strategy]; beside != nil {
-			beside.WaitForSync(ctx)
+		if input := f.inputs[o.kind.Mapping.Strategy]; input != nil {
+			input.WaitForSync(ctx)
 		}
 		f.revisions.await(ctx)
 		if err := f.followInstalled(ctx, o); err != nil {

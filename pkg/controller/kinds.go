@@ -8,9 +8,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -78,23 +78,21 @@ func (k *kindSet) ofPod(ref *metav1.OwnerReference) *owners {
 	return nil
 }
 
-// concerned lists the objects of a strategy that something concerns.
-func (k *kindSet) concerned(name kinds.Strategy, concern strategy.Concern) []memory.Key {
+// readersOf lists the objects of a strategy whose plans read an input: all if it is in
+// no namespace, otherwise its controller, and those that want its name.
+func (k *kindSet) readersOf(name kinds.Strategy, input metav1.Object) []memory.Key {
 	var keys []memory.Key
-	if ref := concern.Owner; ref != nil {
+	if ref := metav1.GetControllerOfNoCopy(input); ref != nil {
 		if o := k.of(ref); o != nil && o.kind.Mapping.Strategy == name {
-			keys = append(keys, o.keyOf(concern.Namespace, ref.Name))
+			keys = append(keys, o.keyOf(input.GetNamespace(), ref.Name))
 		}
 	}
-	if !concern.All && concern.Indexed == "" {
-		return keys
-	}
 	for _, o := range k.by(name) {
-		if concern.All {
+		if input.GetNamespace() == "" {
 			keys = append(keys, o.keys()...)
 			continue
 		}
-		for _, obj := range o.find(byBeside, concern.Indexed) {
+		for _, obj := range o.find(byWanted, cache.MetaObjectToName(input).String()) {
 			keys = append(keys, o.key(obj))
 		}
 	}

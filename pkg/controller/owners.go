@@ -37,17 +37,16 @@ type owners struct {
 	store cache.Indexer
 	// synced reports whether all objects that there were have been put into the queue;
 	// missing, that the CRD is not installed, so there are none; refused, why they, or what
-	// plans for them need beside, may not be read.
+	// their plans need, may not be read.
 	synced  func() bool
 	missing bool
 	refused error
 }
 
-// The indexes of a kind's objects: by their UIDs, and by what their plans look at
-// beside pods.
+// The indexes of a kind's objects: by their UIDs, and by the input that they want.
 const (
 	byUID    = "uid"
-	byBeside = "beside"
+	byWanted = "wanted"
 )
 
 func (o *owners) indexers() cache.Indexers {
@@ -61,8 +60,10 @@ func (o *owners) indexers() cache.Indexers {
 		}
 	}
 	indexers := cache.Indexers{byUID: index(func(u *unstructured.Unstructured) string { return string(u.GetUID()) })}
-	if beside := o.strategy.Beside; beside != nil && beside.OwnerIndex != nil {
-		indexers[byBeside] = index(func(u *unstructured.Unstructured) string { return beside.OwnerIndex(o.kind, u) })
+	if input := o.strategy.Input; input != nil && input.Name != nil {
+		indexers[byWanted] = index(func(u *unstructured.Unstructured) string {
+			return cache.NewObjectName(u.GetNamespace(), input.Name(o.kind, u)).String()
+		})
 	}
 	return indexers
 }

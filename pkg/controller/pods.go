@@ -1,6 +1,7 @@
 package controller
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
@@ -17,25 +18,29 @@ const podsName = "pods"
 func (l *loop) podEvents() cache.ResourceEventHandler {
 	enqueue := func(obj any, changed bool, how string) {
 		r, ok := informer.Object(obj).(*strategy.PodRecord)
-		if !ok || r.Controller() == nil {
+		if !ok {
 			return
 		}
-		owners := l.kinds.ofPod(r.Controller())
+		ref := metav1.GetControllerOfNoCopy(r)
+		if ref == nil {
+			return
+		}
+		owners := l.kinds.ofPod(ref)
 		if owners == nil {
 			if changed {
 				l.enqueueNamers(r)
 			}
 			return
 		}
-		k := owners.keyOf(r.Namespace, r.Controller().Name)
+		k := owners.keyOf(r.Namespace, ref.Name)
 		l.wake(k, changed, how, "pod", r.Name, how)
 	}
 	return handler(enqueue, func(old, obj any) {
 		before, was := old.(*strategy.PodRecord)
 		after, is := obj.(*strategy.PodRecord) // not one that was released
-		changed := !was || !is || after.Differs(*before)
+		changed := !was || !is || after.Differs(before)
 		enqueue(obj, changed, updated)
-		if was && (!is || before.OwnerUID() != after.OwnerUID()) {
+		if was && (!is || strategy.OwnerUID(before) != strategy.OwnerUID(after)) {
 			enqueue(old, true, "its controller reference was removed")
 		}
 	})
@@ -44,7 +49,7 @@ func (l *loop) podEvents() cache.ResourceEventHandler {
 // enqueueNamers puts the object whose Deployment has a pod into the queue. Plans read no
 // more of it than its name; if it fails, the log says so.
 func (l *loop) enqueueNamers(r *strategy.PodRecord) {
-	if r.Deployment == "" {
+	if r.Pod.Deployment == "" {
 		return
 	}
 	for _, o := range l.kinds.list() {
@@ -71,12 +76,11 @@ func (l *loop) logFailures(k memory.Key, o *owners, obj *unstructured.Unstructur
 		if !ok || r.Namespace != k.Namespace {
 			continue
 		}
-		isActive, isReady := r.Counts()
-		if isActive {
+		if r.Pod.Active() {
 			active++
-		}
-		if isReady {
-			ready++
+			if r.Pod.Ready {
+				ready++
+			}
 		}
 		if r.FailureCode != "" {
 			failing = append(failing, r)

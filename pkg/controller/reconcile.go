@@ -134,9 +134,9 @@ func (r *reconciler) findUnanswered(ctx context.Context, k memory.Key, rec *memo
 // every event of the object wakes it up.
 func (r *reconciler) cachesBehind(k memory.Key, o *owners, rec *memory.Object) bool {
 	r.memory.SetBehind(k, true) // before the look: no event may come between
-	beside, store := r.beside[o.kind.Mapping.Strategy], o.getStore()
+	input, store := r.inputs[o.kind.Mapping.Strategy], o.getStore()
 	behind := informer.Behind(r.pods.GetStore(), rec.Written[podsName]) ||
-		(beside != nil && informer.Behind(beside.GetStore(), rec.Written[beside.Resource()])) ||
+		(input != nil && informer.Behind(input.GetStore(), rec.Written[input.Resource()])) ||
 		r.revisions.behind(rec.Written[r.revisions.Resource()]) ||
 		(store != nil && informer.Behind(store, rec.Written[o.kind.CRD()]))
 	if behind {
@@ -149,14 +149,14 @@ func (r *reconciler) cachesBehind(k memory.Key, o *owners, rec *memory.Object) b
 // look collects what the plan may know.
 func (r *reconciler) look(o *owners, obj *unstructured.Unstructured, rec *memory.Object) (plan.View, error) {
 	v := plan.View{Owner: o.strategy.Owner(o.kind, obj), Memory: rec.Plan, Now: r.Clock.Now().Round(0)}
-	var beside cache.Indexer
-	if lazy := r.beside[o.kind.Mapping.Strategy]; lazy != nil {
-		beside = lazy.GetIndexer()
+	var input cache.Indexer
+	if lazy := r.inputs[o.kind.Mapping.Strategy]; lazy != nil {
+		input = lazy.GetIndexer()
 	}
 	if err := r.revisions.read(&v, obj); err != nil {
 		return v, err
 	}
-	return v, o.strategy.Read(&v, obj, r.pods.GetIndexer(), beside)
+	return v, o.strategy.Read(&v, obj, r.pods.GetIndexer(), input)
 }
 
 // stillWanted returns a function that reports whether a plan still speaks of its

@@ -127,7 +127,7 @@ func (r *revisions) events() cache.ResourceEventHandler {
 		// Of a large object the cache does not hold the template.
 		_, outlined := owner.GetAnnotations()[annotationOutline]
 		k := o.key(owner)
-		if r.loop.memory.Behind(k) || outlined || changed(revision.Template() == kinds.TemplateHash(o.kind, owner)) {
+		if r.loop.memory.Behind(k) || outlined || changed(revision.Revision.Template == kinds.TemplateHash(o.kind, owner)) {
 			r.loop.queue.Wake(k, "revision", revision.Name, how)
 		}
 	}

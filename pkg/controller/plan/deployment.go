@@ -214,7 +214,7 @@ func deploymentStatus(v View, live *Deployment) Status {
 		ours := slices.ContainsFunc(v.Deployments, func(d Deployment) bool {
 			return d.Controller == v.Owner.UID && d.Name == pod.Deployment
 		})
-		if pod.active() && ours {
+		if pod.Active() && ours {
 			found.PodNames = append(found.PodNames, pod.Name)
 		}
 	}

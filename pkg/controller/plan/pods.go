@@ -263,7 +263,7 @@ func (p Pod) delete(why Reason) Operation {
 func fillers(pods []Pod, s slotSet) map[slots.Slot]types.UID {
 	filled := make(map[slots.Slot]types.UID, len(pods))
 	for _, pod := range pods {
-		if !pod.active() || !s.wants(pod.Slot) {
+		if !pod.Active() || !s.wants(pod.Slot) {
 			continue
 		}
 		if _, taken := filled[pod.Slot]; !taken || pod.Replaces == "" {

@@ -219,7 +219,7 @@ func countPods(v View, s slotSet) Status {
 	found := Status{Desired: s.count}
 	for _, pod := range v.Pods {
 		other := s.ofOtherPlan(pod.Slot)
-		if !pod.active() || (s.nodes != nil && !s.wants(pod.Slot) && !other) {
+		if !pod.Active() || (s.nodes != nil && !s.wants(pod.Slot) && !other) {
 			continue
 		}
 		found.Current++
@@ -269,7 +269,7 @@ func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 		switch {
 		case pod.Terminating && !v.stuckTerminating(pod):
 			terminating++
-		case pod.active() && s.ofOtherPlan(pod.Slot):
+		case pod.Active() && s.ofOtherPlan(pod.Slot):
 			ofOtherPlan++
 		}
 	}

@@ -98,14 +98,14 @@ type Pod struct {
 // gone.
 func (p Pod) live() bool { return !p.Finished }
 
-// active reports whether the pod is live and not terminating.
-func (p Pod) active() bool { return !p.Finished && !p.Terminating }
+// Active reports whether the pod is live and not terminating.
+func (p Pod) Active() bool { return !p.Finished && !p.Terminating }
 
 // Active counts the pods that run or will run: neither finished nor terminating.
 func Active(pods []Pod) int {
 	n := 0
 	for _, p := range pods {
-		if p.active() {
+		if p.Active() {
 			n++
 		}
 	}

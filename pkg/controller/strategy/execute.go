@@ -10,7 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -55,6 +57,40 @@ type Work struct {
 	Current func() bool
 
 	end time.Time // no more operations begin after that
+}
+
+// child is how the loop writes children of one kind.
+type child struct {
+	resource schema.GroupVersionResource
+	kind     string
+	// fields returns what to create, apply, or patch, without the name, the owner, and
+	// the preconditions.
+	fields func(*Work, plan.Operation) (map[string]any, error)
+	// read reads a stored child; nil: only its controller matters.
+	read func(*unstructured.Unstructured) (stored, error)
+}
+
+// stored is what the executor reads of a stored child: the UID of the object that it
+// was created for, its owner in words, and the fields that plans compare.
+type stored struct {
+	owner   types.UID
+	ownedBy string
+	fields  map[string]any
+}
+
+func (c child) stored(obj *unstructured.Unstructured) (stored, error) {
+	if c.read != nil {
+		return c.read(obj)
+	}
+	return stored{owner: OwnerUID(obj), ownedBy: describeOwner(metav1.GetControllerOfNoCopy(obj))}, nil
+}
+
+// describeOwner describes the owner of a child; nil is none.
+func describeOwner(ref *metav1.OwnerReference) string {
+	if ref == nil {
+		return ""
+	}
+	return fmt.Sprintf("owned by %s %s", ref.Kind, ref.Name)
 }
 
 // Execute executes the operations of the plan in order. It returns when the server
@@ -102,7 +138,9 @@ func (w *Work) proceed() func() bool {
 
 // write does one operation.
 func (w *Work) write(ctx context.Context, op plan.Operation, o *Outcome) error {
-	if op.Kind == plan.KindRevision && o.declined(op.Kind) {
+	declined := false
+	o.note(func() { declined = op.Kind == plan.KindRevision && o.Declined[op.Kind] != "" })
+	if declined {
 		return nil
 	}
 	ctx, cancel := Finish(ctx)
@@ -113,13 +151,8 @@ func (w *Work) write(ctx context.Context, op plan.Operation, o *Outcome) error {
 		return w.meetHolder(ctx, op, o)
 	case err != nil:
 		return w.failed(ctx, op, err, o)
-	case op.Verb == plan.Apply:
-		if err := w.applied(op, written, o); err != nil {
-			return err
-		}
 	}
-	o.succeeded(op, written)
-	return nil
+	return o.succeeded(op, written)
 }
 
 // send sends the request of an operation. A delete has the UID as a precondition, so
@@ -167,15 +200,6 @@ func preconditions(op plan.Operation) *metav1.Preconditions {
 	return p
 }
 
-// applied notes what the server made of an apply.
-func (w *Work) applied(op plan.Operation, written metav1.Object, o *Outcome) error {
-	_, _, fields, err := w.read(op.Kind, written)
-	if err == nil {
-		o.Applied = &plan.Applied{Wanted: plan.Wanted{Name: op.Name, Fields: op.Fields}, UID: written.GetUID(), Stored: fields}
-	}
-	return err
-}
-
 // meetHolder looks at the child that has the name of the one to create. If the owner
 // has it, an earlier attempt or another loop created it, and the cache has not seen
 // it yet. A child of someone else is left alone.
@@ -204,15 +228,16 @@ func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) er
 // takenBy describes a child that has the wanted name and belongs to someone else; it
 // is empty if the child is the owner's.
 func (w *Work) takenBy(op plan.Operation, holder *unstructured.Unstructured) string {
-	owner, ownedBy, _, err := w.read(op.Kind, holder)
-	if err != nil || owner == w.Owner.UID {
+	c := children()[op.Kind]
+	found, err := c.stored(holder)
+	if err != nil || found.owner == w.Owner.UID {
 		return ""
 	}
-	kind := children()[op.Kind].kind
+	kind := c.kind
 	if op.Kind == plan.KindPod {
 		kind = string(op.Kind)
 	}
-	return plan.NameTaken(w.Kind.Kind, kind+" "+op.Name, ownedBy)
+	return plan.NameTaken(w.Kind.Kind, kind+" "+op.Name, found.ownedBy)
 }
 
 // failed decides what the error of an operation means: a change since the plan, the
@@ -224,15 +249,15 @@ func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outc
 	case op.Verb == plan.Delete && apierrors.IsNotFound(err):
 		return nil // the cache will see that it is gone
 	case namespaceEnds(err):
-		o.end()
+		o.note(func() { o.Ending = true })
 		return errStopped
 	case op.Verb != plan.Create && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
 		return ErrConflict
 	case op.Verb == plan.Create && op.Kind == plan.KindPod && !answered(err):
-		o.unanswered(op.Name)
+		o.note(func() { o.Unanswered = append(o.Unanswered, op.Name) })
 	}
 	if serverFailed(err) && creates || op.Kind == plan.KindRevision && !answered(err) {
-		o.failing()
+		o.note(func() { o.Failing = true })
 		reason, refused = "CreateFailed", w.Failing+1 >= w.MaxFailing
 	}
 	switch {
@@ -254,6 +279,11 @@ func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outc
 		}
 	}
 	return o.refuse(op, slots.None, reason, message)
+}
+
+// client returns the client for children of a kind.
+func (w *Work) client(kind plan.Kind) dynamic.ResourceInterface {
+	return w.Dynamic.Resource(children()[kind].resource).Namespace(w.Namespace)
 }
 
 // Finish lets a write that has begun finish although the loop stops.

@@ -16,21 +16,15 @@ import (
 func nodes() *Strategy {
 	return &Strategy{
 		Plan: plan.Nodes, PodIndex: ByOwner,
-		Beside: &Beside{
-			Source:   nodeSource,
-			Differs:  nodeDiffers,
-			Why:      func(any, string) []string { return []string{"a node changed"} },
-			Concerns: func(any) Concern { return Concern{All: true} },
-			read:     readNodes,
-		},
-		complete: func(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
-			hashTemplate(v, kind, obj, template)
-			v.Invalid = v.Problem // which nodes may run the pods, the template says
+		Input: &Input{Source: nodeSource, Differs: nodeDiffers, read: readNodes},
+		complete: func(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
+			hashTemplate(v, kind, obj)
+			v.Invalid = v.Problem // the template decides which nodes may run the pods
 		},
 	}
 }
 
-// nodeSource watches the nodes, of which a small part is kept.
+// nodeSource watches the nodes.
 func nodeSource(c Clients) informer.Source {
 	nodes := c.Core.Nodes()
 	return informer.Source{
@@ -53,15 +47,15 @@ func trimNode(obj any) (any, error) {
 	}, nil
 }
 
-// nodeDiffers reports whether a node changed in what decides who may run on it.
-// That it is alive, it says all the time.
+// nodeDiffers reports whether a node changed in what decides which pods it may run.
+// Its heartbeats do not.
 func nodeDiffers(before, after any) bool {
 	a, ok := before.(*corev1.Node)
 	b, ok2 := after.(*corev1.Node)
 	return !ok || !ok2 || !equality.Semantic.DeepEqual(a.Labels, b.Labels) || !equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
-// readNodes puts those of the cluster into a view.
+// readNodes adds the nodes of the cluster to a view.
 func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) error {
 	all := store.List()
 	v.Nodes = make([]*corev1.Node, 0, len(all))
@@ -73,15 +67,15 @@ func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) 
 	return nil
 }
 
-// forNode makes a pod one that the scheduler puts on a node and nowhere else, and
-// that stays there as a DaemonSet's does. Other demands of its template on nodes
-// have been met by this one.
+// forNode binds a pod to a node, as a DaemonSet does: the scheduler puts it there and
+// nowhere else, and it stays there. The node meets the other requirements of the
+// template.
 func forNode(pod *corev1.Pod, node string) {
 	pod.Spec.Tolerations = plan.DaemonTolerations(pod.Spec)
 	only := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
 	}}}
-	affinity := pod.Spec.Affinity.DeepCopy() // the template is everybody's
+	affinity := pod.Spec.Affinity.DeepCopy() // the template is shared
 	if affinity == nil {
 		affinity = &corev1.Affinity{}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -50,62 +51,55 @@ type Refusal struct {
 // Note is the reason and the message of an event.
 type Note struct{ Reason, Message string }
 
-// succeeded notes an operation, and the child as the server returned it.
-func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) {
-	if op.Verb != plan.Delete || op.Kind == plan.KindPod {
-		o.wrote(op.Kind, child)
-	}
+// note changes the outcome. Operations run in parallel.
+func (o *Outcome) note(change func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	note := func(reason, done string) {
-		o.Notes = append(o.Notes, Note{reason, fmt.Sprintf("%s %s %s", done, op.Kind, op.Name)})
-	}
-	switch {
-	case op.Kind == plan.KindRevision || op.Verb == plan.Patch:
-	case op.Kind == plan.KindPod && op.Verb == plan.Create:
-		o.Created++
-	case op.Kind == plan.KindPod:
-		o.Deleted++
-	case op.Verb == plan.Delete:
-		note("SuccessfulDelete", "Deleted")
-	case op.UID == "":
-		note("SuccessfulCreate", "Created")
-	default:
-		note("SuccessfulUpdate", "Updated")
-	}
-}
-
-// wrote notes the resourceVersion of a child.
-func (o *Outcome) wrote(kind plan.Kind, child metav1.Object) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	resource := children()[kind].resource.Resource
-	o.Written[resource] = informer.Later(o.Written[resource], child.GetResourceVersion())
+	change()
 }
 
 // fail notes an error that does not stop the others.
 func (o *Outcome) fail(err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.failures = append(o.failures, err)
+	o.note(func() { o.failures = append(o.failures, err) })
 }
 
-func (o *Outcome) unanswered(pod string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.Unanswered = append(o.Unanswered, pod)
+// wrote notes the resourceVersion of a child.
+func (o *Outcome) wrote(kind plan.Kind, child metav1.Object) {
+	resource := children()[kind].resource.Resource
+	o.note(func() { o.Written[resource] = informer.Later(o.Written[resource], child.GetResourceVersion()) })
 }
 
-func (o *Outcome) failing() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.Failing = true
-}
-
-func (o *Outcome) end() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.Ending = true
+// succeeded notes an operation. The child is as the server returned it, or nil.
+func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
+	if child != nil {
+		o.wrote(op.Kind, child)
+	}
+	if u, ok := child.(*unstructured.Unstructured); ok && op.Verb == plan.Apply {
+		found, err := children()[op.Kind].stored(u)
+		if err != nil {
+			return err
+		}
+		o.Applied = &plan.Applied{Wanted: plan.Wanted{Name: op.Name, Fields: op.Fields}, UID: u.GetUID(), Stored: found.fields}
+	}
+	o.note(func() {
+		event := func(reason, done string) {
+			o.Notes = append(o.Notes, Note{reason, fmt.Sprintf("%s %s %s", done, op.Kind, op.Name)})
+		}
+		switch {
+		case op.Kind == plan.KindRevision || op.Verb == plan.Patch:
+		case op.Kind == plan.KindPod && op.Verb == plan.Create:
+			o.Created++
+		case op.Kind == plan.KindPod:
+			o.Deleted++
+		case op.Verb == plan.Delete:
+			event("SuccessfulDelete", "Deleted")
+		case op.UID == "":
+			event("SuccessfulCreate", "Created")
+		default:
+			event("SuccessfulUpdate", "Updated")
+		}
+	})
+	return nil
 }
 
 // refuse notes a refusal, and returns whether it stops other operations. Of parallel
@@ -124,12 +118,6 @@ func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message str
 		o.Refused = append(o.Refused, Refusal{slot, reason, message})
 	}
 	return errStopped
-}
-
-func (o *Outcome) declined(kind plan.Kind) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.Declined[kind] != ""
 }
 
 // Refusals describes what was refused, in one line.

@@ -2,7 +2,6 @@ package strategy
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
@@ -20,34 +20,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// PodRecord is what the loop keeps of a pod that it may have to do with: a tenth of
-// the object. Of any other pod it keeps a stub, a *metav1.ObjectMeta.
+// PodRecord is what the cache keeps of a pod that may belong to an owner: a tenth of
+// the object. Of any other pod it keeps only a *metav1.ObjectMeta.
 type PodRecord struct {
 	metav1.ObjectMeta
-	finished   bool
-	ready      bool
-	readySince time.Time
-	slot       slots.Slot
-	replaces   types.UID
-	template   string
-	// unlabelled says that the pod lacks the identity label of its controller.
-	unlabelled bool
-	// Label is the UID in the identity label, and Deployment the name of the
-	// one that has the pod through a ReplicaSet; "": none has.
-	Label      types.UID
-	Deployment string
-	// Failure says why the pod will not become ready without help, FailureCode is
-	// that in a word; "": it may.
+	Pod plan.Pod
+	// Label is the UID in the identity label, which identifies the owner of a
+	// Deployment's pod.
+	Label types.UID
+	// Failure is the reason why the pod will not become ready without help, if there
+	// is one, and FailureCode the same in a word.
 	Failure     string
 	FailureCode problem.Code
 }
-
-// ByOwner and ByLabel are the indexes of pods: by their controller's UID, and, of those of Deployments,
-// by the UID in the identity label.
-const (
-	ByOwner = "owner"
-	ByLabel = "label"
-)
 
 // PodSource watches all pods: no label can hide one from its owner.
 func PodSource(c Clients) informer.Source {
@@ -61,47 +46,46 @@ func PodSource(c Clients) informer.Source {
 	}
 }
 
-// TrimPod makes the record or the stub of a pod before it is stored.
+// TrimPod returns what the cache keeps of a pod.
 func TrimPod(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return obj, nil // already trimmed, or a tombstone
 	}
+	meta := trimMeta(pod)
 	if !mayBeOurs(pod) {
-		return &metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, ResourceVersion: pod.ResourceVersion}, nil
+		meta.OwnerReferences = nil
+		return &meta, nil
 	}
 	r := &PodRecord{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:              pod.Name,
-			Namespace:         pod.Namespace,
-			UID:               pod.UID,
-			ResourceVersion:   pod.ResourceVersion,
-			DeletionTimestamp: pod.DeletionTimestamp,
-
-			DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
+		ObjectMeta: meta,
+		Pod: plan.Pod{
+			Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			Slot:        slots.None,
+			Finished:    problem.Finished(pod),
+			Terminating: pod.DeletionTimestamp != nil,
+			Grace:       time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second,
+			Template:    pod.Labels[apis.LabelTemplateHash],
 		},
-		finished: problem.Finished(pod),
-		slot:     slots.None,
-		template: pod.Labels[apis.LabelTemplateHash],
-		Label:    types.UID(pod.Labels[apis.LabelOwner]),
+		Label: types.UID(pod.Labels[apis.LabelOwner]),
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
-		r.OwnerReferences = []metav1.OwnerReference{*ref}
-		r.slot, r.replaces = slots.OfPod(pod, ref.Name, ref.UID)
-		r.unlabelled = r.Label != ref.UID
+		r.Pod.Slot, r.Pod.Replaces = slots.OfPod(pod, ref.Name, ref.UID)
+		r.Pod.Unlabelled = r.Label != ref.UID
 		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
-			r.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
+			r.Pod.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}
 	}
 	if ready, since := problem.Ready(pod); ready {
-		r.ready, r.readySince = true, since
+		r.Pod.Ready, r.Pod.ReadySince = true, since
 	}
 	r.FailureCode, r.Failure = problem.Lasting(pod)
 	return r, nil
 }
 
 // mayBeOurs reports whether a custom resource controls the pod, or the pod has the
-// identity label. CRDs may be declared while the loop runs, so the kind is not compared.
+// identity label. CRDs may be declared while the loop runs, so the kind does not
+// matter.
 func mayBeOurs(pod *corev1.Pod) bool {
 	if _, labelled := pod.Labels[apis.LabelOwner]; labelled {
 		return true
@@ -111,84 +95,32 @@ func mayBeOurs(pod *corev1.Pod) bool {
 		return false
 	}
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
-	return strings.Contains(group, ".") // that of a CRD has a dot
-}
-
-// Counts reports whether the pod is there to stay, and whether it is ready.
-func (r *PodRecord) Counts() (active, ready bool) {
-	active = !r.finished && r.DeletionTimestamp == nil
-	return active, active && r.ready
-}
-
-// Controller is the pod's controller reference, nil if it has none.
-func (r *PodRecord) Controller() *metav1.OwnerReference {
-	if len(r.OwnerReferences) == 0 {
-		return nil
-	}
-	return &r.OwnerReferences[0]
+	return strings.Contains(group, ".") // as the groups of all CRDs do
 }
 
 // Differs reports whether a plan or the log could tell the two records apart.
-func (r PodRecord) Differs(old PodRecord) bool {
-	if r.Deployment != "" && r.Deployment == old.Deployment {
-		r.ready, old.ready = false, false // that is the Deployment's to tell
+func (r *PodRecord) Differs(old *PodRecord) bool {
+	a, b := r.Pod, old.Pod
+	if a.Deployment != "" && a.Deployment == b.Deployment {
+		a.Ready, b.Ready = false, false // the status of the Deployment has the count
 	}
-	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready || r.template != old.template || r.replaces != old.replaces || r.unlabelled != old.unlabelled || r.FailureCode != old.FailureCode ||
-		(r.DeletionTimestamp == nil) != (old.DeletionTimestamp == nil) || r.OwnerUID() != old.OwnerUID()
-}
-
-// OwnerUID is the UID of the pod's controller, "" if it has none.
-func (r *PodRecord) OwnerUID() types.UID {
-	if ref := r.Controller(); ref != nil {
-		return ref.UID
-	}
-	return ""
-}
-
-// IndexByOwner indexes objects by the UID of their controller.
-func IndexByOwner(obj any) ([]string, error) {
-	o, ok := obj.(metav1.Object)
-	if !ok {
-		return nil, fmt.Errorf("index an object by its owner: unexpected %T", obj)
-	}
-	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
-		return []string{string(ref.UID)}, nil
-	}
-	return nil, nil
+	a.ResourceVersion, b.ResourceVersion = "", ""
+	a.ReadySince, b.ReadySince = time.Time{}, time.Time{}
+	return a != b || r.FailureCode != old.FailureCode || OwnerUID(r) != OwnerUID(old)
 }
 
 // IndexByLabel indexes the pods of Deployments by the UID in the identity label.
 func IndexByLabel(obj any) ([]string, error) {
 	r, ok := obj.(*PodRecord)
-	if !ok || r.Deployment == "" {
+	if !ok || r.Pod.Deployment == "" {
 		return nil, nil
 	}
 	return []string{string(r.Label)}, nil
 }
 
-// podView is what the plan reads of a pod.
-func (r *PodRecord) podView() plan.Pod {
-	p := plan.Pod{
-		Name:       r.Name,
-		UID:        r.UID,
-		Slot:       r.slot,
-		Replaces:   r.replaces,
-		Finished:   r.finished,
-		Ready:      r.ready,
-		ReadySince: r.readySince,
-		Template:   r.template,
-		Unlabelled: r.unlabelled,
-		Deployment: r.Deployment,
-
-		ResourceVersion: r.ResourceVersion,
-	}
-	if r.DeletionTimestamp != nil {
-		p.Terminating = true
-		if r.DeletionGracePeriodSeconds != nil {
-			p.Grace = time.Duration(*r.DeletionGracePeriodSeconds) * time.Second
-		}
-	}
-	return p
+// podChild is how pods are written, apart from creates and deletes (sendPod).
+func podChild() child {
+	return child{resource: corev1.SchemeGroupVersion.WithResource("pods"), kind: "Pod", fields: identityFields}
 }
 
 // newPod returns the pod to create, made from the owner's template.

@@ -52,7 +52,7 @@ func TestDiffers(t *testing.T) {
 		"its template":                       {func(p *corev1.Pod) { p.Labels[apis.LabelTemplateHash] = "other" }, true},
 		"what it passes, as anybody may say": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, false},
 	} {
-		if got := recorded(t, test.change).Differs(*before); got != test.want {
+		if got := recorded(t, test.change).Differs(before); got != test.want {
 			t.Errorf("%s: differs %v, want %v", name, got, test.want)
 		}
 	}
@@ -110,7 +110,7 @@ func TestSlotOfRecord(t *testing.T) {
 		"another name":       {func(p *corev1.Pod) { p.Name = "some-owner-3" }, slots.None},
 		"said to bypass one": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, 3},
 	} {
-		if got := recorded(t, test.change).podView().Slot; got != test.want {
+		if got := recorded(t, test.change).Pod.Slot; got != test.want {
 			t.Errorf("%s: slot %v, want %v", name, got, test.want)
 		}
 	}

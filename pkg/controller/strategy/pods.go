@@ -11,28 +11,26 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// pods keeps a number of pods, which the object owns directly.
+// pods keeps a number of pods, which the object controls.
 func pods() *Strategy {
-	return &Strategy{
-		Plan: plan.Pods, PodIndex: ByOwner,
-		complete: completePods,
-	}
+	return &Strategy{Plan: plan.Pods, PodIndex: ByOwner, complete: completePods}
 }
 
-// completePods reads the slots that the object has given up, and tells the templates of
-// pods apart. Slots that cannot be read make the object invalid: whichever pods there
-// are, none is deleted, and no slot is filled, because of a misprint.
-func completePods(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
+// completePods reads the slots that the object has given up, and hashes the template.
+// If the slots cannot be parsed, the object is invalid: a typo neither deletes a pod
+// nor fills a slot.
+func completePods(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
 	var err error
 	if v.Removed, err = slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots]); err != nil && v.Invalid == "" {
 		v.Invalid = fmt.Sprintf("the annotation %s cannot be read: %v", apis.AnnotationRemovedSlots, err)
 	}
-	hashTemplate(v, kind, obj, template)
+	hashTemplate(v, kind, obj)
 }
 
-// hashTemplate tells templates apart.
-func hashTemplate(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
-	if v.Problem == "" { // else what is replaced could not be made again
+// hashTemplate hashes the template. Without the hash, no pod is outdated: what an
+// invalid template would replace could not be created again.
+func hashTemplate(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured) {
+	if v.Problem == "" {
 		v.TemplateHash = kinds.TemplateHash(kind, obj)
 	}
 }

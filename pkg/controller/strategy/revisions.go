@@ -15,49 +15,41 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// RevisionResource is the built-in ControllerRevision. The loop writes one for each
-// template that an object had, whatever the strategy of its kind.
+// RevisionResource is the resource of ControllerRevisions. The loop creates one for
+// each template of an object, whatever the strategy of its kind.
 func RevisionResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 }
 
-// RevisionRecord is what the loop keeps of a revision: all but the template.
+// revisionChild is how revisions are written.
+func revisionChild() child {
+	return child{resource: RevisionResource(), kind: "ControllerRevision", fields: revisionFields}
+}
+
+// RevisionRecord is what the cache keeps of a revision: everything but the template.
 type RevisionRecord struct {
 	metav1.ObjectMeta
-	plan plan.Revision
+	Revision plan.Revision
 }
 
-// RevisionSource watches the revisions that carry the loop's identity label.
+// RevisionSource watches the revisions with the identity label.
 func RevisionSource(c Clients) informer.Source {
-	revisions := c.Dynamic.Resource(RevisionResource()).Namespace(c.Namespace)
-	return informer.Source{
-		Resource: RevisionResource().Resource,
-		List:     informer.Lists(revisions.List),
-		Watch:    revisions.Watch,
-		Selector: apis.LabelOwner,
-		Client:   c.Dynamic, Example: &unstructured.Unstructured{}, Trim: trimRevision,
-		Indexers: cache.Indexers{ByOwner: IndexByOwner},
-	}
+	return childSource(c, RevisionResource(), apis.LabelOwner, trimRevision)
 }
 
-// trimRevision makes the record of a revision before it is stored.
-func trimRevision(obj any) (any, error) {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return obj, nil // already trimmed, or a tombstone
-	}
+// trimRevision returns what the cache keeps of a revision.
+func trimRevision(u *unstructured.Unstructured) (any, error) {
 	r := &RevisionRecord{
-		ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace(), ResourceVersion: u.GetResourceVersion()},
-		plan:       plan.Revision{Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Number: revisionNumber(u)},
+		ObjectMeta: trimMeta(u),
+		Revision:   plan.Revision{Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Number: revisionNumber(u)},
 	}
 	if ref := metav1.GetControllerOfNoCopy(u); ref != nil {
-		r.OwnerReferences = []metav1.OwnerReference{*ref}
-		r.plan.Template = plan.RevisionTemplate(r.Name, ref.Name, ref.UID)
+		r.Revision.Template = plan.RevisionTemplate(r.Name, ref.Name, ref.UID)
 	}
 	return r, nil
 }
 
-// revisionNumber is the number of a revision, 0 where it has none.
+// revisionNumber returns the number of a revision, or 0.
 func revisionNumber(u *unstructured.Unstructured) int64 {
 	number, _, err := unstructured.NestedInt64(u.Object, "revision")
 	if err != nil {
@@ -66,16 +58,13 @@ func revisionNumber(u *unstructured.Unstructured) int64 {
 	return number
 }
 
-// Template is the hash of the template that the revision keeps.
-func (r *RevisionRecord) Template() string { return r.plan.Template }
-
-// Moved reports whether the history is no more as a plan leaves it: that of the present
-// template has another number than before and not a higher one, or another one has.
+// Moved reports whether the history is no longer as a plan leaves it: the revision of
+// the current template has a lower number than before, or another revision a new one.
 func (r *RevisionRecord) Moved(old *RevisionRecord, current bool) bool {
-	return r.plan.Number < old.plan.Number || !current && r.plan.Number > old.plan.Number
+	return r.Revision.Number < old.Revision.Number || !current && r.Revision.Number > old.Revision.Number
 }
 
-// ReadRevisions puts the revisions that an object controls into its view.
+// ReadRevisions adds to a view the revisions that the object controls.
 func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) error {
 	found, err := store.ByIndex(ByOwner, string(obj.GetUID()))
 	if err != nil {
@@ -84,7 +73,7 @@ func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Ind
 	v.HistoryKnown = true
 	for _, revision := range found {
 		if r, ok := revision.(*RevisionRecord); ok && r.Namespace == obj.GetNamespace() {
-			v.Revisions = append(v.Revisions, r.plan)
+			v.Revisions = append(v.Revisions, r.Revision)
 		}
 	}
 	return nil

@@ -1,12 +1,11 @@
-// Package strategy holds the ways in which the pods of a kind come about, a file
-// for each: what its plans read, the plan, and how that is executed. What a CRD
-// may declare for each is in package kinds.
+// Package strategy has the ways to keep the pods of a kind, a file for each: what its
+// plans read, the plan, and its children. What a CRD may declare for each is in
+// package kinds.
 package strategy
 
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,57 +19,39 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Strategy is one way in which the pods of a kind come about.
+// Strategy is one way to keep the pods of a kind.
 type Strategy struct {
-	// Plan decides what is to be done.
+	// Plan decides what to do.
 	Plan func(plan.View) plan.Actions
-	// PodIndex is the index by which the pods of an object are found, by its UID;
-	// "": plans look at no pods.
+	// PodIndex is the index by which the UID of an object finds its pods.
 	PodIndex string
-	// Beside is what plans look at beside pods; nil: nothing.
-	Beside *Beside
+	// Input is what plans read apart from pods; nil: nothing.
+	Input *Input
 
-	// complete adds to what a plan reads of an object what only this strategy does.
-	// The fields of the template are nil where the view has a Problem.
-	complete func(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
+	// complete adds what only this strategy reads of an object. The fields of the
+	// template are nil if the owner has a Problem.
+	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
 }
 
-// Beside is what the plans of a strategy look at beside pods.
-type Beside struct {
-	// Source says how it is watched.
+// Input is a type of objects that the plans of a strategy read. An object in no
+// namespace is read by all plans, any other by the plan of its controller.
+type Input struct {
+	// Source is how the objects are watched.
 	Source func(Clients) informer.Source
-	// Written says that plans write it: while the cache is behind that, every event
-	// counts.
+	// Written means that plans write them: while the cache has not seen a write, every
+	// event counts.
 	Written bool
-	// Differs reports whether a plan could tell two states of one apart.
+	// Differs reports whether a plan could tell two states of an object apart.
 	Differs func(before, after any) bool
-	// Released reports whether one has left the owner that it had; nil: none has one.
-	Released func(before, after any) bool
-	// Why says in words that one changed, and how.
-	Why func(obj any, how string) []string
-	// Concerns says whose plans look at one.
-	Concerns func(obj any) Concern
-	// OwnerIndex is the value under which objects that look at the same one are
-	// found; nil: they are not looked for.
-	OwnerIndex func(kinds.Kind, *unstructured.Unstructured) string
+	// Name returns the name of the object that an owner wants; its plan also reads
+	// the object with that name. nil: it wants none.
+	Name func(kinds.Kind, *unstructured.Unstructured) string
 
-	// read puts what is in the cache into the view of an object.
+	// read completes the view of an owner.
 	read func(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) error
 }
 
-// Concern says which objects of a strategy look at something.
-type Concern struct {
-	// All says that all of them do.
-	All bool
-	// Owner is the one that controls it, nil for none.
-	Owner *metav1.OwnerReference
-	// Namespace is that of the owner.
-	Namespace string
-	// Indexed is the value of OwnerIndex of more of them; "" for none.
-	Indexed string
-}
-
-// Clients are what reaches the server, within a namespace; "" for all.
+// Clients are the clients of the loop, and its namespace, empty for all.
 type Clients struct {
 	Core      corev1client.CoreV1Interface
 	Dynamic   dynamic.Interface
@@ -86,8 +67,17 @@ func registered() map[kinds.Strategy]*Strategy {
 	}
 }
 
-// All returns the strategies by their names. It is an error that there is none for
-// a name that a CRD may declare: it would be taken for another one.
+// children has an entry for each kind of children that plans write.
+func children() map[plan.Kind]child {
+	return map[plan.Kind]child{
+		plan.KindPod:        podChild(),
+		plan.KindDeployment: deploymentChild(),
+		plan.KindRevision:   revisionChild(),
+	}
+}
+
+// All returns the strategies by name. A strategy that CRDs may declare but that does
+// not exist is an error.
 func All() (map[kinds.Strategy]*Strategy, error) {
 	all := registered()
 	for _, name := range kinds.Strategies() {
@@ -98,10 +88,10 @@ func All() (map[kinds.Strategy]*Strategy, error) {
 	return all, nil
 }
 
-// Read completes the view of an object by what is in the caches.
-func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, beside cache.Indexer) error {
-	if s.Beside != nil {
-		if err := s.Beside.read(v, obj, beside); err != nil {
+// Read completes the view of an object from the caches.
+func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, input cache.Indexer) error {
+	if s.Input != nil {
+		if err := s.Input.read(v, obj, input); err != nil {
 			return err
 		}
 	}
@@ -115,54 +105,64 @@ func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, besi
 	v.Pods = make([]plan.Pod, 0, len(found))
 	for _, pod := range found {
 		if r, ok := pod.(*PodRecord); ok && r.Namespace == obj.GetNamespace() {
-			v.Pods = append(v.Pods, r.podView())
+			v.Pods = append(v.Pods, r.Pod)
 		}
 	}
 	return nil
 }
 
-// child is how the loop writes children of one kind.
-type child struct {
-	resource schema.GroupVersionResource
-	kind     string
-	// fields returns what to create, apply, or patch, without the name, the owner, and
-	// the preconditions.
-	fields func(*Work, plan.Operation) (map[string]any, error)
-	// read returns for whom a child was created, who owns it in words, and the fields
-	// that plans compare. nil: its controller.
-	read func(metav1.Object) (owner types.UID, ownedBy string, fields map[string]any, err error)
-}
-
-// children has an entry for each kind of children that plans write.
-func children() map[plan.Kind]child {
-	return map[plan.Kind]child{
-		plan.KindPod:        {corev1.SchemeGroupVersion.WithResource("pods"), "Pod", identityFields, nil},
-		plan.KindDeployment: {DeploymentResource(), "Deployment", deploymentFields, readDeployment},
-		plan.KindRevision:   {RevisionResource(), "ControllerRevision", revisionFields, nil},
+// childSource watches unstructured children, of which trim returns what is kept.
+func childSource(c Clients, resource schema.GroupVersionResource, selector string, trim func(*unstructured.Unstructured) (any, error)) informer.Source {
+	client := c.Dynamic.Resource(resource).Namespace(c.Namespace)
+	return informer.Source{
+		Resource: resource.Resource,
+		List:     informer.Lists(client.List),
+		Watch:    client.Watch,
+		Selector: selector,
+		Client:   c.Dynamic, Example: &unstructured.Unstructured{},
+		Trim: func(obj any) (any, error) {
+			if u, ok := obj.(*unstructured.Unstructured); ok {
+				return trim(u)
+			}
+			return obj, nil // already trimmed, or a tombstone
+		},
+		Indexers: cache.Indexers{ByOwner: IndexByOwner},
 	}
 }
 
-// client returns the client for children of a kind.
-func (w *Work) client(kind plan.Kind) dynamic.ResourceInterface {
-	return w.Dynamic.Resource(children()[kind].resource).Namespace(w.Namespace)
+// ByOwner and ByLabel are the indexes of children: by the UID of their controller
+// and, for the pods of Deployments, by the UID in the identity label.
+const (
+	ByOwner = "owner"
+	ByLabel = "label"
+)
+
+// IndexByOwner indexes children by the UID of their controller.
+func IndexByOwner(obj any) ([]string, error) {
+	o, ok := obj.(metav1.Object)
+	if !ok {
+		return nil, fmt.Errorf("index an object by its owner: unexpected %T", obj)
+	}
+	if uid := OwnerUID(o); uid != "" {
+		return []string{string(uid)}, nil
+	}
+	return nil, nil
 }
 
-// read returns for whom a child was created, who owns it in words, and the fields
-// that plans compare.
-func (w *Work) read(kind plan.Kind, obj metav1.Object) (owner types.UID, ownedBy string, fields map[string]any, err error) {
-	if read := children()[kind].read; read != nil {
-		return read(obj)
+// OwnerUID returns the UID of the controller of an object, if it has one.
+func OwnerUID(obj metav1.Object) types.UID {
+	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
+		return ref.UID
 	}
-	if ref := metav1.GetControllerOf(obj); ref != nil {
-		return ref.UID, describeOwner(ref), nil, nil
-	}
-	return "", "", nil, nil
+	return ""
 }
 
-// describeOwner describes the owner of a child; nil is none.
-func describeOwner(ref *metav1.OwnerReference) string {
-	if ref == nil {
-		return ""
+// trimMeta returns the metadata that a cache keeps of a child: the key, the version,
+// and the controller.
+func trimMeta(obj metav1.Object) metav1.ObjectMeta {
+	meta := metav1.ObjectMeta{Name: obj.GetName(), Namespace: obj.GetNamespace(), ResourceVersion: obj.GetResourceVersion()}
+	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
+		meta.OwnerReferences = []metav1.OwnerReference{*ref}
 	}
-	return fmt.Sprintf("owned by %s %s", ref.Kind, ref.Name)
+	return meta
 }

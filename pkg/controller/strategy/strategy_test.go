@@ -17,11 +17,11 @@ func TestEveryStrategyIsImplemented(t *testing.T) {
 		if !slices.Contains(kinds.Strategies(), name) {
 			t.Errorf("%s cannot be declared", name)
 		}
-		if s.PodIndex == "" && s.Beside == nil {
-			t.Errorf("the plans of %s look at nothing", name)
+		if s.PodIndex == "" && s.Input == nil {
+			t.Errorf("the plans of %s read nothing", name)
 		}
-		if b := s.Beside; b != nil && (b.Source == nil || b.Differs == nil || b.Why == nil || b.Concerns == nil || b.read == nil) {
-			t.Errorf("what the plans of %s look at beside pods is incomplete: %+v", name, *b)
+		if in := s.Input; in != nil && (in.Source == nil || in.Differs == nil || in.read == nil) {
+			t.Errorf("what the plans of %s read is incomplete: %+v", name, *in)
 		}
 	}
 }

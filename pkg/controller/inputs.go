@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
@@ -12,24 +13,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// makeCaches makes the cache of pods and those that strategies need beside it.
+// makeCaches makes the caches of pods, revisions, and what else strategies read.
 func (l *loop) makeCaches() error {
 	var err error
 	if l.pods, err = l.health.Informer(strategy.PodSource(l.clients())); err != nil {
 		return fmt.Errorf("watch pods: %w", err)
 	}
 	for name, s := range l.strategies {
-		if s.Beside == nil {
+		if s.Input == nil {
 			continue
 		}
-		lazy, err := l.health.Lazy(s.Beside.Source(l.clients()))
+		lazy, err := l.health.Lazy(s.Input.Source(l.clients()))
 		if err == nil {
-			_, err = lazy.AddEventHandler(l.besideEvents(name, s.Beside))
+			_, err = lazy.AddEventHandler(l.inputEvents(name, s.Input))
 		}
 		if err != nil {
 			return fmt.Errorf("watch the objects that plans read: %w", err)
 		}
-		l.beside[name] = lazy
+		l.inputs[name] = lazy
 	}
 	if l.revisions, err = newRevisions(l); err != nil {
 		return fmt.Errorf("watch revisions: %w", err)
@@ -37,10 +38,10 @@ func (l *loop) makeCaches() error {
 	return nil
 }
 
-// keepBeside fills the cache of a strategy when it is needed. Missing rights are
+// keepInput fills the cache of a strategy when it is needed. Missing rights are
 // waited out; the kinds that do not need it go on.
-func (l *loop) keepBeside(ctx context.Context, name kinds.Strategy) {
-	said, lazy := false, l.beside[name]
+func (l *loop) keepInput(ctx context.Context, name kinds.Strategy) {
+	said, lazy := false, l.inputs[name]
 	lazy.Keep(ctx, func(err error) {
 		switch {
 		case err == nil && said:
@@ -62,21 +63,23 @@ func (l *loop) keepBeside(ctx context.Context, name kinds.Strategy) {
 	})
 }
 
-// besideEvents puts the objects into the queue whose plans look at something.
-func (l *loop) besideEvents(name kinds.Strategy, beside *strategy.Beside) cache.ResourceEventHandler {
+// inputEvents puts the objects into the queue whose plans read something.
+func (l *loop) inputEvents(name kinds.Strategy, input *strategy.Input) cache.ResourceEventHandler {
 	enqueue := func(obj any, changed bool, how string) {
-		if !changed && !beside.Written {
+		o, ok := informer.Object(obj).(metav1.Object)
+		if !ok || !changed && !input.Written {
 			return
 		}
-		obj = informer.Object(obj)
-		for _, k := range l.kinds.concerned(name, beside.Concerns(obj)) {
-			l.wake(k, changed, how, beside.Why(obj, how)...)
+		for _, k := range l.kinds.readersOf(name, o) {
+			l.wake(k, changed, how, l.inputs[name].Resource(), o.GetName(), how)
 		}
 	}
 	return handler(enqueue, func(old, obj any) {
-		changed := beside.Differs(old, obj)
+		changed := input.Differs(old, obj)
 		enqueue(obj, changed, updated)
-		if changed && beside.Released != nil && beside.Released(old, obj) {
+		before, was := old.(metav1.Object)
+		after, is := obj.(metav1.Object)
+		if changed && was && is && strategy.OwnerUID(before) != strategy.OwnerUID(after) {
 			enqueue(old, true, "its controller reference was removed")
 		}
 	})

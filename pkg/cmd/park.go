@@ -101,16 +101,17 @@ func (o *parkOptions) run(ctx context.Context) error {
 	}
 	var counts []printer.CountChange
 	all, failed := each(targets, func(t *observe.Target) (planned, error) {
-		if err := t.Read(ctx, c.finder.Dynamic); err != nil {
-			return planned{}, err
-		}
 		plan, err := o.plan(ctx, c, t)
 		if err != nil {
 			return planned{}, err
 		}
 		now, err := plan(t.Object)
-		if err != nil || now.Kept != "" {
-			return planned{}, o.kept(c, t, now, err)
+		if err != nil {
+			return planned{}, err
+		}
+		if now.Kept != "" {
+			c.tell("%s: %s", t, now.Kept)
+			return planned{}, nil
 		}
 		counts = append(counts, printer.CountChange{Namespace: t.Namespace, Name: t.String(), Before: &now.Before, After: &now.After})
 		return planned{t, func(ctx context.Context) (*change, error) { return o.park(ctx, c, t, plan, now.After) }}, nil
@@ -187,19 +188,17 @@ func (o *parkOptions) ofKind(ctx context.Context, finder *discover.Finder, kind 
 	return found, nil
 }
 
-// plan returns the function that plans the change of an object.
+// plan reads an object, and returns the function that plans its change.
 func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (func(*unstructured.Unstructured) (replicas.ParkPlan, error), error) {
-	if o.back {
-		return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) { return replicas.Unpark(*t, obj) }, nil
+	err := t.Read(ctx, c.finder.Dynamic)
+	if err != nil || o.back {
+		return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) { return replicas.Unpark(*t, obj) }, err
 	}
 	path, err := c.countPath(ctx, "park", t, t.Object, o.path)
-	if err != nil {
-		return nil, err
-	}
 	t.Path = o.path
 	return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
 		return replicas.Park(*t, obj, *path, c.user(), time.Now())
-	}, nil
+	}, err
 }
 
 // park makes the planned change of an object. after is the count that it leads to.
@@ -207,8 +206,12 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 	c.beginWarning(t)
 	c.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return after, nil })
 	now, done, err := replicas.Send(ctx, t.Resource(c.finder.Dynamic), *t, plan, c.edits())
-	if err != nil || now.Kept != "" { // by someone else, since the object was read
-		return nil, o.kept(c, t, now, err)
+	if err != nil {
+		return nil, err
+	}
+	if now.Kept != "" { // by someone else, since the object was read
+		c.tell("%s: %s", t, now.Kept)
+		return nil, nil //nolint:nilnil // there is no change to report
 	}
 	until, back := observe.WithoutTerminating(observe.Ready()), "unpark"
 	until.What, until.Done = "to be parked", "parked"
@@ -222,12 +225,4 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 		made.said += " (parked by " + c.user() + ")"
 	}
 	return made, nil
-}
-
-// kept says why an object stays as it is, if that is no error.
-func (o *parkOptions) kept(c *changer, t *observe.Target, now replicas.ParkPlan, err error) error {
-	if err == nil {
-		c.tell("%s: %s", t, now.Kept)
-	}
-	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -167,16 +168,11 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, do
 		*g = observe.WithoutTerminating(*g)
 	}
 	w.Check = w.written.Check
-	all := []observe.WaitTarget{w.WaitTarget}
-	if !o.steps.parallel {
-		return outcome.Join(c.awaitAll(ctx, c.reports, o.change.wait.limits, all))
+	shown, reports := c.commonOptions, c.reports
+	if o.steps.parallel {
+		shown.streams.ErrOut, reports = io.Discard, "" // several displays would draw over each other
 	}
-	// Several displays would draw over each other.
-	errs := (&observe.Waiter{Clients: c.clients, Limits: o.change.wait.limits.Limits}).Wait(ctx, all)
-	if o.change.wait.limits.logs {
-		addLogs(ctx, c.clients, errs)
-	}
-	return outcome.Join(errs)
+	return outcome.Join(shown.awaitAll(ctx, reports, o.change.wait.limits, []observe.WaitTarget{w.WaitTarget}))
 }
 
 // notSet is the error for a step that could not be made.

@@ -27,7 +27,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// targetFlags are kubectl's flags that say which objects are meant.
+// targetFlags are kubectl's flags and arguments that name or select objects.
 type targetFlags struct {
 	files    resource.FilenameOptions
 	selector string
@@ -36,38 +36,38 @@ type targetFlags struct {
 	allNamespaces bool
 
 	args []string
-	// line gives the command with other arguments, and its flags as they were given.
-	again func(args []string) commandline.Command
+	// cmd is the command that has the flags.
+	cmd *cobra.Command
 }
 
-// command is the command line in which all words name ImoocPods.
-func (f *targetFlags) command(words []string) commandline.Command {
-	var args []string
-	for _, word := range words {
-		args = append(args, "imoocpod/"+word)
+// command returns the command line, in which all words name ImoocPods.
+func (f *targetFlags) command(names []string) commandline.Command {
+	var words []string
+	if f.cmd != nil {
+		words = strings.Fields(strings.TrimPrefix(f.cmd.CommandPath(), programName))
 	}
-	if f.again == nil {
-		return commandline.Plugin(args...)
+	for _, name := range names {
+		words = append(words, "imoocpod/"+name)
 	}
-	return f.again(args)
+	if f.cmd == nil {
+		return commandline.Plugin(words...)
+	}
+	global := f.cmd.InheritedFlags()
+	f.cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if flag.Name != "namespace" && global.Lookup(flag.Name) != nil {
+			return // those that matter are added to every command
+		}
+		value := flag.Value.String()
+		if list, is := flag.Value.(pflag.SliceValue); is {
+			value = strings.Join(list.GetSlice(), ",")
+		}
+		words = append(words, "--"+flag.Name+"="+value)
+	})
+	return commandline.Plugin(words...)
 }
 
 func (f *targetFlags) addFlags(cmd *cobra.Command) {
-	f.again = func(args []string) commandline.Command {
-		words := append(strings.Fields(strings.TrimPrefix(cmd.CommandPath(), programName)), args...)
-		global := cmd.InheritedFlags()
-		cmd.Flags().Visit(func(flag *pflag.Flag) {
-			if flag.Name != "namespace" && global.Lookup(flag.Name) != nil {
-				return // the line of the command has those that matter
-			}
-			value := flag.Value.String()
-			if list, is := flag.Value.(pflag.SliceValue); is {
-				value = strings.Join(list.GetSlice(), ",")
-			}
-			words = append(words, "--"+flag.Name+"="+value)
-		})
-		return commandline.Plugin(words...)
-	}
+	f.cmd = cmd
 	f.addFileFlags(cmd, "identifying the objects")
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter on (e.g. -l key1=value1,key2=value2).")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Select all resources in the namespace of the specified resource types.")
@@ -89,8 +89,7 @@ func (f *targetFlags) fromFiles() bool {
 	return len(f.files.Filenames) > 0 || f.files.Kustomize != ""
 }
 
-// complete takes the arguments, and refuses what cannot be names before a server
-// is asked.
+// complete takes the arguments, and refuses those that cannot be names.
 func (f *targetFlags) complete(args []string) error {
 	f.args = args
 	if len(args) == 0 && !f.given() {
@@ -123,8 +122,7 @@ func (f *targetFlags) complete(args []string) error {
 	return nil
 }
 
-// scope refuses names together with what selects objects by other means, in the words
-// that kubectl uses once it has asked a server.
+// scope refuses names together with flags that select objects, in the words of kubectl.
 func (f *targetFlags) scope(args []string) error {
 	if f.allNamespaces && f.fromFiles() {
 		return usageErrorf("-A cannot be used together with -f or -k")
@@ -146,32 +144,41 @@ func (f *targetFlags) scope(args []string) error {
 	return nil
 }
 
-// imoocPods gives the names of the ImoocPods that the arguments mean, if they
-// mean nothing else: a bare NAME, imoocpod/NAME, or imoocpods NAME…. These need
-// no discovery.
-func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
-	types := kube.TypeNames(kinds.ImoocPod())
-	switch {
-	case f.given() || len(args) == 0:
-		return nil, false
-	case len(args) == 1 && !strings.Contains(args[0], "/"):
-		return args, true
-	case !strings.Contains(args[0], "/"):
-		return args[1:], slices.Contains(types, args[0])
+// typesAndNames splits arguments into types and names: TYPE/NAME …, TYPE NAME …, or the NAME
+// of an ImoocPod.
+func typesAndNames(args []string) (all [][2]string) {
+	for i, arg := range args {
+		word, name, _ := strings.Cut(arg, "/")
+		if !strings.Contains(args[0], "/") {
+			word, name = args[0], arg
+			if len(args) == 1 {
+				word = kinds.ImoocPod().Singular
+			} else if i == 0 {
+				continue // it is the type of the others
+			}
+		}
+		all = append(all, [2]string{word, name})
 	}
-	var names []string
-	for _, arg := range args {
-		word, n, _ := strings.Cut(arg, "/")
-		if !slices.Contains(types, word) {
+	return all
+}
+
+// imoocPods returns the names of the ImoocPods that the arguments name, if they name nothing
+// else. These need no discovery.
+func (f *targetFlags) imoocPods(args []string) (names []string, only bool) {
+	if f.given() || len(args) == 0 {
+		return nil, false
+	}
+	types := kube.TypeNames(kinds.ImoocPod())
+	for _, pair := range typesAndNames(args) {
+		if !slices.Contains(types, pair[0]) {
 			return nil, false
 		}
-		names = append(names, n)
+		names = append(names, pair[1])
 	}
 	return names, true
 }
 
-// bareName is the name of the one ImoocPod that was named without a type, "" if there is
-// none.
+// bareName returns the name of the one ImoocPod that was named without a type, or "".
 func (f *targetFlags) bareName() string {
 	if f.given() || len(f.args) != 1 || strings.Contains(f.args[0], "/") {
 		return ""
@@ -179,38 +186,29 @@ func (f *targetFlags) bareName() string {
 	return f.args[0]
 }
 
-// name resolves arguments that name objects, without asking whether there are
-// such: nothing where they do not.
-func (f *targetFlags) name(ctx context.Context, c *kube.Factory) ([]observe.Target, []error) {
-	if _, ok := f.imoocPods(f.args); ok || f.given() || len(f.args) == 0 {
+// name resolves arguments that name objects, without reading these. It resolves nothing if
+// they select objects, or name ImoocPods only.
+func (f *targetFlags) name(ctx context.Context, c *kube.Factory) (found []observe.Target, errs []error) {
+	if _, only := f.imoocPods(f.args); only || f.given() {
 		return nil, nil
 	}
 	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, []error{err}
 	}
-	var found []observe.Target
-	var errs []error
-	for i, arg := range f.args {
-		word, name, slash := strings.Cut(arg, "/")
-		if !slash && i == 0 {
-			continue // it is the type of the others
-		}
-		if !slash {
-			word, name = f.args[0], arg
-		}
-		kind, err := c.KindNamed(ctx, word)
+	for _, pair := range typesAndNames(f.args) {
+		kind, err := c.KindNamed(ctx, pair[0])
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		found = append(found, observe.Named(kind, namespace, name))
+		found = append(found, observe.Named(kind, namespace, pair[1]))
 	}
 	return found, errs
 }
 
-// find resolves arguments and flags to objects. Some may be found although
-// others are not: the errors are of those.
+// find resolves arguments and flags to objects. The errors are those of objects that were not
+// found, beside others that were.
 func (f *targetFlags) find(ctx context.Context, c *kube.Factory) ([]observe.Target, []error) {
 	namespace, enforced, err := c.Namespace()
 	if err != nil {
@@ -258,8 +256,8 @@ func (f *targetFlags) infos(c *kube.Factory, namespace string, enforced bool) ([
 		Infos()
 }
 
-// tellOthers lists at -v=1 the types that share a name with the one that is
-// chosen, which is the one that kubectl would choose.
+// tellOthers logs the types that share a name with the one that is chosen, as kubectl chooses
+// it.
 func tellOthers(c *kube.Factory, args []string) {
 	mapper, err := c.Flags.ToRESTMapper()
 	if err != nil || !klog.V(1).Enabled() {
@@ -277,7 +275,7 @@ func tellOthers(c *kube.Factory, args []string) {
 	}
 }
 
-// separate takes apart what the builder collected.
+// separate returns the errors that the builder has joined.
 func separate(err error) []error {
 	if err == nil {
 		return nil
@@ -288,8 +286,8 @@ func separate(err error) []error {
 	return []error{err}
 }
 
-// explainTypes says what to install for a type that is missing, and how several
-// ImoocPods are named to a person who gave bare words of which the first is no type.
+// explainTypes adds to errors about missing types what to install, and how to name several
+// ImoocPods.
 func (f *targetFlags) explainTypes(errs []error) []error {
 	args := f.args
 	for i, err := range errs {
@@ -334,8 +332,8 @@ func (f *targetFlags) sayNothingFound(o *commonOptions) error {
 	return sayNothingFound(o.streams.ErrOut, "resources", namespace)
 }
 
-// nameProblem says what is wrong with the name of an object, before a server is
-// asked, in fewer words than the API machinery's.
+// nameProblem says what is wrong with the name of an object, in fewer words than
+// apimachinery.
 func nameProblem(name string) string {
 	switch problems := validation.IsDNS1123Subdomain(name); {
 	case name == "":
@@ -348,9 +346,8 @@ func nameProblem(name string) string {
 	return ""
 }
 
-// checkLength refuses what is too long for the name of a new object of a kind
-// that this program ships. The other verbs ask a server for longer names too,
-// which an older CRD may have let in.
+// checkLength refuses a name that is too long for a new object of a shipped kind. Other verbs
+// accept longer names, which an older CRD may have allowed.
 func checkLength(objectName string) error {
 	if len(objectName) > apis.MaxNameLength {
 		return fmt.Errorf("invalid name %q: it must be no longer than %d characters", objectName, apis.MaxNameLength)

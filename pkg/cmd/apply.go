@@ -23,27 +23,26 @@ import (
 // clientSideManager is the field manager of a plain "kubectl apply".
 const clientSideManager = "kubectl-client-side-apply"
 
-// applier applies manifests that this program carries, and says what came of
-// each.
+// applier applies the manifests of this program, and prints what it did with each.
 type applier struct {
 	client dynamic.Interface
 	dryRun dryRun
 	print  *genericclioptions.PrintFlags
 	out    io.Writer
 
-	// printer is the one of an output format that was asked for.
+	// printer is set once an output format other than lines was used.
 	printer printers.ResourcePrinter
 }
 
-// objectsLike is the client for objects like one of the manifests, of which the kinds are
-// known, and so that their plurals are regular.
+// objectsLike returns the client for objects of the kind of a manifest. The plurals of these
+// kinds are regular.
 func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynamic.ResourceInterface {
 	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
 	return client.Resource(resource).Namespace(obj.GetNamespace())
 }
 
-// apply makes an object what the manifest says, by server-side apply, and
-// returns it as it was, nil if there was none, and as it is now.
+// apply applies a manifest on the server. It returns the object before, nil if there was none,
+// and after.
 func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
 	objects := objectsLike(a.client, obj)
 	before, err = objects.Get(ctx, obj.GetName(), metav1.GetOptions{})
@@ -61,8 +60,8 @@ func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (be
 	return before, after, err
 }
 
-// takeOver makes the fields that an earlier client-side apply set ours, so that
-// those which a new version no longer has are removed.
+// takeOver makes this program the manager of the fields that a client-side apply has set, so
+// that those that a new version no longer has are removed.
 func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) error {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New(clientSideManager), kinds.FieldManager)
 	if err == nil && len(patch) > 0 {
@@ -74,7 +73,7 @@ func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterfac
 	return nil
 }
 
-// say prints an object, or what was done with it.
+// say prints an object, or what the applier did with it.
 func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
 	if a.printer != nil {
 		return a.printer.PrintObj(obj, a.out)
@@ -85,12 +84,12 @@ func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
 		return err
 	}
 	if *a.print.OutputFormat != "" {
-		a.printer = printer // which knows what it has printed before
+		a.printer = printer // it separates documents
 	}
 	return printer.PrintObj(obj, a.out)
 }
 
-// applyDeed is the word for what an apply did.
+// applyDeed returns the word for what an apply did.
 func applyDeed(before, after *unstructured.Unstructured) string {
 	switch {
 	case before == nil:
@@ -100,7 +99,7 @@ func applyDeed(before, after *unstructured.Unstructured) string {
 	case before.GetGeneration() == 0:
 		return "configured"
 	case before.GetGeneration() == after.GetGeneration() && maps.Equal(before.GetLabels(), after.GetLabels()):
-		return "unchanged" // the status is somebody else's
+		return "unchanged" // only the status has changed
 	}
 	return "configured"
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// confirmed shows which counts are to change, if there are several, and asks whether to go
-// on where more than one of them becomes zero, as "kubectl delete -i" asks. Nobody is
-// asked where there is no terminal, or where yes says so.
+// confirmed lists the counts that will change, if there are several. If more than one becomes
+// zero, it asks whether to continue, as "kubectl delete -i" does. It does not ask without a
+// terminal, or with yes.
 func confirmed(streams genericiooptions.IOStreams, changes []printer.CountChange, yes bool) (bool, error) {
 	if len(changes) < 2 {
 		return true, nil

@@ -107,7 +107,6 @@ change.`,
 	return command(cmd, o.complete, o.validate, o.run)
 }
 
-// complete reads what to create.
 func (o *createOptions) complete(args []string) error {
 	if dash := o.dash(); dash >= 0 {
 		args, o.command = args[:dash], args[dash:]
@@ -135,8 +134,6 @@ func (o *createOptions) complete(args []string) error {
 	return nil
 }
 
-// validate refuses what cannot be the name of an object, or would make another object
-// than the files hold.
 func (o *createOptions) validate() error {
 	if o.files.fromFiles() {
 		for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {

@@ -86,7 +86,7 @@ func (o *createOptions) putFields(finder *discover.Finder, kind kinds.Kind, obj 
 	return nil
 }
 
-// check refuses what a kind has no field for.
+// check refuses flags for which a kind has no field.
 func (o *createOptions) check(kind kinds.Kind) error {
 	r := kind.Mapping
 	switch {
@@ -108,8 +108,8 @@ func (o *createOptions) check(kind kinds.Kind) error {
 	return nil
 }
 
-// putSpec puts what the flags say into an object of a kind that run-controller
-// reconciles. The count is always said, as the tutorials' own CRDs want it.
+// putSpec sets the fields of an object that run-controller reconciles. It always sets the
+// count, which the CRDs of the tutorials require.
 func (o *createOptions) putSpec(kind kinds.Kind, obj *unstructured.Unstructured) error {
 	if path := kind.Path(); path != nil {
 		if err := path.Set(obj.Object, int64(o.replicas)); err != nil {
@@ -134,7 +134,7 @@ func (o *createOptions) putSpec(kind kinds.Kind, obj *unstructured.Unstructured)
 	return err
 }
 
-// putTemplate puts the pod template that the flags ask for, if they do.
+// putTemplate sets the pod template, if the flags ask for one.
 func (o *createOptions) putTemplate(obj map[string]any, path []string) error {
 	template := o.template()
 	if template == nil {
@@ -148,7 +148,7 @@ func (o *createOptions) putTemplate(obj map[string]any, path []string) error {
 	return unstructured.SetNestedMap(obj, fields, path...)
 }
 
-// template is the pod template that the flags ask for, nil for the default.
+// template returns the pod template that the flags ask for, or nil for the default.
 func (o *createOptions) template() *corev1.PodTemplateSpec {
 	switch {
 	case o.image != "":

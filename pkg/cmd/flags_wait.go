@@ -19,13 +19,12 @@ type waitFlags struct {
 	given func(flag string) bool
 }
 
-// failAfter is how long an object may have failed before a wait for it does.
-// What a kubelet did in vain it does again after 10 and then after 20 seconds:
-// so it was tried twice.
+// failAfter is how long an object may have failed before a wait for it fails. A kubelet tries
+// again after 10 and then after 20 seconds, so it has tried twice.
 const failAfter = 20 * time.Second
 
-// addFlags adds the flags to those of a verb, which has a --timeout already. Verbs take a
-// zero of that differently.
+// addFlags adds the flags to those of a verb. The verb adds --timeout before, because a zero
+// has another meaning for each.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	own := f.addFailFlags(cmd)
 	own.DurationVar(&f.Settle, "settle", 0, "How long the objects must stay ready, such as 30s, before the wait is over.")

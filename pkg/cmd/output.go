@@ -43,7 +43,7 @@ func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter,
 	}), nil
 }
 
-// addPrintFlags adds kubectl's -o and what belongs to it.
+// addPrintFlags adds kubectl's -o and its other flags for output.
 func addPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
 	flags.AddFlags(cmd)
 	completeFlag(cmd, "output", flags.AllowedFormats()...)
@@ -56,13 +56,13 @@ func addListPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) 
 	completeFlag(cmd, "output", listFormats(flags)...)
 }
 
-// listFormats are the output formats of verbs that list things.
+// listFormats returns the output formats of verbs that list objects.
 func listFormats(flags *genericclioptions.PrintFlags) []string {
 	return append(flags.AllowedFormats(), "custom-columns", "wide")
 }
 
-// listPrinter is the printer of a format that is neither wide nor a table:
-// kubectl's, and custom columns, which kubectl has for itself.
+// listPrinter returns the printer of a format other than a table. kubectl does not export that
+// of custom columns.
 func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.ResourcePrinter, error) {
 	format := *flags.OutputFormat
 	if spec, is := strings.CutPrefix(format, "custom-columns"); is {
@@ -80,7 +80,7 @@ func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.
 	return p, err
 }
 
-// output is -o of a verb that has a few formats of its own.
+// output is the -o of a verb that has formats of its own.
 type output struct {
 	format  string
 	formats []string
@@ -94,7 +94,6 @@ func addOutputFlag(cmd *cobra.Command, usage string, formats ...string) *output 
 	return o
 }
 
-// validate refuses a format that there is not.
 func (o *output) validate() error {
 	switch {
 	case o.format == "" || slices.Contains(o.formats, o.format):
@@ -130,8 +129,8 @@ func (c *color) addFlag(cmd *cobra.Command) {
 	addChoice(cmd, c, "color", `Use colors. Must be %s. "auto" uses them on a terminal unless NO_COLOR is set.`, "auto", "always", "never")
 }
 
-// style is how to write to out: in colour if that is asked for or of use
-// (https://no-color.org), in ASCII where the locale has nothing else.
+// style returns how to write to out: whether in colors (https://no-color.org), and whether in
+// ASCII, if the locale has no other characters.
 func (c *color) style(out io.Writer) printer.Style {
 	dumb := os.Getenv("TERM") == "dumb"
 	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))

@@ -28,7 +28,7 @@ type parkOptions struct {
 	common  commonOptions
 	targets targetFlags
 	change  changeFlags
-	// back says that the objects get their counts back.
+	// back says that the verb is unpark.
 	back     bool
 	path     *fieldpath.Path
 	allKinds bool
@@ -65,11 +65,11 @@ it scales more than one object to zero.`,
 	}
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before scaling several objects to zero.")
-	return o.bind(cmd)
+	return o.command(cmd)
 }
 
-// bind adds the flags of both verbs.
-func (o *parkOptions) bind(cmd *cobra.Command) *cobra.Command {
+// command adds the flags of both verbs.
+func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 	waitUsage := "Wait until the objects have no pods left."
 	if o.back {
 		waitUsage = "Wait until the objects are ready."
@@ -178,7 +178,7 @@ func (o *parkOptions) ofKind(ctx context.Context, finder *discover.Finder, kind 
 	if len(found) == 0 || o.back {
 		return found, nil
 	}
-	kind, _ = finder.Declare(ctx, kind) // "kinds" tells what is wrong with a declaration
+	kind, _ = finder.Declare(ctx, kind) // "kinds" reports an invalid declaration
 	if finding := finder.Discover(ctx, kind); finding.Field == nil {
 		return nil, finding.Err
 	}

@@ -17,9 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// podOwners replaces pods by the objects that own them, each once, and says so: doing is
-// what is done to these. A pod that has no such owner is refused; instead is the command
-// for it.
+// podOwners replaces pods by the objects that own them, each once, and says so. doing is what
+// the verb does with the owner. It refuses a pod without an owner, with another command for it.
 func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {
 	for _, t := range targets {
 		if !t.Kind.IsPod() {
@@ -48,8 +47,8 @@ func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target,
 	return all, errs
 }
 
-// topOwner climbs from a pod by controller references to the topmost object that has
-// a replica count or a pod for each node: the pod itself where there is none.
+// topOwner follows the controller references of a pod to the topmost object that has a replica
+// count or a pod for each node. Without one, it returns the pod.
 func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe.Target, error) {
 	mapper, err := c.Flags.ToRESTMapper()
 	if err != nil {
@@ -63,7 +62,7 @@ func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe
 	for at := pod; ; {
 		err := at.Read(ctx, finder.Dynamic)
 		if apierrors.IsForbidden(err) && !top.Kind.IsPod() {
-			return top, nil // what is above may not be read
+			return top, nil // the user may not read the next owner
 		}
 		if err != nil {
 			return pod, kube.Explain(at.Kind, err)

@@ -161,7 +161,7 @@ func (o *scaleOptions) validate() error {
 	return o.change.wait.validate(o.waits())
 }
 
-// apart refuses flags together with another one, if that is set.
+// apart refuses other flags together with one that is set.
 func (o *scaleOptions) apart(set bool, flag string, others ...string) error {
 	for _, other := range others {
 		if set && o.given(other) {
@@ -171,7 +171,7 @@ func (o *scaleOptions) apart(set bool, flag string, others ...string) error {
 	return nil
 }
 
-// validateRemoved refuses names of pods to remove that cannot be names, or are there twice.
+// validateRemoved refuses pods to remove with an invalid name, or named twice.
 func validateRemoved(pods []string) error {
 	for i, pod := range pods {
 		if problem := nameProblem(pod); problem != "" {

@@ -22,7 +22,7 @@ import (
 
 // stepFlags say how a count changes in steps.
 type stepFlags struct {
-	// step is nil where the whole change is made at once.
+	// step is nil if the whole change is made at once.
 	step     *replicas.Step
 	parallel bool
 	// ignoreBudgets says that a step down may break a disruption budget.
@@ -35,7 +35,7 @@ func (f *stepFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.ignoreBudgets, "ignore-budgets", false, "Scale down even if a step breaks a PodDisruptionBudget.")
 }
 
-// given reports whether the count is to change in steps.
+// given reports whether the count changes in steps.
 func (f *stepFlags) given() bool { return f.step != nil }
 
 // flags returns the flags that were given, for a command that continues.
@@ -47,8 +47,8 @@ func (f *stepFlags) flags() []string {
 	return words
 }
 
-// scaleInSteps changes the counts of objects in steps: one object after another, where an
-// error keeps the rest as they are, or all at the same time.
+// scaleInSteps changes the counts of objects in steps, all at the same time or one object after
+// another. Then an error leaves the rest as they are.
 func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*located) []error {
 	errs := make([]error, len(all))
 	inSteps := func(i int) {
@@ -73,8 +73,8 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*loca
 	return errs
 }
 
-// inSteps changes the count of one object in steps. Each is made on the condition that
-// the count is the one that the step before has left, and awaited before the next.
+// inSteps changes the count of one object in steps. Each begins when the last one is ready, and
+// only if the count is still that of the last one.
 func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) error {
 	t := l.target
 	now, err := replicas.Count(ctx, t.Resource(c.finder.Dynamic), *t, l.field)
@@ -85,7 +85,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 	if err != nil {
 		return err
 	}
-	at := int32(now) //nolint:gosec // what From takes is within bounds
+	at := int32(now) //nolint:gosec // From has checked it
 	l.began = new(at)
 	o.tellPlan(c, t, at, to)
 	c.warnPaused(t)
@@ -131,8 +131,8 @@ func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from, to int32) {
 	c.tell("%s: %s, %s", t, o.change.dryRun.mark(way.String()), when)
 }
 
-// mayStep reports why the next step may not begin: somebody has interrupted the command,
-// or fewer pods would break a disruption budget.
+// mayStep returns an error if the next step may not begin: the command was interrupted, or
+// fewer pods would break a disruption budget.
 func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Target, at, next int32) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -158,8 +158,7 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 	return nil
 }
 
-// awaitStep waits until the pods of a step are ready, and have been for long enough. On
-// the way down it waits until the others are gone.
+// awaitStep waits until the pods of a step are ready and, on the way down, the others are gone.
 func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, done replicas.Result, down bool) error {
 	w := o.changed(c, l, done)
 	g := &w.Conditions[0]
@@ -175,7 +174,7 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, do
 	return outcome.Join(shown.awaitAll(ctx, reports, o.change.wait.limits, []observe.WaitTarget{w.WaitTarget}))
 }
 
-// notSet is the error for a step that could not be made.
+// notSet returns the error for a step whose count could not be set.
 func (o *scaleOptions) notSet(c *changer, l *located, at, to int32, err error) error {
 	if errors.Is(err, outcome.ErrPrecondition) {
 		return fmt.Errorf("%w: someone else changed the replica count between two steps: %v", outcome.ErrOverwritten, err) //nolint:errorlint // its exit code is that of the first
@@ -184,8 +183,8 @@ func (o *scaleOptions) notSet(c *changer, l *located, at, to int32, err error) e
 	return err
 }
 
-// stepNotReady is the error for a step whose pods did not become ready. It goes back to the
-// count before if that was asked for, unless somebody else has changed the count.
+// stepNotReady returns the error for a step whose pods did not become ready. With
+// --on-failure=revert, it sets the count before, unless someone else has changed the count.
 func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located, before, at, to int32, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
@@ -207,8 +206,8 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 	return fmt.Errorf("%w\n%s %w: %d → %d", outcome.WithoutHints(err), l.target, outcome.ErrUndone, at, before)
 }
 
-// tellStopped says where the count of an object stands, how to go on from there and, where
-// that is another count, how to go back to the last one whose pods were ready.
+// tellStopped says at which count an object stopped, and how to continue or to go back to the
+// last count whose pods were ready.
 func (o *scaleOptions) tellStopped(c *changer, l *located, at, to, good int32) {
 	c.tell("%s: stopped at %d on the way to %d", l.target, at, to)
 	if at != to {

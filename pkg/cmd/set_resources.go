@@ -14,7 +14,6 @@ type setResourcesOptions struct {
 	common    commonOptions
 	flags     setFlags
 	container string
-	// requestsText and limitsText are as they were given.
 	requestsText, limitsText string
 
 	requested, limited podtemplate.Quantities

@@ -227,7 +227,7 @@ func (f *targetFlags) find(ctx context.Context, c *kube.Factory) ([]observe.Targ
 	for _, info := range infos {
 		obj, _ := info.Object.(*unstructured.Unstructured)
 		if f.fromFiles() {
-			obj = nil // what the file says is not what the server has
+			obj = nil // the file is not what the server has
 		}
 		kind, err := c.KindOf(ctx, info.Mapping)
 		if err != nil {

@@ -78,7 +78,7 @@ func (o *undoOptions) run(ctx context.Context) error {
 	})
 }
 
-// want computes the fields of the revision to return to.
+// want returns the function that computes the fields of the revision to return to.
 func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (wanted, error) {
 	if err := refuseUndo(t); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 		if err != nil {
 			return nil, "", err
 		}
-		// Which revision is the one before, only the template tells that was read.
+		// The revision before is that of the template that was read.
 		if o.revision == 0 && !revision.Same(now, history.Now) {
 			return nil, "", hintHistory(fmt.Errorf("%w: someone else changed the pod template of %s since it was read", outcome.ErrPrecondition, t), t)
 		}
@@ -128,7 +128,7 @@ func stay(at revision.Revision) wanted {
 	}
 }
 
-// refuseUndo says why an object must not be given an earlier pod template.
+// refuseUndo returns an error if an earlier pod template of an object would have no effect.
 func refuseUndo(t *observe.Target) error {
 	paused, _, err := unstructured.NestedBool(t.Object.Object, "spec", "paused")
 	if err == nil && paused && t.Kind.CRD() == "deployments.apps" {
@@ -145,7 +145,7 @@ func hintHistory(err error, t *observe.Target) error {
 	return outcome.WithHint(err, "", commandOn("history", t))
 }
 
-// resumeRollout is the command that ends the pause of a Deployment.
+// resumeRollout returns the command that ends the pause of a Deployment.
 func resumeRollout(t *observe.Target) commandline.Command {
 	return commandline.Kubectl("rollout", "resume", "deployment/"+t.Name).In(t.Namespace)
 }

@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 func newUnparkCommand(common commonOptions) *cobra.Command {
 	o := &parkOptions{common: common, change: newChangeFlags("unparked"), back: true}
-	return o.bind(&cobra.Command{
+	return o.command(&cobra.Command{
 		Use:   "unpark (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--dry-run=server|client|none] [--wait]",
 		Short: "Restore the replica count of a parked object",
 		Long: `Restore the replica count that "park" has saved in the annotation imoocpod.dev/parked

@@ -230,7 +230,7 @@ func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Con
 // the change.
 func (c *changer) readBefore(ctx context.Context, t *observe.Target) (before status.Snapshot, err error) {
 	if c.waits {
-		before, _, err = observe.ReadTree(ctx, c.clients, *t)
+		before, _, err = observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})
 	}
 	return before, err
 }

@@ -61,7 +61,7 @@ func (o *describeOptions) Run(ctx context.Context) error {
 }
 
 func (o *describeOptions) describe(ctx context.Context, t observe.Target) error {
-	snapshot, t, err := observe.ReadAll(ctx, o.clients, t)
+	snapshot, t, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Details, Competitors: true})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -85,12 +86,12 @@ func (o *commonOptions) changeStays(flags *changeWaitFlags, c *change, err error
 // overwritten adds to the error of a change that someone else has overwritten who may do
 // so again.
 func (o *commonOptions) overwritten(ctx context.Context, c *change, err error) error {
-	report, readErr := observe.Competitors(ctx, o.clients, c.Target)
+	snapshot, _, readErr := observe.Read(ctx, o.clients, c.Target, observe.Extent{Competitors: true})
 	if readErr != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot look for other writers", "object", c.Target.String(), "err", readErr)
 		return err
 	}
-	for _, other := range report.Reverts {
+	for _, other := range status.NewReport(snapshot).Reverts {
 		err = outcome.WithAdvice(err, escape.Line(other.Message))
 	}
 	return err

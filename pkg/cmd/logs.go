@@ -129,7 +129,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 		Open: logs.Server(core), Most: o.most, Tail: o.tail, Previous: o.previous,
 		Out: &logs.Output{
 			Out: o.streams.Out, ErrOut: o.streams.ErrOut, Format: logs.Format(o.output.format),
-			Timestamps: o.timestamps, Style: o.color.style(o.streams.Out),
+			Timestamps: o.timestamps, Paint: o.color.style(o.streams.Out).Hue,
 		},
 	}
 	if o.since > 0 {
@@ -149,7 +149,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 // containers are those of a target whose logs are wanted. Where there are none, a
 // person is told why.
 func (o *logsOptions) containers(ctx context.Context, t observe.Target, out *logs.Output) ([]logs.Container, error) {
-	snapshot, _, err := observe.ReadTree(ctx, o.clients, t)
+	snapshot, _, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		return nil, err
 	}
@@ -188,22 +188,20 @@ func names(containers []logs.Container) []string {
 
 // runFollow follows the logs of the targets until all of them are gone.
 func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, reader logs.Reader) []error {
+	saveMemory()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	connection := &follow.Connection{Changed: func(lost time.Time) { reader.Out.Say("%s", printer.Connection(lost)) }}
+	follower, err := observe.NewFollower(ctx, o.clients, connection, observe.Extent{Depth: observe.Below}, len(targets) > 1, true)
+	if err != nil {
+		return []error{err}
+	}
+	defer follower.Stop()
 	errs := make([]error, len(targets))
 	var running sync.WaitGroup
 	for i, f := range logs.NewFollowers(len(targets), reader, o.wanted, stop) {
-		t := targets[i]
-		looked := false
 		running.Go(func() {
-			errs[i] = kube.Explain(t.Kind, observe.FollowPods(ctx, o.clients, t, connection, func(e status.Snapshot, r status.Report) {
-				if !looked {
-					o.sayNone(t, r, e.Pods.Objects(), reader.Out)
-				}
-				looked = true
-				f.See(ctx, r, e.Pods.Objects())
-			}))
+			errs[i] = kube.Explain(targets[i].Kind, o.followTarget(ctx, follower, targets[i], f))
 			f.End()
 		})
 	}
@@ -212,6 +210,24 @@ func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, r
 		return []error{cause} // of all objects it is the same
 	}
 	return errs
+}
+
+// followTarget follows the logs of a target until it is gone.
+func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, t observe.Target, f *logs.Follower) error {
+	shown, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	looked := false
+	return from.Follow(shown, observe.Source{Target: t, Fail: fail, Show: func(s observe.Observation) error {
+		if s.Report.Verdict == status.Deleted {
+			return nil
+		}
+		if !looked {
+			o.sayNone(t, s.Report, s.Pods.Objects(), f.Out)
+		}
+		looked = true
+		f.See(ctx, s.Report, s.Pods.Objects()) // the logs go on for a moment when the target is gone
+		return nil
+	}})
 }
 
 // sayNone says why there is no log to follow yet, where there is none.

@@ -145,7 +145,7 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return refused
 	}
-	e, _, err := observe.ReadTree(ctx, c.clients, *t)
+	e, _, err := observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		return refused
 	}

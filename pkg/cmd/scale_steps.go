@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -141,10 +142,11 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 		return nil
 	}
 	const hint = "to ignore disruption budgets, use --ignore-budgets"
-	report, err := observe.Guards(ctx, c.clients, *t)
+	snapshot, _, err := observe.Read(ctx, c.clients, *t, observe.Extent{Competitors: true, Recount: true})
 	if err != nil {
 		return err
 	}
+	report := status.NewReport(snapshot)
 	for _, needed := range []string{"pods", "poddisruptionbudgets"} {
 		if slices.Contains(report.Unread, needed) {
 			err := fmt.Errorf("%w: no permission to list %s, so a step down to %d of %s may break a disruption budget", outcome.ErrRefused, needed, next, t)

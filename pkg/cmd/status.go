@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,7 +19,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -47,19 +45,6 @@ type statusOptions struct {
 	listed []kinds.Kind
 	// word is the ImoocPod that one bare word names.
 	word *unstructured.Unstructured
-}
-
-// named reports whether objects or a type were named; otherwise all objects of the
-// built-in kinds are meant.
-func (o *statusOptions) named() bool {
-	return len(o.args) > 0 || o.fromFiles()
-}
-
-// one reports whether a single object was named, which is shown in full. What is
-// selected is a list, whatever its length.
-func (o *statusOptions) one() bool {
-	named := len(o.args) == 1 || len(o.args) == 2 && !strings.Contains(o.args[0], "/")
-	return !o.watch && (o.fromFiles() || named && !o.given())
 }
 
 func newStatusCommand(common commonOptions) *cobra.Command {
@@ -173,7 +158,7 @@ func (o *statusOptions) validate() error {
 	return o.limits.validate(o.wait)
 }
 
-// Run shows the objects once, or for as long as was asked for.
+// Run shows the objects once, until they are ready, or until Ctrl-C.
 func (o *statusOptions) Run(ctx context.Context) error {
 	var err error
 	if o.namespace, _, err = o.clients.Namespace(); err != nil {
@@ -183,20 +168,17 @@ func (o *statusOptions) Run(ctx context.Context) error {
 		return err
 	}
 	o.takeWord(ctx)
-	screen := o.terminal()
 	switch {
 	case o.wait:
-		return o.await(ctx, screen, observe.Ready)
-	case o.watch && screen != nil:
-		return o.runLive(ctx, screen)
+		return o.runWait(ctx)
 	case o.watch:
-		return o.runWatch(ctx, &follow.Connection{Changed: o.printConnection}, func(w io.Writer, reports []status.Report) error {
-			if reports = o.wanted(reports); len(reports) == 0 {
-				return nil
-			}
-			return o.write(w, reports)
-		})
+		return o.runWatch(ctx)
 	}
+	return o.runOnce(ctx)
+}
+
+// runOnce shows the objects as they are now.
+func (o *statusOptions) runOnce(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if len(targets)+len(errs) == 0 {
 		return o.sayNone()
@@ -264,37 +246,24 @@ func verdicts(reports []status.Report) []error {
 	return errs
 }
 
-// inFull reports whether all that is known of an object is shown.
-func (o *statusOptions) inFull() bool {
-	return !slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) || o.one()
+// extent returns how much is read of each object. In a table, nothing is shown of what stands
+// below an object that is ready.
+func (o *statusOptions) extent() observe.Extent {
+	if slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) && !o.one() {
+		return observe.Extent{Depth: observe.Reasons, Brief: true}
+	}
+	return observe.Extent{Depth: observe.Reasons, Competitors: o.named()}
 }
 
-// report makes the model of an object. Where all is not shown, what stands
-// below an object that says of itself that it is ready is not read.
+// report makes the model of an object.
 func (o *statusOptions) report(ctx context.Context, t observe.Target) (status.Report, error) {
-	inFull := o.inFull()
-	// Of a kind of another program, what it says of itself is not enough, nor is it where
-	// only the pods tell what they are made from.
-	if t.Object != nil && !inFull && (t.Kind.Reconciled() || t.Kind.BuiltIn()) {
-		object, err := observe.ReadObject(ctx, o.clients, o.client, t)
-		if err != nil {
-			return status.Report{}, err
-		}
-		r := status.NewReport(status.Snapshot{Object: object, Now: time.Now(), Commands: o.clients.CommandContext()})
-		if r.Verdict.Settled() && object.Template == "" {
-			return r, nil
-		}
-	}
-	read := observe.Read
-	if inFull && o.named() {
-		read = observe.ReadNamed
-	}
-	snapshot, _, err := read(ctx, o.clients, t)
+	extent := o.extent()
+	snapshot, _, err := observe.Read(ctx, o.clients, t, extent)
 	if err != nil {
 		return status.Report{}, err
 	}
 	r := status.NewReport(snapshot)
-	if inFull && o.named() {
+	if extent.Competitors {
 		addLastLogLine(ctx, o.clients, snapshot, &r)
 	}
 	return r, nil

@@ -2,17 +2,40 @@ package cmd
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
+// named reports whether objects or a type were named. Otherwise, status is about all objects
+// of the shipped and the declared kinds.
+func (o *statusOptions) named() bool {
+	return len(o.args) > 0 || o.fromFiles()
+}
+
+// one reports whether a single object was named, which is shown in full. What is selected is a
+// list, whatever its length.
+func (o *statusOptions) one() bool {
+	named := len(o.args) == 1 || len(o.args) == 2 && !strings.Contains(o.args[0], "/")
+	return !o.watch && (o.fromFiles() || named && !o.given())
+}
+
+// selects reports whether the objects come and go, because they were not named one by one.
+func (o *statusOptions) selects() bool {
+	return !o.named() || len(o.args) > 0 && o.given()
+}
+
+// find finds the objects that are there now.
 func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if o.named() {
 		targets, errs := o.targetFlags.find(ctx, o.clients)
@@ -21,11 +44,11 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 		}
 		return o.withReplicas(ctx, targets, errs)
 	}
-	var targets []observe.Target
 	all, err := o.allKinds(ctx)
 	if err != nil {
 		return nil, []error{err}
 	}
+	var targets []observe.Target
 	var errs []error
 	served := false
 	for _, kind := range all {
@@ -34,7 +57,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 			continue // it is not installed
 		}
 		if apierrors.IsForbidden(err) && !kind.Shipped() {
-			continue // not everybody who may see our kinds may see all others
+			continue // not everyone who may list our kinds may list all others
 		}
 		served = true
 		if err != nil {
@@ -51,22 +74,108 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 		errs = append(errs, &outcome.NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true})
 	}
 	if len(targets) == 0 {
-		errs = errs[:min(1, len(errs))] // of the other kinds it would be the same
+		errs = errs[:min(1, len(errs))] // for the other kinds it would be the same
 	}
 	return targets, errs
 }
 
-// allKinds are those of which objects are shown where none is named: the kinds that this
-// program ships, and those that CRDs declare.
+// allKinds returns the kinds that this program ships, and those that CRDs declare.
 func (o *statusOptions) allKinds(ctx context.Context) ([]kinds.Kind, error) {
 	declared, err := o.clients.DeclaredKinds(ctx)
 	return append(kinds.Shipped(), declared...), err
 }
 
-// ofKind is the client for the objects of a kind in the namespace, or in all.
+// ofKind returns the client for the objects of a kind in the namespace, or in all.
 func (o *statusOptions) ofKind(kind kinds.Kind) dynamic.ResourceInterface {
 	if o.allNamespaces || kind.Clusterwide {
 		return o.client.Resource(kind.Resource)
 	}
 	return o.client.Resource(kind.Resource).Namespace(o.namespace)
+}
+
+// sources returns what to watch: the objects that were named, or else whole kinds.
+func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error) {
+	var all []kinds.Kind
+	switch {
+	case !o.selects():
+		targets, errs := o.find(ctx)
+		var sources []observe.Source
+		for _, t := range targets {
+			sources = append(sources, observe.Source{Target: t})
+		}
+		return sources, errs
+	case !o.named():
+		var err error
+		if all, err = o.allKinds(ctx); err != nil {
+			return nil, []error{err}
+		}
+	default:
+		for word := range strings.SplitSeq(o.args[0], ",") {
+			kind, err := o.clients.KindNamed(ctx, word)
+			if err != nil {
+				return nil, []error{err}
+			}
+			if !hasStatus(kind) {
+				return nil, []error{noStatus("the type " + kind.CRD())}
+			}
+			all = append(all, kind)
+		}
+	}
+	sources := make([]observe.Source, len(all))
+	for i, kind := range all {
+		sources[i] = observe.Source{Target: observe.Named(kind, o.namespace, ""), Everywhere: o.allNamespaces, Selector: o.selector}
+	}
+	return sources, nil
+}
+
+// hasStatus reports whether objects of a kind may have replicas. Whether custom resources have
+// some, only their objects show.
+func hasStatus(kind kinds.Kind) bool {
+	if !kind.BuiltIn() || slices.Contains([]string{"apps", "batch"}, kind.Resource.Group) {
+		return true
+	}
+	return kind.Resource.Group == "" && kind.Resource.Resource == "replicationcontrollers"
+}
+
+// withReplicas replaces pods by the objects that own them, and refuses objects that have
+// neither replicas nor pods.
+func (o *statusOptions) withReplicas(ctx context.Context, targets []observe.Target, errs []error) ([]observe.Target, []error) {
+	targets, failed := o.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
+	errs = append(errs, failed...)
+	var all []observe.Target
+	for _, t := range targets {
+		if hasStatus(t.Kind) {
+			all = append(all, t)
+		} else {
+			errs = append(errs, noStatus(t.String()))
+		}
+	}
+	return all, errs
+}
+
+// noStatus refuses an object or a type that has neither replicas nor pods.
+func noStatus(what string) error {
+	err := fmt.Errorf("%s has no replicas and no pods of its own", what)
+	return outcome.WithHint(err, "to list the types that have", commandline.Plugin("kinds"))
+}
+
+// takeWord decides what a single bare word means: an ImoocPod of that name, or else a type,
+// whose objects are listed as "kubectl get" does.
+func (o *statusOptions) takeWord(ctx context.Context) {
+	if names, ok := o.imoocPods(o.args); !ok || len(o.args) != 1 || names[0] != o.args[0] {
+		return
+	}
+	t := observe.Target{Kind: kinds.ImoocPod(), Namespace: o.namespace, Name: o.args[0]}
+	err := t.Read(ctx, o.client)
+	if err == nil {
+		o.word = t.Object
+		return
+	}
+	if !apierrors.IsNotFound(err) {
+		return // find meets the error again, and returns it
+	}
+	// A short name such as "no" is not worth a type that has no replicas.
+	if kind, err := o.clients.KindNamed(ctx, t.Name); err == nil && (hasStatus(kind) || kind.IsPod()) {
+		o.all = true
+	}
 }

@@ -51,6 +51,17 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	}
 }
 
+// printScreen prints a whole screen, once.
+func (o *statusOptions) printScreen(reports []status.Report, width int) error {
+	screen := printer.Screen{Reports: reports, AllPods: o.pods}
+	for _, text := range screen.Frame(width, 0, o.color.style(o.streams.Out), time.Now()) {
+		if _, err := fmt.Fprintln(o.streams.Out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // printModels prints reports as kubectl prints objects: one by itself, several
 // in a List.
 func printModels(p printers.ResourcePrinter, w io.Writer, reports []status.Report, single bool) error {

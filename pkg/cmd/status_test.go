@@ -1,54 +1,40 @@
 package cmd
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// After a time in which changes may have been missed, what changed is shown,
-// what is gone is said to be, and nothing is shown twice.
-func TestCatchUp(t *testing.T) {
+// Of the kinds of the API server, those that make pods have a status here.
+func TestHasStatus(t *testing.T) {
 	t.Parallel()
-	object := func(uid, resourceVersion string) unstructured.Unstructured {
-		obj := unstructured.Unstructured{Object: map[string]any{}}
-		obj.SetUID(types.UID(uid))
-		obj.SetResourceVersion(resourceVersion)
-		return obj
-	}
-	shown := shownObjects{}
-	var said []string
-	show := func(obj *unstructured.Unstructured, gone bool) error {
-		shown.note(obj, gone)
-		word := string(obj.GetUID()) + obj.GetResourceVersion()
-		if gone {
-			word += " gone"
-		}
-		said = append(said, word)
-		return nil
-	}
-	for _, step := range []struct {
-		found []unstructured.Unstructured
-		want  string
-	}{
-		{[]unstructured.Unstructured{object("a", "1"), object("b", "2")}, "a1,b2"},
-		{[]unstructured.Unstructured{object("a", "1"), object("b", "2")}, ""},
-		{[]unstructured.Unstructured{object("a", "3"), object("c", "4")}, "a3,c4,b2 gone"},
-		{nil, "a3 gone,c4 gone"},
-		{nil, ""},
+	for word, want := range map[string]bool{
+		"deployments.v1.apps": true, "daemonsets.v1.apps": true, "jobs.v1.batch": true, "replicationcontrollers.v1.": true,
+		"pods.v1.": false, "nodes.v1.": false, "services.v1.": false, "configmaps.v1.": false, "networkpolicies.v1.networking.k8s.io": false,
+		"imoocpods.v1alpha1.batch.tutorial.kubebuilder.io": true, "kafkas.v1.example.com": true,
 	} {
-		said = nil
-		if err := shown.catchUp(step.found, show); err != nil {
-			t.Fatal(err)
+		resource, _ := schema.ParseResourceArg(word)
+		if got := hasStatus(kinds.Kind{Resource: *resource}); got != want {
+			t.Errorf("%s: %t", word, got)
 		}
-		if len(step.found) == 0 {
-			slices.Sort(said)
-		}
-		if got := strings.Join(said, ","); got != step.want {
-			t.Errorf("showed %q, want %q", got, step.want)
-		}
+	}
+}
+
+// Counts are whole numbers in every format, however large they are.
+func TestPrintModels(t *testing.T) {
+	t.Parallel()
+	p, err := printers.NewJSONPathPrinter("{.replicas.desired}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := printModels(p, &out, []status.Report{{Replicas: status.Replicas{Desired: 1_000_000}}}, true); err != nil || out.String() != "1000000" {
+		t.Errorf("it prints %q, %v", out.String(), err)
 	}
 }

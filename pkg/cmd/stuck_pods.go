@@ -24,7 +24,7 @@ func (o *commonOptions) stuckPods(ctx context.Context, t observe.Target) *comman
 		return nil
 	}
 	t.Object = nil // as it is now
-	snapshot, t, err := observe.ReadTree(ctx, o.clients, t)
+	snapshot, t, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot check for stuck pods", "object", t.String(), "err", err)
 		return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
@@ -42,11 +43,12 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 // count. It is no reason not to make the change that they cannot be read. after returns the
 // new count; an error is left to the change itself.
 func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
-	report, err := observe.Competitors(ctx, o.clients, *t)
+	snapshot, _, err := observe.Read(ctx, o.clients, *t, observe.Extent{Competitors: true})
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot check for warnings", "object", t.String(), "err", err)
 		return
 	}
+	report := status.NewReport(snapshot)
 	count, err := after(int64(report.Replicas.Desired))
 	if err != nil {
 		return

@@ -11,7 +11,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
 const (
@@ -91,7 +90,7 @@ func (t *failureTracker) hasFailed(ctx context.Context, s controller.State) bool
 // evaluate gives the verdict on an object as it is now.
 func (o *Options) evaluate(ctx context.Context, s controller.State) (status.Report, time.Time, error) {
 	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
-	snapshot, _, err := observe.Read(ctx, o.clients, t)
+	snapshot, _, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Reasons})
 	if err != nil {
 		return status.Report{}, snapshot.Now, err
 	}
@@ -107,10 +106,10 @@ func (o *Options) explainMissing(ctx context.Context, s controller.State, cause 
 	report, at, err := o.evaluate(ctx, s)
 	switch {
 	case err == nil && report.Verdict == status.Paused && errors.Is(cause, errGivenUp):
-		err := fmt.Errorf("%s is %w: %s", o.nameOf(s), outcome.ErrPaused, printer.Failure(report, at))
+		err := fmt.Errorf("%s is %w: %s", o.nameOf(s), outcome.ErrPaused, report.Failure(at))
 		return outcome.WithAdvice(err, report.Hint)
 	case err == nil && errors.Is(cause, errGivenUp):
-		err := fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, printer.Failure(report, at))
+		err := fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, report.Failure(at))
 		return outcome.WithAdvice(err, report.Hint)
 	case err == nil:
 		seen = escape.Line(fmt.Sprintf("%s: %s", report.Verdict, report.Reason))

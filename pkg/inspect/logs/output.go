@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
 // Format is how lines are written.
@@ -32,7 +31,8 @@ type Output struct {
 	Format      Format
 	// Timestamps has the time put before each line that is for a person, or raw.
 	Timestamps bool
-	Style      printer.Style
+	// Paint, if it is set, colors a text. Texts of the same number have the same color.
+	Paint func(n uint32, text string) string
 
 	mu sync.Mutex
 }
@@ -61,7 +61,11 @@ func (o *Output) linesOf(c Container) *lines {
 	if o.Format == ForPeople {
 		h := fnv.New32a()
 		_, _ = io.WriteString(h, c.Pod) // it writes to memory
-		l.prefix = o.Style.Hue(h.Sum32(), escape.Line(c.label)) + " | "
+		label := escape.Line(c.label)
+		if o.Paint != nil {
+			label = o.Paint(h.Sum32(), label)
+		}
+		l.prefix = label + " | "
 	}
 	return l
 }

@@ -12,8 +12,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
 // script is what the server has for each request.
@@ -61,7 +59,7 @@ func TestOnce(t *testing.T) {
 		"times":                  {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Timestamps: true}}, out: "d | 2026-11-22T10:00:00.5Z 1 < 2\nd | unable to read\n"},
 		"raw with times":         {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Timestamps: true, Format: Raw}}, out: "2026-11-22T10:00:00.5Z one\n2026-11-22T10:00:00.5Z two\n"},
 		"JSON":                   {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Format: JSON}}, out: `{"namespace":"default","pod":"d","container":"main","node":"n1","time":"2026-11-22T10:00:00.5Z","message":"1 < 2"}` + "\n" + `{"namespace":"default","pod":"d","container":"main","node":"n1","message":"unable to read"}` + "\n"},
-		"colors":                 {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Style: printer.Style{Color: true}}}, out: "\x1b[36ma\x1b[0m | one\n\x1b[36ma\x1b[0m | two\n"},
+		"colors":                 {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Paint: func(n uint32, text string) string { return fmt.Sprintf("<%d %s>", n%10, text) }}}, out: "<0 a> | one\n<0 a> | two\n"},
 		"not started":            {containers: []Container{c("a", func(c *Container) { c.phase, c.reason = phaseNotStarted, "no image" })}, said: "--- a: container main has not started, so there is no log: no image\n"},
 		"crashed, and runs":      {containers: []Container{c("b", func(c *Container) { c.previous, c.crashed, c.end = true, true, "Error, exit code 3" })}, out: "b | panic\n" + `b | \x1b[31mred\x1b[0m` + "\n", said: "--- b: container main exited (Error, exit code 3); last lines:\n--- b: container main restarted:\n"},
 		"waits to run again":     {containers: []Container{c("b", func(c *Container) { c.phase, c.previous, c.last = phaseEnded, true, true })}, out: "b | panic\n"},

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 // budget is a PodDisruptionBudget whose status is from long ago.
@@ -22,6 +25,13 @@ func set(t testing.TB, obj *unstructured.Unstructured, value any, path ...string
 		t.Fatal(err)
 	}
 	return obj
+}
+
+// guards reads what guards the pods of the Deployment.
+func guards(t *testing.T, c *kube.Factory) (status.Report, error) {
+	t.Helper()
+	e, _, err := Read(t.Context(), c, web(), Extent{Competitors: true, Recount: true})
+	return status.NewReport(e), err
 }
 
 // The pods of a budget are counted as they are now: those that live, and of them those
@@ -46,7 +56,7 @@ func TestGuardsCountThePodsOfABudget(t *testing.T) {
 		s.put("poddisruptionbudgets", budget(t, "broken", "{matchExpressions: [{key: app, operator: Near}]}"))
 		s.put("poddisruptionbudgets", budget(t, "web", "{matchLabels: {app: web}}"))
 	})
-	r, err := Guards(t.Context(), s.factory(t), web())
+	r, err := guards(t, s.factory(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +69,7 @@ func TestGuardsCountThePodsOfABudget(t *testing.T) {
 func TestGuardsWithoutABudget(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
-	r, err := Guards(t.Context(), s.factory(t), web())
+	r, err := guards(t, s.factory(t))
 	if err != nil || len(r.Budgets) != 0 || s.requests["list pods"] != 0 {
 		t.Errorf("%+v, %v, %d lists of pods", r, err, s.requests["list pods"])
 	}
@@ -87,11 +97,12 @@ func TestGuardsThatCannotBeRead(t *testing.T) {
 			s.forbidden[test.request] = true
 		}
 		c := s.factory(t)
-		r, err := Guards(t.Context(), c, web())
+		r, err := guards(t, c)
 		if test.forbidden != (err == nil) || !slices.Equal(slices.Compact(r.Unread), test.unread) {
 			t.Errorf("%s, forbidden: %t: not read is %v, and the error %v", test.request, test.forbidden, r.Unread, err)
 		}
-		report, err := Competitors(t.Context(), c, web())
+		e, _, err := Read(t.Context(), c, web(), Extent{Competitors: true})
+		report := status.NewReport(e)
 		if test.forbidden != (err == nil) || !slices.Equal(report.Unread, test.unread) {
 			t.Errorf("of competitors, %s, forbidden: %t: not read is %v, and the error %v", test.request, test.forbidden, report.Unread, err)
 		}

@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
@@ -63,9 +60,10 @@ func (f *followers) follow(ctx context.Context, c *kube.Factory, running *sync.W
 			ended(err)
 		}
 	})
-	running.Go(func() {
-		ended(FollowPods(ctx, c, web(), nil, func(_ status.Snapshot, r status.Report) { f.show("pods", podsOf(r)) }))
-	})
+	show := func(s Observation) error { f.show("pods", podsOf(s.Report)); return nil }
+	if err := followSource(ctx, c, running, Extent{Depth: Below}, Source{Target: web(), Show: show, Fail: ended}, false); err != nil {
+		return err
+	}
 	for who, several := range map[string]bool{"fleet": true, "fleet of one": false} {
 		if err := f.followFleet(ctx, c, running, who, several, ended); err != nil {
 			return err
@@ -74,33 +72,23 @@ func (f *followers) follow(ctx context.Context, c *kube.Factory, running *sync.W
 	return nil
 }
 
-// followFleet begins to follow the Deployment as one of many, or as the only one.
-func (f *followers) followFleet(ctx context.Context, c *kube.Factory, running *sync.WaitGroup, who string, several bool, ended func(error)) error {
-	fleet, err := NewFleet(ctx, running, c, nil, several, true, func(r status.Report) error { f.show(who, inShort(r)); return nil }, ended)
+// followSource begins to follow a source, until the context ends.
+func followSource(ctx context.Context, c *kube.Factory, running *sync.WaitGroup, x Extent, from Source, several bool) error {
+	f, err := NewFollower(ctx, c, nil, x, several, x.Depth == Below)
 	if err != nil {
 		return err
-	}
-	client, err := c.Dynamic()
-	if err != nil {
-		return err
-	}
-	put := func(obj *unstructured.Unstructured) {
-		t := web()
-		t.Object = obj
-		fleet.Put(t)
 	}
 	running.Go(func() {
-		ended(follow.Dynamic(ctx, web().Resource(client), metav1.ListOptions{}, "", follow.Handler{
-			Listed: func(found []unstructured.Unstructured) (bool, error) {
-				for i := range found {
-					put(&found[i])
-				}
-				return false, nil
-			},
-			Changed: func(obj *unstructured.Unstructured, _ bool) (bool, error) { put(obj); return false, nil },
-		}))
+		defer f.Stop()
+		from.Fail(f.Follow(ctx, from))
 	})
 	return nil
+}
+
+// followFleet begins to follow the Deployment as one of many, or as the only one.
+func (f *followers) followFleet(ctx context.Context, c *kube.Factory, running *sync.WaitGroup, who string, several bool, ended func(error)) error {
+	from := Source{Target: Target{Kind: web().Kind, Namespace: "ns"}, Show: func(s Observation) error { f.show(who, inShort(s.Report)); return nil }, Fail: ended}
+	return followSource(ctx, c, running, Extent{Depth: Reasons, Competitors: true}, from, several)
 }
 
 // podsOf, inShort, and inFull are what a report says of the pods, in a row of a table,
@@ -155,7 +143,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 	for step := range 20 {
 		// Whatever was to be tried again has been, and nothing is seen by the backstop alone.
 		pass(backstop / 2)
-		e, _, err := Read(ctx, c, web())
+		e, _, err := Read(ctx, c, web(), Extent{Depth: Reasons})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,8 +27,6 @@ type Condition struct {
 	// CountOnly says that the number of pods is all that Matters: an object may come to
 	// it while a new template waits for somebody.
 	CountOnly bool
-	// Rest is how long two looks at an object are apart at least; zero is leastRest.
-	Rest time.Duration
 	// Met says of an observation whether it is what is waited for. An error ends the
 	// wait: it will not come any more.
 	Met func(ctx context.Context, s Observation) (bool, error)
@@ -41,12 +38,6 @@ func Ready() Condition {
 	return Condition{What: "to be ready", Done: "ready", Tree: true, FailsFast: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
 		return s.Report.Verdict.Settled(), nil
 	})}
-}
-
-// Watched is the condition of what people watch until they have seen enough. It is never
-// met, so no look is urgent: more than four in a second, nobody sees.
-func Watched() Condition {
-	return Condition{What: "and watched", Tree: true, Rest: 250 * time.Millisecond, Met: Present(func(context.Context, Observation) (bool, error) { return false, nil })}
 }
 
 // Scaled is the condition that an object has a count that was set, and is ready. The

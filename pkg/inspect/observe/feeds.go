@@ -2,8 +2,7 @@ package observe
 
 import (
 	"context"
-	"os"
-	"runtime/debug"
+	"strings"
 	"sync"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -11,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -19,60 +17,70 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// feeds are what the models of several targets share: for each type in a namespace
-// there is one list and one watch.
+// mode is how feeds read.
+type mode int
+
+const (
+	// readOnce lists the objects, and does not watch them.
+	readOnce mode = iota
+	// followOne follows what belongs to one target.
+	followOne
+	// followSeveral follows what belongs to several targets, which may share a namespace.
+	followSeveral
+)
+
+// feeds hold what targets are made of. Targets share them: there is one list, and one watch,
+// of each type in a namespace.
 type feeds struct {
+	mode    mode
 	clients *kube.Factory
 	dynamic dynamic.Interface
 	core    corev1client.CoreV1Interface
-	// shared says that there may be several targets in a namespace.
-	shared bool
-	// run has a feed follow what is selected of a source until the context of the feeds ends.
-	run func(f runner, from follow.Source, selected metav1.ListOptions)
+	// connection, if it is set, notes whether the server can be reached.
+	connection *follow.Connection
+	// begin runs a function until the feeds are stopped, and stop stops them.
+	begin func(func(context.Context))
+	stop  func()
 
-	mu      sync.Mutex
-	pods    map[podsKey]*podFeed
-	events  map[string]*eventFeed
-	nodes   map[string]*nodeFeed
-	leases  map[string]*objectFeed
-	objects map[objectsKey]*objectFeed
+	mu sync.Mutex
+	// of are the feeds by what they hold: a podsKey, a key of another type, or a node.
+	of map[any]any
 }
 
 type (
-	eventFeed  = follow.Feed[*corev1.Event]
-	nodeFeed   = follow.Feed[*corev1.Node]
-	objectFeed = follow.Feed[*unstructured.Unstructured]
+	podFeed    = follow.Feed[*corev1.Pod, *status.PodInfo]
+	childFeed  = follow.Feed[*unstructured.Unstructured, child]
+	eventFeed  = follow.Feed[*corev1.Event, *corev1.Event]
+	nodeFeed   = follow.Feed[*corev1.Node, *corev1.Node]
+	objectFeed = follow.Feed[*unstructured.Unstructured, *unstructured.Unstructured]
+)
+
+type (
+	podsKey   struct{ namespace, selector string }
+	eventsKey struct{ namespace, selector string }
+	nodeKey   struct{ name string }
+	leasesKey struct{ namespace string }
+
+	childrenKey struct {
+		schema.GroupVersionKind
+		namespace, selector string
+	}
 )
 
 // runner is a feed of any type.
 type runner interface {
 	Run(ctx context.Context, from follow.Source, selected metav1.ListOptions, connection *follow.Connection)
+	List(ctx context.Context, from follow.Source, selected metav1.ListOptions)
 }
 
-type podsKey struct{ namespace, selector string }
-
-type objectsKey struct {
-	schema.GroupVersionKind
-	namespace, selector string
-}
-
-// saveMemory has garbage collected when the heap has grown by half, instead of to twice its
-// size. To follow 10,000 pods then takes a fifth less memory, and a sixth more CPU time.
-// Whoever has set GOGC knows better.
-func saveMemory() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
-}
-
-// newFeeds makes feeds that end with the context, and are counted among what runs.
-func newFeeds(ctx context.Context, c *kube.Factory, connection *follow.Connection, running *sync.WaitGroup, shared bool) (*feeds, error) {
+// newFeeds makes feeds that end with the context, or when they are stopped.
+func newFeeds(ctx context.Context, c *kube.Factory, connection *follow.Connection, m mode) (*feeds, error) {
 	client, err := c.Dynamic()
 	if err != nil {
 		return nil, err
@@ -81,93 +89,119 @@ func newFeeds(ctx context.Context, c *kube.Factory, connection *follow.Connectio
 	if err != nil {
 		return nil, err
 	}
-	saveMemory()
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
 	return &feeds{
-		clients: c, dynamic: client, core: core, shared: shared,
-		run: func(f runner, from follow.Source, selected metav1.ListOptions) {
-			running.Go(func() { f.Run(ctx, from, selected, connection) })
-		},
-		pods: map[podsKey]*podFeed{}, events: map[string]*eventFeed{}, nodes: map[string]*nodeFeed{},
-		leases: map[string]*objectFeed{}, objects: map[objectsKey]*objectFeed{},
+		mode: m, clients: c, dynamic: client, core: core, connection: connection, of: map[any]any{},
+		begin: func(do func(context.Context)) { running.Go(func() { do(ctx) }) },
+		stop:  func() { cancel(); running.Wait() },
 	}, nil
 }
 
-// selectorOf selects the pods among which those of an object are. Several objects share
-// the pods that they may have.
-func (s *feeds) selectorOf(kind kinds.Kind, obj *unstructured.Unstructured) string {
-	switch {
-	case s.shared && ownPods(kind):
-		return apis.LabelOwner
-	case s.shared:
-		return ""
-	}
-	return podSelector(kind, obj)
+// run fills a feed with the selected objects of a source.
+func (s *feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
+	s.begin(func(ctx context.Context) {
+		if s.mode == readOnce {
+			f.List(ctx, from, selected)
+		} else {
+			f.Run(ctx, from, selected, s.connection)
+		}
+	})
 }
 
-// feedOf is the feed of a key, which is made where there is none yet.
-func feedOf[K comparable, F any](s *feeds, all map[K]F, key K, begin func() F) F {
+// feedOf returns the feed of a key. It begins the feed if there is none yet.
+func feedOf[F any](s *feeds, key any, begin func() *F) *F {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f, found := all[key]
-	if !found {
-		f = begin()
-		all[key] = f
+	if f, is := s.of[key].(*F); is {
+		return f
 	}
+	f := begin()
+	s.of[key] = f
 	return f
 }
 
-// podsOf follows the pods that a selector selects.
-func (s *feeds) podsOf(key podsKey) *podFeed {
-	return feedOf(s, s.pods, key, func() *podFeed {
-		f := newPodFeed()
-		s.run(f, follow.SourceOf(s.core.Pods(key.namespace)), metav1.ListOptions{LabelSelector: key.selector})
+// pods returns the feed of the pods that a selector selects.
+func (s *feeds) pods(key podsKey) *podFeed {
+	return feedOf(s, key, func() *podFeed {
+		keep := func(pod *corev1.Pod) *status.PodInfo {
+			trimPod(pod)
+			return status.NewPodInfo(pod)
+		}
+		f := follow.New(keep, func(a, b *status.PodInfo) int { return status.ComparePods(a.Pod, b.Pod) })
+		pods := s.core.Pods(key.namespace)
+		from := follow.SourceOf(pods)
+		from.List = func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			page, err := pods.List(ctx, opts)
+			if err != nil {
+				return nil, err
+			}
+			for i := range page.Items {
+				trimPod(&page.Items[i]) // of ten thousand, it is most of the memory
+			}
+			return page, nil
+		}
+		s.run(f, from, metav1.ListOptions{LabelSelector: key.selector})
 		return f
 	})
 }
 
-// eventsOf follows the events of a namespace. Those of steps that went well are left out:
-// they are most of all events, and tell of no problem.
-func (s *feeds) eventsOf(namespace string) *eventFeed {
-	return feedOf(s, s.events, namespace, func() *eventFeed {
-		f := follow.New(func(event *corev1.Event) { event.ManagedFields = nil })
-		s.run(f, follow.SourceOf(s.core.Events(namespace)), metav1.ListOptions{FieldSelector: unlessRoutine()})
+// events returns the feed of the events that a field selector selects.
+func (s *feeds) events(key eventsKey) *eventFeed {
+	return feedOf(s, key, func() *eventFeed {
+		keep := func(event *corev1.Event) *corev1.Event {
+			event.ManagedFields = nil
+			return event
+		}
+		f := follow.New(keep, follow.Compare)
+		s.run(f, follow.SourceOf(s.core.Events(key.namespace)), metav1.ListOptions{FieldSelector: key.selector})
 		return f
 	})
 }
 
-// unlessRoutine selects the events that are not of a step that went well.
-func unlessRoutine() string {
-	var all []fields.Selector
-	for _, reason := range problem.RoutineReasons() {
-		all = append(all, fields.OneTermNotEqualSelector("reason", reason))
-	}
-	return fields.AndSelectors(all...).String()
-}
-
-// node follows a node.
+// node returns the feed of a node.
 func (s *feeds) node(name string) *nodeFeed {
-	return feedOf(s, s.nodes, name, func() *nodeFeed {
-		f := follow.New(func(node *corev1.Node) { node.ManagedFields, node.Status.Images = nil, nil })
+	return feedOf(s, nodeKey{name}, func() *nodeFeed {
+		keep := func(node *corev1.Node) *corev1.Node {
+			node.ManagedFields, node.Status.Images = nil, nil
+			return node
+		}
+		f := follow.New(keep, follow.Compare)
 		s.run(f, nodeSource(s.core.Nodes(), name), follow.ByName(name))
 		return f
 	})
 }
 
-// loopsOf follows the leases of the run-controllers of a namespace.
-func (s *feeds) loopsOf(namespace string) *objectFeed {
-	return feedOf(s, s.leases, namespace, func() *objectFeed {
-		f := follow.New(func(*unstructured.Unstructured) {})
+// leases returns the feed of the leases of the run-controllers in a namespace.
+func (s *feeds) leases(namespace string) *objectFeed {
+	return feedOf(s, leasesKey{namespace}, func() *objectFeed {
+		keep := func(obj *unstructured.Unstructured) *unstructured.Unstructured { return obj }
+		f := follow.New(keep, follow.Compare)
 		leases := s.dynamic.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
 		s.run(f, follow.SourceOf(leases), metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController})
 		return f
 	})
 }
 
-// ofKind follows the objects of a kind in a namespace that a selector selects.
-func (s *feeds) ofKind(key objectsKey) *objectFeed {
-	return feedOf(s, s.objects, key, func() *objectFeed {
-		f := follow.New(trimChild)
-		objects, err := objectsOf(s.clients, s.dynamic, key.GroupVersionKind, key.namespace)
+// child is an object between a target and its pods, with the kind of its controller.
+type child struct {
+	status.Child
+	owner schema.GroupVersionKind
+}
+
+// children returns the feed of the objects of a kind that a selector selects. Those without a
+// controller are nobody's children.
+func (s *feeds) children(key childrenKey) *childFeed {
+	return feedOf(s, key, func() *childFeed {
+		keep := func(obj *unstructured.Unstructured) child {
+			owner := metav1.GetControllerOfNoCopy(obj)
+			if owner == nil {
+				return child{Child: status.Child{UID: obj.GetUID()}}
+			}
+			return child{facts.Child(obj), schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)}
+		}
+		f := follow.New(keep, func(a, b child) int { return strings.Compare(string(a.UID), string(b.UID)) })
+		objects, err := s.objectsOf(key.GroupVersionKind, key.namespace)
 		if err != nil {
 			f.Refuse(err)
 			return f
@@ -177,9 +211,22 @@ func (s *feeds) ofKind(key objectsKey) *objectFeed {
 	})
 }
 
-// nodeSource lists and watches one node. Users who may get nodes but not list them get it
-// again and again: the version of what was got may be too old for a watch to begin with. A
-// node that is gone has no version, so the list has one that no watch uses.
+// objectsOf returns the client for the objects of a kind in a namespace.
+func (s *feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+	mapper, err := s.clients.Flags.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	return s.dynamic.Resource(mapping.Resource).Namespace(namespace), nil
+}
+
+// nodeSource lists and watches one node. If the user may get nodes but not list them, it gets
+// the node again and again: a watch may not be able to begin with the version of the node. If
+// the node is gone, the list has a version that no watch uses.
 func nodeSource(nodes corev1client.NodeInterface, name string) follow.Source {
 	var refused error
 	unwatched := metav1.ListMeta{ResourceVersion: "1"}
@@ -210,7 +257,7 @@ func nodeSource(nodes corev1client.NodeInterface, name string) follow.Source {
 	}
 }
 
-// trimPod drops what makes pods large, and neither verdicts nor logs ask for.
+// trimPod drops what makes pods large, and neither verdicts nor logs need.
 func trimPod(pod *corev1.Pod) {
 	main, named := pod.Annotations[apis.AnnotationDefaultContainer]
 	pod.ManagedFields, pod.Annotations = nil, nil
@@ -235,11 +282,4 @@ func trimContainers(all []corev1.Container) []corev1.Container {
 		all[i] = corev1.Container{Name: c.Name, Image: c.Image, LivenessProbe: c.LivenessProbe, RestartPolicy: c.RestartPolicy}
 	}
 	return all
-}
-
-// trimChild drops the pod template and more of a child, of which only the counts,
-// the conditions and who wrote what matter.
-func trimChild(obj *unstructured.Unstructured) {
-	unstructured.RemoveNestedField(obj.Object, "spec", "template")
-	unstructured.RemoveNestedField(obj.Object, "metadata", "annotations")
 }

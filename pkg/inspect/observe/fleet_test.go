@@ -20,8 +20,10 @@ import (
 
 // fleetOf follows objects, and keeps what is shown of them and why it fails.
 type fleetOf struct {
-	*Fleet
+	*Follower
 
+	server  *apiServer
+	ctx     context.Context //nolint:containedctx // of a test
 	stop    func()
 	running sync.WaitGroup
 	shown   []string
@@ -29,20 +31,31 @@ type fleetOf struct {
 	refuses error
 }
 
-func (s *apiServer) fleet(t *testing.T, closely bool) *fleetOf {
+// closely is the extent of looks at an object that was named.
+func closely() Extent { return Extent{Depth: Reasons, Competitors: true} }
+
+// fleet begins to follow the objects of a kind, which are not there yet.
+func (s *apiServer) fleet(t *testing.T, x Extent, every bool) *fleetOf {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	f := &fleetOf{stop: stop}
+	f := &fleetOf{server: s, ctx: ctx, stop: stop}
 	var err error
-	show := func(r status.Report) error {
-		f.shown = append(f.shown, fmt.Sprint(r.Metadata.Name, " ", r.Verdict))
-		return f.refuses
-	}
-	f.Fleet, err = NewFleet(ctx, &f.running, s.factory(t), nil, true, closely, show, func(err error) { f.failed = append(f.failed, err) })
-	if err != nil {
+	if f.Follower, err = NewFollower(ctx, s.factory(t), nil, x, true, every); err != nil {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// source is that of an object that is put by hand.
+func (f *fleetOf) source(t Target) Source {
+	return Source{
+		Target: t,
+		Show: func(s Observation) error {
+			f.shown = append(f.shown, fmt.Sprint(s.Report.Metadata.Name, " ", s.Report.Verdict))
+			return f.refuses
+		},
+		Fail: func(err error) { f.failed = append(f.failed, err) },
+	}
 }
 
 func (f *fleetOf) put(obj *unstructured.Unstructured) {
@@ -50,8 +63,7 @@ func (f *fleetOf) put(obj *unstructured.Unstructured) {
 	if obj.GetKind() == "ImoocPod" {
 		target = foo()
 	}
-	target.Name, target.Object = obj.GetName(), obj
-	f.Put(target)
+	f.Follower.put(f.ctx, &f.running, f.source(target), obj)
 	pass(time.Second)
 }
 
@@ -69,6 +81,7 @@ func (f *fleetOf) saw(t *testing.T, want ...string) {
 func (f *fleetOf) end() {
 	f.stop()
 	f.running.Wait()
+	f.Stop()
 }
 
 // An object is shown when it comes, when it has changed, and when what is below it has, and
@@ -77,11 +90,11 @@ func TestFleetShowsChanges(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		f := s.fleet(t, true)
-		web := s.all("deployments")[0]
-		f.put(web)
+		f := s.fleet(t, closely(), false)
+		obj := s.all("deployments")[0]
+		f.put(obj)
 		f.saw(t, "web progressing")
-		f.put(web) // the same version
+		f.put(obj) // the same version
 		f.saw(t)
 		s.do(func() { s.put("pods", podOf(t, "web-1", 1, false)) }) // which says the same
 		pass(time.Second)
@@ -99,8 +112,12 @@ func TestFleetShowsChanges(t *testing.T) {
 		f.shown = nil
 		f.put(s.all("deployments")[0])
 		f.saw(t, "web ready")
-		f.Remove("web")
-		f.Remove("web") // which is not there any more
+		for range 2 { // which is not there any more
+			if err := f.remove(f.source(web()), obj); err != nil {
+				t.Error(err)
+			}
+			f.saw(t, "web deleted")
+		}
 		s.do(func() { s.put("pods", broken(t, 1)) })
 		pass(time.Minute)
 		f.saw(t)
@@ -118,13 +135,13 @@ func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		f := s.fleet(t, true)
+		f := s.fleet(t, closely(), false)
 		f.put(s.all("deployments")[0])
 		f.shown = nil
 		for i := range 95 {
 			obj := deployment(t, 2, i%2)
 			obj.SetResourceVersion(fmt.Sprint(100 + i))
-			f.Put(Target{Kind: web().Kind, Namespace: "ns", Name: "web", Object: obj})
+			f.Follower.put(f.ctx, &f.running, f.source(web()), obj)
 			pass(10 * time.Millisecond)
 			if i == 0 {
 				f.saw(t, "web progressing")
@@ -143,7 +160,7 @@ func TestFleetFails(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		s.forbidden["list pods"] = true
-		f := s.fleet(t, true)
+		f := s.fleet(t, closely(), false)
 		f.put(s.all("deployments")[0])
 		if len(f.failed) != 1 || !apierrors.IsForbidden(f.failed[0]) {
 			t.Errorf("it fails with %v", f.failed)
@@ -152,7 +169,7 @@ func TestFleetFails(t *testing.T) {
 	})
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		f := s.fleet(t, true)
+		f := s.fleet(t, closely(), false)
 		f.refuses = errors.New("the pipe is closed")
 		f.put(s.all("deployments")[0])
 		if len(f.failed) != 1 || !errors.Is(f.failed[0], f.refuses) {
@@ -162,15 +179,14 @@ func TestFleetFails(t *testing.T) {
 	})
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		f := s.fleet(t, true)
+		f := s.fleet(t, closely(), false)
 		f.put(s.all("deployments")[0])
 		f.end()
 		f.saw(t, "web progressing") // and that it ended is no failure
 	})
 	nowhere := newAPIServer().factory(t)
 	*nowhere.Flags.APIServer = "http://[broken"
-	var running sync.WaitGroup
-	if _, err := NewFleet(t.Context(), &running, nowhere, nil, true, true, func(status.Report) error { return nil }, func(error) {}); err == nil {
+	if _, err := NewFollower(t.Context(), nowhere, nil, closely(), true, false); err == nil {
 		t.Error("it needs no server")
 	}
 }
@@ -196,9 +212,12 @@ func TestFleetReadsNoMoreThanItNeeds(t *testing.T) {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 2)
 			s.do(func() { c := scaleOf(t, 0, 0, "app=x"); s.put(c.resource, c.object) })
-			f := s.fleet(t, test.closely)
-			test.target.Object = test.obj
-			f.Put(test.target)
+			x := Extent{Depth: Reasons, Brief: true}
+			if test.closely {
+				x = closely()
+			}
+			f := s.fleet(t, x, false)
+			f.Follower.put(f.ctx, &f.running, f.source(test.target), test.obj)
 			pass(time.Second)
 			if len(f.shown) == 0 || len(f.failed) > 0 || s.requests["list pods"] != test.pods {
 				t.Errorf("%s: it shows %q, %v, after %d lists of pods, want %d", what, f.shown, f.failed, s.requests["list pods"], test.pods)
@@ -212,8 +231,9 @@ func TestFleetReadsNoMoreThanItNeeds(t *testing.T) {
 func TestFleetLooksAgain(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)
-	f := &Fleet{show: func(status.Report) error { return nil }, members: map[types.UID]*watcher{obj.GetUID(): {}}}
-	see := f.see(obj.GetUID())
+	f := &Follower{members: map[types.UID]*watcher{obj.GetUID(): {}}}
+	show := func(Observation) error { return nil }
+	see := f.see(obj.GetUID(), show)
 	at := Observation{Target: Target{Object: obj}}
 	for _, test := range []struct {
 		report status.Report
@@ -234,7 +254,52 @@ func TestFleetLooksAgain(t *testing.T) {
 	if done, _, err := see(at); !done || err != nil {
 		t.Errorf("what is gone: done: %t, %v", done, err)
 	}
-	if done, _, err := f.see("removed")(Observation{Target: Target{Object: obj}}); !done || err != nil {
+	if done, _, err := f.see("removed", show)(Observation{Target: Target{Object: obj}}); !done || err != nil {
 		t.Errorf("what was removed: done: %t, %v", done, err)
+	}
+}
+
+// The objects of a source are shown as they come and go, also where a watch has missed that, and
+// nothing is shown twice.
+func TestFollowCatchesUp(t *testing.T) {
+	t.Parallel()
+	for what, change := range map[string]func(*apiServer){
+		"with a watch":           func(*apiServer) {},
+		"with a watch that ends": func(s *apiServer) { s.endWatches("", s.expire()) },
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s := newAPIServer()
+			named := func(name string, desired int) *unstructured.Unstructured {
+				obj := deployment(t, desired, 0)
+				obj.SetName(name)
+				obj.SetUID(types.UID(name))
+				return obj
+			}
+			s.do(func() { s.put("deployments", named("a", 0)); s.put("deployments", named("b", 0)) })
+			f := s.fleet(t, Extent{Depth: Reasons, Brief: true}, false)
+			from := f.source(Target{Kind: deployments(), Namespace: "ns"})
+			listed := 0
+			from.Listed = func(n int) error { listed += n; return nil }
+			w := begin(func() error { return f.Follow(f.ctx, from) })
+			slices.Sort(f.shown)
+			f.saw(t, "a ready", "b ready")
+			s.do(func() {
+				s.put("deployments", named("a", 1))
+				s.remove("deployments", named("b", 0))
+				s.put("deployments", named("c", 0))
+				change(s)
+			})
+			pass(2 * time.Second)
+			slices.Sort(f.shown)
+			f.saw(t, "a progressing", "b deleted", "c ready")
+			s.do(func() { change(s) })
+			pass(2 * time.Second)
+			f.saw(t)
+			f.stop()
+			if !w.over() || listed != 2 {
+				t.Errorf("%s: it has ended: %t, after %d were there at first", what, w.over(), listed)
+			}
+			f.end()
+		})
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// ReadObject reads from a target, whose object has been read, what a verdict is made
+// readObject reads from a target, whose object has been read, what a verdict is made
 // of. Of kinds that this program does not reconcile, the facts of the kind tell
 // what is to be expected of the status, and the desired count is looked for where
 // it lives.
-func ReadObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, t Target) (status.Object, error) {
+func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, t Target) (status.Object, error) {
 	if t.Kind.Reconciled() {
 		return facts.Of(t.Kind, t.Object)
 	}

@@ -109,7 +109,7 @@ func (s *apiServer) readObject(t *testing.T, resource, text string, path *fieldp
 	if resource == "imoocpods" {
 		target.Kind = imoocPods()
 	}
-	return ReadObject(t.Context(), c, client, target)
+	return readObject(t.Context(), c, client, target)
 }
 
 func number(n *int32) int32 {

@@ -4,12 +4,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // The pods of an object are found by a selector only where that is sure to select all.
@@ -45,12 +48,12 @@ func TestPodIsItsOwnTree(t *testing.T) {
 	t.Parallel()
 	target := Target{Kind: kindOf("pods"), Namespace: "ns", Name: "web-1-0"}
 	s := serveWeb(t, 2)
-	e, _, err := ReadTree(t.Context(), s.factory(t), target)
+	e, _, err := Read(t.Context(), s.factory(t), target, Extent{Depth: Below})
 	if err != nil || len(e.Pods) != 1 || e.Pods[0].Pod.Name != "web-1-0" || s.requests["list pods"] != 0 {
 		t.Errorf("%d pods, %v, after %v", len(e.Pods), err, s.sent())
 	}
 	s.do(func() { s.put("pods", set(t, podOf(t, "web-1", 0, true), "odd", "spec", "containers")) })
-	if _, _, err := ReadTree(t.Context(), s.factory(t), target); err == nil {
+	if _, _, err := Read(t.Context(), s.factory(t), target, Extent{Depth: Below}); err == nil {
 		t.Error("a pod whose containers are a word can be read")
 	}
 }
@@ -68,24 +71,33 @@ func TestAllPods(t *testing.T) {
 		}
 	})
 	c := s.factory(t)
-	pods, err := allPods(t.Context(), c, "ns", "app=web")
+	read := func(selector string) (status.Pods, error) {
+		from, err := newFeeds(t.Context(), c, nil, readOnce)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer from.stop()
+		pods, _, err := from.pods(podsKey{"ns", selector}).All(t.Context())
+		return pods, err
+	}
+	pods, err := read("app=web")
 	if err != nil || len(pods) != 5 || s.requests["list pods"] != 3 {
 		t.Fatalf("%d pods in %d lists, %v", len(pods), s.requests["list pods"], err)
 	}
-	if got := pods[4].Annotations; len(got) != 1 || got[apis.AnnotationDefaultContainer] != "main" {
+	if got := pods[4].Pod.Annotations; len(got) != 1 || got[apis.AnnotationDefaultContainer] != "main" {
 		t.Errorf("its annotations are %v", got)
 	}
-	if pods, err := allPods(t.Context(), c, "ns", "app=none"); err != nil || pods == nil || len(pods) != 0 {
+	if pods, err := read("app=none"); err != nil || pods == nil || len(pods) != 0 {
 		t.Errorf("of none: %v, %v", pods, err)
 	}
 	s.failing["list pods"] = true
-	if pods, err := allPods(t.Context(), c, "ns", "app=web"); err == nil || pods == nil {
+	if pods, err := read("app=web"); err == nil || pods == nil {
 		t.Errorf("from a server that fails: %v, %v", pods, err)
 	}
 	nowhere := s.factory(t)
 	*nowhere.Flags.APIServer = "http://[broken"
-	if pods, err := allPods(t.Context(), nowhere, "ns", ""); err == nil || pods == nil {
-		t.Errorf("without a server: %v, %v", pods, err)
+	if _, err := newFeeds(t.Context(), nowhere, nil, readOnce); err == nil {
+		t.Error("without a server there are feeds")
 	}
 }
 
@@ -142,7 +154,7 @@ func TestReadIntermediate(t *testing.T) {
 				}
 			}
 		})
-		e, _, err := ReadTree(t.Context(), s.factory(t), test.target)
+		e, _, err := Read(t.Context(), s.factory(t), test.target, Extent{Depth: Below})
 		var names []string
 		for _, child := range e.Children {
 			names = append(names, child.Name)
@@ -191,4 +203,34 @@ func TestOwnPods(t *testing.T) {
 			t.Errorf("%s: %t", test.kind, got)
 		}
 	}
+}
+
+// A pod may own objects that make pods, such as a leader whose workers are those of a
+// StatefulSet. A read and a wait see what happens to them.
+func TestWhatStandsBelowAPod(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		owned := func(obj *unstructured.Unstructured, apiVersion, kind, name string) *unstructured.Unstructured {
+			return set(t, obj, []any{map[string]any{"apiVersion": apiVersion, "kind": kind, "name": name, "uid": name, "controller": true}}, "metadata", "ownerReferences")
+		}
+		s := newAPIServer()
+		s.do(func() {
+			s.put("cells", parse(t, "{apiVersion: example.com/v1, kind: Cell, metadata: {name: cell, namespace: ns, uid: cell, generation: 1}, spec: {readers: {replicas: 2}}}"))
+			s.put("pods", owned(podOf(t, "leader", 0, true), "example.com/v1", "Cell", "cell"))
+			workers := parse(t, "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: workers, namespace: ns, uid: workers}, spec: {replicas: 1}}")
+			s.put("statefulsets", owned(workers, "v1", "Pod", "leader-0"))
+			s.put("events", event(t, "quota", "StatefulSet", "workers", "FailedCreate", "the quota is full"))
+		})
+		target := Target{Kind: kindOf("cells"), Namespace: "ns", Name: "cell"}
+		e, _, err := Read(t.Context(), s.factory(t), target, Extent{Depth: Reasons})
+		if err != nil || len(e.Events) != 1 || e.Events[0].Message != "the quota is full" {
+			t.Errorf("a read sees %+v, %v", e.Events, err)
+		}
+		var seen status.Report
+		s.waitFor(t, &Waiter{Limits: limits(time.Minute, 0), Show: func(s Observation) { seen = s.Report }}, target, Ready())
+		pass(time.Minute)
+		if read := status.NewReport(e); inFull(seen) != inFull(read) || len(seen.Events) != 1 {
+			t.Errorf("a wait sees\n%s\nand a read\n%s", inFull(seen), inFull(read))
+		}
+	})
 }

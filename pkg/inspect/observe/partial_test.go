@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -198,18 +197,18 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 func followAsFleet(t *testing.T, s *apiServer) (shown []status.Report) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	show := func(r status.Report) error { shown = append(shown, r); return nil }
-	fleet, err := NewFleet(ctx, &running, s.factory(t), nil, true, true, show, func(error) {})
+	f, err := NewFollower(ctx, s.factory(t), nil, closely(), true, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := web()
-	target.Object = s.objects["deployments"]["ns/web"]
-	fleet.Put(target)
+	show := func(s Observation) error { shown = append(shown, s.Report); return nil }
+	w := begin(func() error { return f.Follow(ctx, Source{Target: web(), Show: show, Fail: func(error) {}}) })
 	pass(time.Minute)
 	stop()
-	running.Wait()
+	if !w.over() {
+		t.Error("it goes on")
+	}
+	f.Stop()
 	return shown
 }
 

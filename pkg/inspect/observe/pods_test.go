@@ -17,16 +17,25 @@ import (
 // followPods begins to follow the pods of the Deployment, and notes what it sees of them.
 func (s *apiServer) followPods(ctx context.Context, t *testing.T, seen *[]string) *waiting {
 	t.Helper()
-	c := s.factory(t)
+	f, err := NewFollower(ctx, s.factory(t), nil, Extent{Depth: Below}, false, true)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return begin(func() error {
-		return FollowPods(ctx, c, web(), nil, func(e status.Snapshot, r status.Report) {
-			if text := podsOf(r); len(*seen) == 0 || (*seen)[len(*seen)-1] != text {
+		defer f.Stop()
+		ctx, stop := context.WithCancelCause(ctx)
+		return f.Follow(ctx, Source{Target: web(), Fail: stop, Show: func(s Observation) error {
+			if s.Report.Verdict == status.Deleted {
+				return nil
+			}
+			if text := podsOf(s.Report); len(*seen) == 0 || (*seen)[len(*seen)-1] != text {
 				*seen = append(*seen, text)
 			}
-			if e.Object.Name != "web" || len(e.Events) > 0 {
-				t.Errorf("it shows %+v", e)
+			if s.Name != "web" || len(s.Report.Events) > 0 || len(s.Pods) != len(s.Report.Pods) {
+				t.Errorf("it shows %+v", s)
 			}
-		})
+			return nil
+		}})
 	})
 }
 

@@ -82,11 +82,11 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	}{
 		{"ready", 2, func(*apiServer) {}, with("get deployments")},
 		{"ready, with probes", 2, probed, with("get deployments", "list events")},
-		{"not ready", 1, func(*apiServer) {}, with("get deployments", "list events", "get nodes")},
+		{"not ready", 1, func(*apiServer) {}, with("get deployments", "list events", "list nodes")},
 	} {
 		s := serveWeb(t, test.ready)
 		s.do(func() { test.change(s) })
-		e, read, err := Read(t.Context(), s.factory(t), web())
+		e, read, err := Read(t.Context(), s.factory(t), web(), Extent{Depth: Reasons})
 		if err != nil || read.Object.GetName() != "web" || len(e.Pods) != 2 || status.NewReport(e).Verdict.Settled() != (test.ready == 2) {
 			t.Errorf("%s: %+v, %v", test.what, e, err)
 		}
@@ -97,10 +97,10 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	s := serveWeb(t, 2)
 	target := web()
 	target.Object = deployment(t, 2, 2)
-	if _, _, err := Read(t.Context(), s.factory(t), target); err != nil || !slices.Equal(s.sent(), tree) {
+	if _, _, err := Read(t.Context(), s.factory(t), target, Extent{Depth: Reasons}); err != nil || !slices.Equal(s.sent(), tree) {
 		t.Errorf("for an object that was read it sends %v, %v", s.sent(), err)
 	}
-	if _, _, err := Read(t.Context(), newAPIServer().factory(t), web()); !apierrors.IsNotFound(err) {
+	if _, _, err := Read(t.Context(), newAPIServer().factory(t), web(), Extent{Depth: Reasons}); !apierrors.IsNotFound(err) {
 		t.Errorf("of what is not there it says %v", err)
 	}
 }
@@ -127,7 +127,7 @@ func TestReadSeesWhatProbesEnd(t *testing.T) {
 			s.put("events", event(t, "kill", "Pod", "web-1-0", "Killing", test.message))
 			s.put("events", event(t, "other", "Pod", "web-1-1", "Unhealthy", "it fails"))
 		})
-		e, _, err := Read(t.Context(), s.factory(t), web())
+		e, _, err := Read(t.Context(), s.factory(t), web(), Extent{Depth: Reasons})
 		if r := status.NewReport(e); err != nil || r.Verdict != test.verdict || s.requests["list events"] != test.want {
 			t.Errorf("%s: %s (%s), %d lists of events, %v", test.what, r.Verdict, r.Reason, s.requests["list events"], err)
 		}
@@ -151,7 +151,7 @@ func TestReadAll(t *testing.T) {
 			s.put("leases", stranger)
 			s.put("events", event(t, "first", "ImoocPod", "foo", "Odd", "it is odd"))
 		})
-		e, _, err := ReadAll(t.Context(), s.factory(t), foo())
+		e, _, err := Read(t.Context(), s.factory(t), foo(), Extent{Depth: Details, Competitors: true})
 		if err != nil || len(e.Autoscalers) != 1 || len(e.Budgets) != 1 || len(e.Events) != 1 || e.Events[0].Reason != "Odd" || len(e.Unread) > 0 {
 			t.Errorf("with %d ready: %+v, %v", ready, e, err)
 		}
@@ -159,7 +159,7 @@ func TestReadAll(t *testing.T) {
 		for _, loop := range e.Loops {
 			holders = append(holders, loop.Holder)
 		}
-		if !slices.Equal(holders, []string{"here", "everywhere"}) {
+		if !slices.Equal(holders, []string{"everywhere", "here"}) {
 			t.Errorf("with %d ready: the controllers are %v", ready, holders)
 		}
 		if s.requests["list pods"] != 1 {
@@ -175,12 +175,13 @@ func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	for namespace, want := range map[string]int{"ns": 2, apis.LeaseNamespaceForAll: 1} {
 		s := newAPIServer()
 		s.do(func() { s.put("leases", lease(t, "all", apis.LeaseNamespaceForAll, time.Now())) })
-		client, err := s.factory(t).Dynamic()
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := status.Snapshot{Object: status.Object{Identity: status.Identity{Namespace: namespace}}}
-		if err := ReadLoops(t.Context(), client, &e); err != nil || len(e.Loops) != 1 || s.requests["list leases"] != want {
+		s.do(func() {
+			obj := imoocPod(t, 2, 1)
+			obj.SetNamespace(namespace)
+			s.put("imoocpods", obj)
+		})
+		e, _, err := Read(t.Context(), s.factory(t), Target{Kind: imoocPods(), Namespace: namespace, Name: "foo"}, Extent{Depth: Reasons})
+		if err != nil || len(e.Loops) != 1 || s.requests["list leases"] != want {
 			t.Errorf("in %s: %v, %d lists, %v", namespace, e.Loops, s.requests["list leases"], err)
 		}
 	}
@@ -194,7 +195,7 @@ func TestReadWithoutRights(t *testing.T) {
 		request, unread string
 	}{
 		{"list events", "events"},
-		{"get nodes", "nodes"},
+		{"list nodes", "nodes"},
 		{"list leases", "leases in ns"},
 		{"list horizontalpodautoscalers", "horizontalpodautoscalers"},
 		{"list poddisruptionbudgets", "poddisruptionbudgets"},
@@ -202,9 +203,9 @@ func TestReadWithoutRights(t *testing.T) {
 		{"get imoocpods", ""},
 	} {
 		s := serveFoo(t, 1)
-		s.forbidden[test.request] = true
+		s.forbidden[test.request], s.forbidden["get nodes"] = true, true
 		c := s.factory(t)
-		e, _, err := ReadAll(t.Context(), c, foo())
+		e, _, err := Read(t.Context(), c, foo(), Extent{Depth: Details, Competitors: true})
 		if test.unread != "" && (err != nil || !slices.Equal(e.Unread, []string{test.unread})) {
 			t.Errorf("without the right to %s: not read is %v, %v", test.request, e.Unread, err)
 		}
@@ -215,7 +216,7 @@ func TestReadWithoutRights(t *testing.T) {
 			t.Errorf("without the right to read leases there are %v", e.Loops)
 		}
 		s.do(func() { s.forbidden[test.request], s.failing[test.request] = false, true })
-		if _, _, err := ReadAll(t.Context(), c, foo()); !apierrors.IsInternalError(err) {
+		if _, _, err := Read(t.Context(), c, foo(), Extent{Depth: Details, Competitors: true}); !apierrors.IsInternalError(err) {
 			t.Errorf("the server fails to %s: %v", test.request, err)
 		}
 	}
@@ -226,21 +227,21 @@ func TestReadWithoutRights(t *testing.T) {
 		s.forbidden["list events"] = true
 	})
 	c := s.factory(t)
-	if e, _, err := Read(t.Context(), c, web()); err != nil || !slices.Equal(e.Unread, []string{"events"}) || !status.NewReport(e).Verdict.Settled() {
+	if e, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons}); err != nil || !slices.Equal(e.Unread, []string{"events"}) || !status.NewReport(e).Verdict.Settled() {
 		t.Errorf("of what probes end: not read is %v, %v", e.Unread, err)
 	}
 	// For "describe", they are asked for once more.
-	if e, _, err := ReadAll(t.Context(), c, web()); err != nil || !slices.Equal(e.Unread, []string{"events"}) {
+	if e, _, err := Read(t.Context(), c, web(), Extent{Depth: Details, Competitors: true}); err != nil || !slices.Equal(e.Unread, []string{"events"}) {
 		t.Errorf("of all that there is: not read is %v, %v", e.Unread, err)
 	}
 	s.do(func() { s.forbidden["list events"], s.failing["list events"] = false, true })
-	if _, _, err := Read(t.Context(), c, web()); !apierrors.IsInternalError(err) {
+	if _, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons}); !apierrors.IsInternalError(err) {
 		t.Errorf("of what probes end: %v", err)
 	}
 }
 
-// The events of a few objects are asked for one by one, those of more with the others of
-// the namespace, and of very many no more than some pages are read.
+// The events of a few objects are asked for one by one, and those of more with the others of
+// the namespace.
 func TestReadEvents(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -255,7 +256,7 @@ func TestReadEvents(t *testing.T) {
 		{"of a few", 1, 2, 4, 2, 3},
 		{"of more, on three pages", 2, 2, 6, 4, 3},
 		{"of more, with nothing after a full page", 2, 2, 4, 4, 2},
-		{"of very many", 4, 25, 0, 40, eventPages},
+		{"of very many", 4, 25, 0, 100, 25},
 	} {
 		s := newAPIServer()
 		s.pageSize = 4
@@ -272,12 +273,12 @@ func TestReadEvents(t *testing.T) {
 				s.put("events", event(t, fmt.Sprintf("b-%d", j), "Pod", "other", "Odd", "it is odd"))
 			}
 		})
-		e, _, err := Read(t.Context(), s.factory(t), web())
+		e, _, err := Read(t.Context(), s.factory(t), web(), Extent{Depth: Reasons})
 		if err != nil || len(e.Events) != test.found || s.requests["list events"] != test.lists {
 			t.Errorf("%s: %d events in %d lists, %v, want %d in %d", test.what, len(e.Events), s.requests["list events"], err, test.found, test.lists)
 		}
 		if s.failing["list events"] = true; test.lists > 0 {
-			if _, _, err := Read(t.Context(), s.factory(t), web()); !apierrors.IsInternalError(err) {
+			if _, _, err := Read(t.Context(), s.factory(t), web(), Extent{Depth: Reasons}); !apierrors.IsInternalError(err) {
 				t.Errorf("%s: %v", test.what, err)
 			}
 		}
@@ -293,7 +294,7 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 		s.put("events", event(t, "b", "Pod", "web-1-1", "Odd", "it is not"))
 		s.put("events", event(t, "c", "ReplicaSet", "web-1", "Odd", "it is between"))
 	})
-	e, _, err := Read(t.Context(), s.factory(t), web())
+	e, _, err := Read(t.Context(), s.factory(t), web(), Extent{Depth: Reasons})
 	if err != nil || len(e.Events) != 2 || e.Events[0].Message != "it is between" || e.Events[1].Message != "it is not" {
 		t.Errorf("%+v, %v", e.Events, err)
 	}
@@ -338,7 +339,7 @@ func TestUnexplainedNodes(t *testing.T) {
 			}
 			s.put("nodes", parse(t, "{apiVersion: v1, kind: Node, metadata: {name: a, uid: a}}"))
 		})
-		e, _, err := Read(t.Context(), s.factory(t), web())
+		e, _, err := Read(t.Context(), s.factory(t), web(), Extent{Depth: Reasons})
 		var names []string
 		for name, node := range e.Nodes {
 			names = append(names, name)
@@ -362,13 +363,16 @@ func TestListAs(t *testing.T) {
 			s.put("poddisruptionbudgets", budget(t, fmt.Sprint("web-", i), "{matchLabels: {app: web}}"))
 		}
 	})
-	c := s.factory(t)
+	client, err := s.factory(t).Dynamic()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var e status.Snapshot
-	if err := readCompetitors(t.Context(), c, "ns", &e); err != nil || len(e.Budgets) != 5 || s.requests["list poddisruptionbudgets"] != 3 {
+	if err := readCompetitors(t.Context(), client, "ns", &e); err != nil || len(e.Budgets) != 5 || s.requests["list poddisruptionbudgets"] != 3 {
 		t.Errorf("%d budgets in %d lists, %v", len(e.Budgets), s.requests["list poddisruptionbudgets"], err)
 	}
 	s.do(func() { s.put("poddisruptionbudgets", set(t, budget(t, "odd", "{}"), "odd", "status")) })
-	if err := readCompetitors(t.Context(), c, "ns", &e); err == nil {
+	if err := readCompetitors(t.Context(), client, "ns", &e); err == nil {
 		t.Error("a budget whose status is a word can be read")
 	}
 }
@@ -381,7 +385,7 @@ func TestPodsThatTerminateAskForTheirNode(t *testing.T) {
 		pod := podOf(t, "web-1", 1, false)
 		s.put("pods", set(t, pod, "1999-12-31T23:30:00Z", "metadata", "deletionTimestamp"))
 	})
-	e, _, err := Read(t.Context(), s.factory(t), web())
+	e, _, err := Read(t.Context(), s.factory(t), web(), Extent{Depth: Reasons})
 	r := status.NewReport(e)
 	i := slices.IndexFunc(r.Pods, func(pod status.Pod) bool { return pod.Name == "web-1-1" })
 	if err != nil || i < 0 || r.Pods[i].Code != problem.CodeTerminating || e.Nodes["node-1"] == nil {

@@ -1,5 +1,5 @@
-// Package observe reads a target and all below it, follows it by watches, and waits
-// until it meets a condition.
+// Package observe reads an object and what stands below it, follows both by watches, and
+// waits for conditions.
 package observe
 
 import (
@@ -14,17 +14,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Target is one object that a command acts on.
+// Target is an object that a command acts on.
 type Target struct {
 	Kind            kinds.Kind
 	Namespace, Name string
-	// Object is the object as it was read to find it; nil where nothing was read.
+	// Object is the object as it was read to find it, nil if it was not read.
 	Object *unstructured.Unstructured
-	// Path is the field of the count, where the command line names it.
+	// Path is the replica field, if the command line names it.
 	Path *fieldpath.Path
 }
 
-// Named is the object of a name in a namespace, or in none where its kind is cluster-scoped.
+// Named returns the target of a name. The namespace is dropped if the kind is cluster-scoped.
 func Named(kind kinds.Kind, namespace, name string) Target {
 	if kind.Clusterwide {
 		namespace = ""
@@ -32,7 +32,7 @@ func Named(kind kinds.Kind, namespace, name string) Target {
 	return Target{Kind: kind, Namespace: namespace, Name: name}
 }
 
-// Read reads the object of the target, unless that was done.
+// Read reads the object of the target, unless it was read before.
 func (t *Target) Read(ctx context.Context, client dynamic.Interface) (err error) {
 	if t.Object == nil {
 		t.Object, err = t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{})
@@ -40,10 +40,10 @@ func (t *Target) Read(ctx context.Context, client dynamic.Interface) (err error)
 	return err
 }
 
-// String names the target as people do, such as "imoocpod/foo".
+// String returns a name such as "imoocpod/foo".
 func (t Target) String() string { return status.ShortType(t.Kind.String()) + "/" + t.Name }
 
-// Resource is the client for the target and its like.
+// Resource returns the client for the kind of the target in its namespace.
 func (t Target) Resource(client dynamic.Interface) dynamic.ResourceInterface {
 	if t.Kind.Clusterwide {
 		return client.Resource(t.Kind.Resource)

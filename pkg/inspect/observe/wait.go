@@ -8,77 +8,33 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// Observation is a target as it was seen at a time.
-type Observation struct {
-	// Target has the object that was seen; nil, there is none.
-	Target
-	// Report is the model of it. Of what is not there, it says so.
-	Report status.Report
-	// Met says that it is as it was waited for.
-	Met bool
-	// Partial says that events or nodes are still being read, which may tell why it is not.
-	Partial bool
-	At      time.Time
-	// GivesUp is when the wait for an object that has failed is over; zero where it has not
-	// failed, or is waited for nevertheless.
-	GivesUp time.Time
-
-	// whole looks again, and waits for all that a partial look lacks.
-	whole func(context.Context) (status.Report, error)
-}
-
-// differs reports whether an observation shows a person something else than another.
-func (s Observation) differs(other Observation) bool {
-	r, o := s.Report, other.Report
-	return r.Verdict != o.Verdict || r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
-}
-
-// turned reports whether an observation shows more than that time has passed since
-// another.
-func (s Observation) turned(other Observation) bool {
-	r, o := s.Report, other.Report
-	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
-}
-
-// State says how the target is.
-func (s Observation) State() string {
-	if s.Report.ReasonCode == problem.CodeDeleted {
-		return escape.Line(s.Report.Reason)
-	}
-	return escape.Line(fmt.Sprintf("%s: %s", s.Report.Verdict, s.Report.Reason))
-}
-
-// WaitTarget is one target and what is waited for of it.
+// WaitTarget is a target and the conditions that a wait is for.
 type WaitTarget struct {
 	Target Target
-	// Conditions are waited for one after the other.
+	// Conditions must be met one after the other.
 	Conditions []Condition
-	// UID, if it is known, tells the object from another of its name; since is
-	// the version of it that the wait begins with: older ones prove nothing.
-	UID   types.UID
+	// UID, if it is set, is that of the object: another one of its name is not it.
+	UID types.UID
+	// Since, if it is set, is the version of the object that the wait begins with.
 	Since string
-	// Check, if there is one, is asked about each version of the object before any
-	// condition. An error ends the wait.
+	// Check, if it is set, checks each version of the object. An error ends the wait.
 	Check func(*unstructured.Unstructured) error
-	// Reached, if there is one, is told when all conditions are.
+	// Reached, if it is set, is called when all conditions are met.
 	Reached func(Observation) error
 }
 
-// holds returns an error if the object is another one, or not as Check wants it.
+// holds returns an error if the object is another one, or if Check refuses it.
 func (w WaitTarget) holds(s Observation) error {
 	switch {
 	case s.Object == nil:
@@ -96,11 +52,11 @@ func (w WaitTarget) holds(s Observation) error {
 
 // Limits say how long a wait may take.
 type Limits struct {
-	// Timeout is the deadline, from the begin of the wait; zero is none.
+	// Timeout is the deadline, from the beginning of the wait. Zero is none.
 	Timeout time.Duration
-	// FailAfter is how long an object may have failed before the wait for it does.
+	// FailAfter is how long an object may have failed before the wait for it fails.
 	FailAfter time.Duration
-	// FailFast says that it does at all.
+	// FailFast says that the wait fails at all.
 	FailFast bool
 	// Settle is how long the last condition must stay met.
 	Settle time.Duration
@@ -120,53 +76,46 @@ func (l Limits) settle(isLast bool) time.Duration {
 type Waiter struct {
 	Clients *kube.Factory
 	Limits  Limits
-	// Show is told of every change, one at a time. It knows how to show it.
+	// Show, if it is set, shows each change, one at a time.
 	Show func(Observation)
-	// Connection, if there is one, is told whether the server is to be found.
+	// Connection, if it is set, notes whether the server can be reached.
 	Connection *follow.Connection
-	// Closely says that it is told of every look, and that looks see what stands
-	// against the object, too.
+	// Closely says that every look is shown, and includes the competitors.
 	Closely bool
 
 	showing sync.Mutex
-	feeds   *feeds
-	// brief says that what stands below an object that says of itself that it is ready
-	// is not looked at, where that word can be relied on.
-	brief bool
 }
 
 // Wait waits until all conditions are met. The errors are those of the targets, in their
-// order, and nil of those whose conditions are met. One error is about no target where
-// nothing could be waited for.
+// order, nil if the conditions are met. If the wait cannot begin, there is one error.
 func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
-	var followed sync.WaitGroup
-	defer followed.Wait()
-	following, stop := context.WithCancel(ctx) // beyond the deadline: see explain
-	defer stop()
+	// The feeds go on beyond the deadline, for explain.
+	f, err := NewFollower(ctx, a.Clients, a.Connection, Extent{Depth: Reasons, Competitors: a.Closely}, len(all) > 1, a.Closely)
+	if err != nil {
+		return []error{err} // which is not about any object
+	}
+	defer f.Stop()
+	f.patient = a.Limits.Once
 	if a.Limits.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.Limits.Timeout, outcome.ErrTimeout)
 		defer cancel()
 	}
-	var err error
-	if a.feeds, err = newFeeds(following, a.Clients, a.Connection, &followed, len(all) > 1); err != nil {
-		return []error{err} // which is not about any object
-	}
 	errs := make([]error, len(all))
 	var running sync.WaitGroup
 	for i, w := range all {
-		running.Go(func() { errs[i] = kube.Explain(w.Target.Kind, a.waitOne(ctx, w)) })
+		running.Go(func() { errs[i] = kube.Explain(w.Target.Kind, a.waitOne(ctx, f, w)) })
 	}
 	running.Wait()
 	return errs
 }
 
 // waitOne waits until the conditions of one target are met, one after the other.
-func (a *Waiter) waitOne(ctx context.Context, w WaitTarget) error {
+func (a *Waiter) waitOne(ctx context.Context, f *Follower, w WaitTarget) error {
 	var last Observation
 	for i, g := range w.Conditions {
 		var err error
-		if last, err = a.waitCondition(ctx, w, g, i == len(w.Conditions)-1); err != nil {
+		if last, err = a.waitCondition(ctx, f, w, g, i == len(w.Conditions)-1); err != nil {
 			return err
 		}
 	}
@@ -178,13 +127,13 @@ func (a *Waiter) waitOne(ctx context.Context, w WaitTarget) error {
 	return w.Reached(last)
 }
 
-// waitCondition waits until one condition of a target is met, and returns how the target
-// was seen then.
-func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, isLast bool) (Observation, error) {
+// waitCondition waits until one condition of a target is met, and returns the observation
+// that meets it.
+func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g Condition, isLast bool) (Observation, error) {
 	grace := status.FailureGrace{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
 	var last, told *Observation
 	held, unexplained := steady{wanted: a.Limits.settle(isLast)}, steady{wanted: explaining}
-	err := a.watch(ctx, w, g, func(s Observation) (bool, time.Duration, error) {
+	err := f.watch(ctx, w, g, func(s Observation) (bool, time.Duration, error) {
 		if err := w.holds(s); err != nil {
 			return false, 0, err
 		}
@@ -232,15 +181,15 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 	return Observation{}, notMet(ctx, w, g, last, err)
 }
 
-// notMet is the error for a condition that was not met, with the last observation, if there
-// was one.
+// notMet returns the error for a condition that was not met, with the last observation, if
+// there was one.
 func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = outcome.ErrInterrupted
 	}
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten), errors.Is(err, outcome.ErrGone), apierrors.IsNotFound(err):
-		return err // it says which object, and what of it
+		return err // it names the object
 	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused):
 	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrInterrupted):
 		seen := "nothing"
@@ -260,12 +209,11 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 	return err
 }
 
-// explaining is for how long nothing is shown of a target while what may tell why it is
-// not ready is being read, and how late a wait may end because of that.
+// explaining is how long nothing is shown of a target while what may explain why it is not
+// ready is being read, and how late a wait may end because of that.
 const explaining = time.Second
 
-// explain adds to the last observation before a time-out why the target is not ready,
-// where that was still being read.
+// explain completes the last observation before a timeout, if it was partial.
 func explain(ctx context.Context, last *Observation) {
 	if !last.Partial {
 		return
@@ -280,12 +228,12 @@ func explain(ctx context.Context, last *Observation) {
 // steady is how long a condition has been met without a break.
 type steady struct {
 	wanted time.Duration
-	// since is the first time of the present run; zero, it is not met.
+	// since is when it was met first; zero, it is not met.
 	since time.Time
 }
 
-// look takes in whether the condition is met now. It reports whether it has been for as
-// long as is wanted, and otherwise how much of that is left; zero where it is not met.
+// look notes whether the condition is met now. It reports whether it has been met for long
+// enough, and otherwise how much time is left; zero if it is not met.
 func (h *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
 	if !met {
 		h.since = time.Time{}
@@ -298,7 +246,7 @@ func (h *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
 	return left == 0, left
 }
 
-// FailedError says why an object will not become ready without help.
+// FailedError says why an object cannot become ready without help.
 type FailedError struct {
 	Observation
 	// Err is outcome.ErrFailed or outcome.ErrPaused.
@@ -310,14 +258,14 @@ func (e *FailedError) Error() string {
 	if errors.Is(e.Err, outcome.ErrPaused) {
 		verb = "is"
 	}
-	return fmt.Sprintf("%s %s %s: %s", e.Target, verb, e.Err, printer.Failure(e.Report, e.At))
+	return fmt.Sprintf("%s %s %s: %s", e.Target, verb, e.Err, e.Report.Failure(e.At))
 }
 
 // Unwrap returns Err.
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// doubtful reports whether what a verdict rests on is about objects that no watch
-// tells of: those are looked at again soon.
+// doubtful reports whether a verdict may change without an event. Then the object is looked
+// at again soon.
 func doubtful(code problem.Code) bool {
 	return slices.Contains([]problem.Code{
 		problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse,

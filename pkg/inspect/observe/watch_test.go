@@ -261,7 +261,7 @@ func TestSelectorThatChanges(t *testing.T) {
 			s.put("deployments", obj)
 		})
 		pass(time.Second)
-		e, _, err := Read(ctx, c, web())
+		e, _, err := Read(ctx, c, web(), Extent{Depth: Reasons})
 		f.mu.Lock()
 		if r := status.NewReport(e); err != nil || len(r.Pods) != 2 || f.shown["pods"] != podsOf(r) || f.shown["fleet of one"] != inShort(r) {
 			t.Errorf("it shows %v and a read says %s%s%v", f.shown, podsOf(r), inShort(r), err)
@@ -298,8 +298,8 @@ func TestWatchObject(t *testing.T) {
 			s := serveWeb(t, 2) // which ends with the version 6
 			test.target.Target = web()
 			ctx, stop := context.WithCancel(t.Context())
-			c := watcher{changed: make(chan struct{}, 1)}
-			w := begin(func() error { return c.watchObject(ctx, s.deployments(t), test.target) })
+			c := newWatcher()
+			w := begin(func() error { return c.watchObject(ctx, s.deployments(t), test.target, nil) })
 			var seen []string
 			see := func() {
 				word := ""
@@ -337,7 +337,7 @@ func TestWatchObject(t *testing.T) {
 func TestNextChange(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)
-	c := watcher{changed: make(chan struct{}, 1)}
+	c := newWatcher()
 	c.set(obj)
 	c.notify()
 	if got, err := c.next(t.Context(), nil); got != obj || err != nil {
@@ -568,24 +568,20 @@ func TestWaitForWhatIsMadeAnew(t *testing.T) {
 func BenchmarkChangeOfOnePod(b *testing.B) {
 	for _, pods := range []int{100, 10_000} {
 		b.Run(strconv.Itoa(pods), func(b *testing.B) {
-			var running sync.WaitGroup
-			defer running.Wait()
-			ctx, stop := context.WithCancel(b.Context())
-			defer stop()
 			s := newAPIServer()
 			s.put("deployments", deployment(b, pods, pods))
 			s.put("replicasets", replicaSet(b, "web-1", pods, pods))
 			for i := range pods {
 				s.put("pods", podOf(b, "web-1", i, true))
 			}
-			from, err := newFeeds(ctx, s.factory(b), nil, &running, false)
+			from, err := newFeeds(b.Context(), s.factory(b), nil, followOne)
 			if err != nil {
 				b.Fatal(err)
 			}
-			m := newModel(from, web(), func() {})
-			var since history
+			defer from.stop()
+			m := newModel(from, web(), closely(), func() {})
 			look := func() {
-				r, err := m.look(ctx, s.objects["deployments"]["ns/web"], true, false, &since)
+				_, r, err := m.look(b.Context(), s.objects["deployments"]["ns/web"])
 				if err != nil || r.Verdict != status.Ready || len(r.Pods) != pods {
 					b.Fatal(r.Verdict, r.Reason, err)
 				}
@@ -597,7 +593,7 @@ func BenchmarkChangeOfOnePod(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := m.pods.Change(changed.DeepCopy(), false); err != nil {
+				if _, err := from.pods(podsKey{"ns", "app=web"}).Change(changed.DeepCopy(), false); err != nil {
 					b.Fatal(err)
 				}
 				look()

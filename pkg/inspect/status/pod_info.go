@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,8 +22,8 @@ type PodInfo struct {
 
 	model Pod
 	// owner is the UID of the controller, and ownerKind its kind; empty, there is none.
-	owner     unique.Handle[types.UID]
-	ownerKind unique.Handle[schema.GroupVersionKind]
+	owner     types.UID
+	ownerKind schema.GroupVersionKind
 	// template is what the pod says that it was made from, and live that it has not
 	// finished and was not told to go.
 	template string
@@ -40,12 +39,9 @@ func NewPodInfo(pod *corev1.Pod) *PodInfo {
 		Pod: pod, model: newPod(pod), template: pod.Labels[apis.LabelTemplateHash],
 		live: problem.Live(pod), sound: problem.Sound(pod),
 	}
-	var uid types.UID
-	var kind schema.GroupVersionKind
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		uid, kind = owner.UID, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+		p.owner, p.ownerKind = owner.UID, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	}
-	p.owner, p.ownerKind = unique.Make(uid), unique.Make(kind)
 	probed := func(c corev1.Container) bool { return c.LivenessProbe != nil }
 	p.probed = p.model.Ready && (slices.ContainsFunc(pod.Spec.Containers, probed) || slices.ContainsFunc(pod.Spec.InitContainers, probed))
 	return p
@@ -72,35 +68,12 @@ func NewPods(pods []corev1.Pod) Pods {
 	return all
 }
 
-// Renewed is NewPods of pods that are in order, without working out again what is known of
-// those that are the same pods as before, and not only equal to them.
-func (p Pods) Renewed(pods []*corev1.Pod) Pods {
-	all := make(Pods, len(pods))
-	for i, pod := range pods {
-		for len(p) > 0 && p[0].Pod != pod && ComparePods(p[0].Pod, pod) < 0 {
-			p = p[1:] // it is gone
-		}
-		if len(p) > 0 && p[0].Pod == pod {
-			all[i], p = p[0], p[1:]
-		} else {
-			all[i] = NewPodInfo(pod)
-		}
-	}
-	return all
-}
-
 // OwnerKinds are the kinds of the controllers of pods.
 func (p Pods) OwnerKinds() []schema.GroupVersionKind {
-	none := unique.Make(schema.GroupVersionKind{})
-	last := none
 	var kinds []schema.GroupVersionKind
 	for _, pod := range p {
-		if pod.ownerKind == last || pod.ownerKind == none {
-			continue // nearly all have the same
-		}
-		last = pod.ownerKind
-		if kind := last.Value(); !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
+		if pod.owner != "" && !slices.Contains(kinds, pod.ownerKind) {
+			kinds = append(kinds, pod.ownerKind)
 		}
 	}
 	return kinds
@@ -113,9 +86,4 @@ func (p Pods) Objects() []*corev1.Pod {
 		all[i] = pod.Pod
 	}
 	return all
-}
-
-// SameAs reports whether these are the same pods as others, however they have changed.
-func (p Pods) SameAs(others Pods) bool {
-	return slices.EqualFunc(p, others, func(a, b *PodInfo) bool { return a == b || a.model.UID == b.model.UID })
 }

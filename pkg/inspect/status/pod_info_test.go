@@ -2,9 +2,6 @@ package status
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 	"testing"
 	"time"
 
@@ -50,69 +47,6 @@ func anyPod(t *rapid.T) *corev1.Pod {
 	}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{c}
 	return &pod
-}
-
-// anySnapshot is all that there may be beside the pods.
-func anySnapshot(t *rapid.T) Snapshot {
-	n := rapid.Int32Range(0, 6)
-	e := Snapshot{
-		Object:   Object{Identity: Identity{UID: "it", Type: "foo", Name: "foo", Foreign: rapid.Bool().Draw(t, "foreign")}, Counts: Counts{Desired: n.Draw(t, "desired"), Current: n.Draw(t, "current"), Ready: n.Draw(t, "ready"), Template: "new"}},
-		Children: []Child{{Kind: "Set", Name: "set", UID: "set", Controller: "it"}},
-		Now:      lookedAt().Add(time.Duration(rapid.IntRange(0, 1000).Draw(t, "seconds")) * time.Second),
-	}
-	for range rapid.IntRange(0, 3).Draw(t, "events") {
-		e.Events = append(e.Events, corev1.Event{
-			Reason: problem.EventKilling, Message: "Container main failed liveness probe, will be restarted", LastTimestamp: metav1.NewTime(lookedAt()),
-			InvolvedObject: corev1.ObjectReference{Kind: "Pod", UID: types.UID(fmt.Sprintf("p-%d", rapid.IntRange(0, 12).Draw(t, "about")))},
-		})
-	}
-	return e
-}
-
-// However pods come, change, and go, the report on those that are renewed is that on all of
-// them anew, and nothing is worked out twice of a pod that has not changed.
-func TestRenewedPodsAreThoseFromScratch(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		now := map[string]*corev1.Pod{} // by name and UID
-		var pods Pods
-		for range rapid.IntRange(1, 8).Draw(t, "steps") {
-			for range rapid.IntRange(0, 4).Draw(t, "changes") {
-				pod := anyPod(t)
-				key := pod.Name + string(pod.UID)
-				if now[key] = pod; rapid.IntRange(0, 3).Draw(t, "gone") == 0 {
-					delete(now, key)
-				}
-			}
-			known := map[*corev1.Pod]*PodInfo{}
-			for _, info := range pods {
-				known[info.Pod] = info
-			}
-			var copies []corev1.Pod
-			for _, pod := range now {
-				copies = append(copies, *pod)
-			}
-			pods = pods.Renewed(slices.SortedFunc(maps.Values(now), ComparePods))
-			for _, info := range pods {
-				if before := known[info.Pod]; before != nil && before != info {
-					t.Errorf("%s is worked out again", info.Pod.Name)
-				}
-			}
-			e := anySnapshot(t)
-			e.Pods = pods
-			renewed := NewReport(e)
-			probed := e.Probed()
-			if e.Pods = NewPods(copies); e.Pods == nil {
-				e.Pods = Pods{}
-			}
-			if fresh := NewReport(e); !reflect.DeepEqual(renewed, fresh) {
-				t.Errorf("renewed:\n%+v\nfresh:\n%+v", renewed, fresh)
-			}
-			if probed != e.Probed() {
-				t.Errorf("it is probed: %t", probed)
-			}
-		}
-	})
 }
 
 // Of a pod that is sound, nothing is to be said at any time, unless there are events.

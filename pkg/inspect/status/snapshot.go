@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	"unique"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -170,17 +169,13 @@ func (f family) leads(from types.UID) bool {
 func (f family) is(pod *PodInfo) bool { return f.uid != "" && pod.model.UID == f.uid }
 
 // has reports whether a pod is one of the object's.
-func (f family) has(pod *PodInfo) bool { return f.leads(pod.owner.Value()) || f.is(pod) }
+func (f family) has(pod *PodInfo) bool { return f.leads(pod.owner) || f.is(pod) }
 
 // pods picks those of the object. A pod is its own.
 func (f family) pods(all Pods) Pods {
 	owned := make(Pods, 0, len(all))
-	owner, leads := unique.Make(types.UID("")), false
 	for _, pod := range all {
-		if pod.owner != owner { // nearly all have the same
-			owner, leads = pod.owner, f.leads(pod.owner.Value())
-		}
-		if leads || f.is(pod) {
+		if f.has(pod) {
 			owned = append(owned, pod)
 		}
 	}

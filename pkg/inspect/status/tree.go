@@ -26,26 +26,12 @@ type Node struct {
 // and wants none, such as an old ReplicaSet, is left out.
 func (f family) tree(o Object, between []Child, pods Pods) Node {
 	root := Node{Kind: o.Kind, Name: o.Name, UID: o.UID, Desired: &o.Desired, Ready: &o.Ready}
-	root.Children = f.nodes(o.UID, between, leaves(pods), 0)
-	return root
-}
-
-// leaves are the nodes of pods, by their controllers.
-func leaves(pods Pods) map[types.UID][]Node {
-	of := map[types.UID][]Node{}
-	for len(pods) > 0 {
-		owner := pods[0].owner
-		end := slices.IndexFunc(pods, func(pod *PodInfo) bool { return pod.owner != owner })
-		if end < 0 {
-			end = len(pods)
-		}
-		all := slices.Grow(of[owner.Value()], end)
-		for _, pod := range pods[:end] {
-			all = append(all, Node{Kind: "Pod", Name: pod.model.Name, UID: pod.model.UID})
-		}
-		of[owner.Value()], pods = all, pods[end:]
+	leaves := map[types.UID][]Node{}
+	for _, pod := range pods {
+		leaves[pod.owner] = append(leaves[pod.owner], Node{Kind: "Pod", Name: pod.model.Name, UID: pod.model.UID})
 	}
-	return of
+	root.Children = f.nodes(o.UID, between, leaves, 0)
+	return root
 }
 
 func (f family) nodes(uid types.UID, between []Child, pods map[types.UID][]Node, depth int) []Node {

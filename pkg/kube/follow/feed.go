@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pollInterval is how often objects are listed that one may list and not watch.
+// pollInterval is the time between two lists of objects that the user may not watch.
 const pollInterval = 5 * time.Second
 
 // Object is an object of any type.
@@ -23,63 +24,59 @@ type Object interface {
 	metav1.Object
 }
 
-// Feed keeps the objects that are selected in memory, by one list and one watch:
-// nothing is listed twice but after a watch that expired.
-type Feed[T Object] struct {
-	// trim drops what nobody looks at.
-	trim func(T)
-	// compare puts the objects in order. It tells any two of them apart.
-	compare func(a, b T) int
-	// known is closed when the objects are known, or why they cannot be; toldKnown does so.
-	known     chan struct{}
-	toldKnown sync.Once
+// Feed keeps a value for each of the selected objects, by one list and one watch.
+type Feed[T Object, V any] struct {
+	// keep makes the value of an object. It may drop fields of the object.
+	keep func(T) V
+	// compare orders the values. It is zero only for two values of one object.
+	compare func(a, b V) int
+	// known is closed, by learned, when the objects are known, or why they cannot be.
+	known   chan struct{}
+	learned sync.Once
 
 	mu          sync.Mutex
 	subscribers []Subscriber
-	// all are the objects, in order. If they are given, somebody has them who does not
-	// expect that they change.
-	all   []T
-	given bool
-	err   error
-	// polled says that the objects may be listed and not watched.
+	// all are the values, in order.
+	all []V
+	err error
+	// polled says that the user may list the objects but not watch them.
 	polled bool
 }
 
-// Subscriber is told of changes: of those of what matters to it, by the UIDs that
-// an object has to do with. Without Matters, all do.
+// Subscriber is notified of the changes that matter to it. Matters is asked about the UIDs
+// that a changed object refers to. Without Matters, every change matters.
 type Subscriber struct {
 	Matters func(...types.UID) bool
 	Notify  func()
 }
 
-// New makes a feed that is empty until it runs.
-func New[T Object](trim func(T)) *Feed[T] {
-	byUID := func(a, b T) int { return strings.Compare(string(a.GetUID()), string(b.GetUID())) }
-	return &Feed[T]{trim: trim, compare: byUID, known: make(chan struct{}), all: []T{}}
+// New makes a feed, which is empty until it runs.
+func New[T Object, V any](keep func(T) V, compare func(a, b V) int) *Feed[T, V] {
+	return &Feed[T, V]{keep: keep, compare: compare, known: make(chan struct{}), all: []V{}}
 }
 
-// OrderBy puts the objects in an order before the feed runs. That of two objects must be
-// the same whatever becomes of them, and compare tells any two apart.
-func (f *Feed[T]) OrderBy(compare func(a, b T) int) { f.compare = compare }
+// Compare orders objects of a namespace by their names.
+func Compare[T Object](a, b T) int {
+	return cmp.Or(strings.Compare(a.GetName(), b.GetName()), strings.Compare(string(a.GetUID()), string(b.GetUID())))
+}
 
-// Subscribe adds who is told of changes.
-func (f *Feed[T]) Subscribe(s Subscriber) {
+// Subscribe adds a subscriber.
+func (f *Feed[T, V]) Subscribe(s Subscriber) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.subscribers = append(f.subscribers, s)
 }
 
-// notifyAll tells everybody that something changed, and that the objects are known, or why
-// they cannot be: who is told finds that they are.
-func (f *Feed[T]) notifyAll() {
-	f.toldKnown.Do(func() { close(f.known) })
+// notifyAll notifies all subscribers. The objects are known before it does.
+func (f *Feed[T, V]) notifyAll() {
+	f.learned.Do(func() { close(f.known) })
 	for _, s := range f.subscribers {
 		s.Notify()
 	}
 }
 
-// uids are those that an object has to do with: its own, that of its controller, and
-// that of what an event is about.
+// uids returns the UIDs that an object refers to: its own, that of its controller, and for an
+// event, that of the object that the event is about.
 func uids(obj metav1.Object) []types.UID {
 	all := []types.UID{obj.GetUID()}
 	if controller := metav1.GetControllerOfNoCopy(obj); controller != nil {
@@ -91,13 +88,31 @@ func uids(obj metav1.Object) []types.UID {
 	return all
 }
 
-// Run follows what is selected of a Source until the context ends, or the server
-// refuses.
-func (f *Feed[T]) Run(ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection) {
+// List lists the selected objects once.
+func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.ListOptions) {
+	if err := f.list(ctx, from, selected); err != nil {
+		f.Refuse(err)
+	}
+}
+
+func (f *Feed[T, V]) list(ctx context.Context, from Source, selected metav1.ListOptions) error {
+	list, err := listAll(ctx, from, selected)
+	if err != nil {
+		return err
+	}
+	found, _, err := itemsOf[T](list)
+	if err == nil {
+		f.replace(found)
+	}
+	return err
+}
+
+// Run follows the selected objects until the context ends or the server refuses.
+func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection) {
 	listed := false
 	for {
-		err := Objects(ctx, from, selected, "", connection, TypedHandler[T]{
-			Listed: func(found []T, _ string) (bool, error) {
+		err := Objects(ctx, from, selected, "", connection, Handler[T]{
+			Listed: func(found []T) (bool, error) {
 				listed = true
 				f.replace(found)
 				return false, nil
@@ -114,16 +129,16 @@ func (f *Feed[T]) Run(ctx context.Context, from Source, selected metav1.ListOpti
 	}
 }
 
-// Refuse notes why the objects cannot be known, or not any more.
-func (f *Feed[T]) Refuse(err error) {
+// Refuse records why the objects cannot be known, or no longer.
+func (f *Feed[T, V]) Refuse(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
 	f.notifyAll()
 }
 
-// poll lists what may not be watched, again and again.
-func (f *Feed[T]) poll(ctx context.Context, from Source, selected metav1.ListOptions) error {
+// poll lists the objects again and again.
+func (f *Feed[T, V]) poll(ctx context.Context, from Source, selected metav1.ListOptions) error {
 	f.mu.Lock()
 	f.polled = true
 	f.mu.Unlock()
@@ -131,36 +146,38 @@ func (f *Feed[T]) poll(ctx context.Context, from Source, selected metav1.ListOpt
 		if err := Sleep(ctx, pollInterval); err != nil {
 			return err
 		}
-		list, err := listAll(ctx, from, selected)
-		if Transient(err) {
-			continue
-		}
-		if err != nil {
+		if err := f.list(ctx, from, selected); err != nil && !Transient(err) {
 			return err
 		}
-		found, _, err := itemsOf[T](list)
-		if err != nil {
-			return err
-		}
-		f.replace(found)
 	}
 }
 
-func (f *Feed[T]) replace(found []T) {
+func (f *Feed[T, V]) replace(found []T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.err, f.all = nil, make([]V, 0, len(found))
 	for _, obj := range found {
-		f.trim(obj)
+		f.all = append(f.all, f.keep(obj))
 	}
-	f.err, f.given, f.all = nil, false, slices.SortedFunc(slices.Values(found), f.compare)
+	slices.SortFunc(f.all, f.compare)
 	f.notifyAll()
 }
 
-// Change takes in one change, and tells those to whom it matters.
-func (f *Feed[T]) Change(obj T, gone bool) (bool, error) {
+// Change applies a change, and notifies the subscribers to which it matters.
+func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.put(obj, gone)
+	value := f.keep(obj)
+	at, found := slices.BinarySearchFunc(f.all, value, f.compare)
+	switch {
+	case gone && found:
+		f.all = slices.Delete(f.all, at, at+1)
+	case gone:
+	case found:
+		f.all[at] = value
+	default:
+		f.all = slices.Insert(f.all, at, value)
+	}
 	about := uids(obj)
 	for _, s := range f.subscribers {
 		if s.Matters == nil || s.Matters(about...) {
@@ -170,43 +187,12 @@ func (f *Feed[T]) Change(obj T, gone bool) (bool, error) {
 	return false, nil
 }
 
-// put changes one of the objects.
-func (f *Feed[T]) put(obj T, gone bool) {
-	at, found := slices.BinarySearchFunc(f.all, obj, f.compare)
-	if gone && !found {
-		return
-	}
-	if f.given {
-		f.all, f.given = slices.Clone(f.all), false
-	}
-	if gone {
-		f.all = slices.Delete(f.all, at, at+1)
-		return
-	}
-	f.trim(obj)
-	if found {
-		f.all[at] = obj
-	} else {
-		f.all = slices.Insert(f.all, at, obj)
-	}
-}
-
 // Known is closed when the objects are known, or why they cannot be.
-func (f *Feed[T]) Known() <-chan struct{} { return f.known }
+func (f *Feed[T, V]) Known() <-chan struct{} { return f.known }
 
-// Each shows the objects as they are now, once they are known. The error is why
-// they cannot be.
-func (f *Feed[T]) Each(ctx context.Context, do func(T)) (polled bool, err error) {
-	all, polled, err := f.All(ctx)
-	for _, obj := range all {
-		do(obj)
-	}
-	return polled, err
-}
-
-// All are the objects as they are now, in order, once they are known. They do not change.
-// The error is why they cannot be known.
-func (f *Feed[T]) All(ctx context.Context) (all []T, polled bool, err error) {
+// All returns the values of the objects, in order, once they are known. The error says why
+// they cannot be known.
+func (f *Feed[T, V]) All(ctx context.Context) (all []V, polled bool, err error) {
 	select {
 	case <-f.known:
 	case <-ctx.Done():
@@ -214,6 +200,5 @@ func (f *Feed[T]) All(ctx context.Context) (all []T, polled bool, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.given = true
-	return f.all, f.polled, f.err
+	return slices.Clone(f.all), f.polled, f.err
 }

@@ -167,6 +167,13 @@ func aPod(name string, uid int) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprint(name, "-", uid))}}
 }
 
+// podFeed is a feed that keeps pods as they are.
+type podFeed = Feed[*corev1.Pod, *corev1.Pod]
+
+func newFeed() *podFeed {
+	return New(func(pod *corev1.Pod) *corev1.Pod { return pod }, Compare)
+}
+
 // pass lets so much of the test's own time pass, and all happen that is due.
 func pass(d time.Duration) {
 	<-time.After(d)
@@ -174,11 +181,15 @@ func pass(d time.Duration) {
 }
 
 // versions are the pods as a feed knows them.
-func versions(ctx context.Context, t *testing.T, f *Feed[*corev1.Pod]) map[string]string {
+func versions(ctx context.Context, t *testing.T, f *podFeed) map[string]string {
 	t.Helper()
 	known := map[string]string{}
-	if _, err := f.Each(ctx, func(pod *corev1.Pod) { known[pod.Name] = pod.ResourceVersion }); err != nil {
+	pods, _, err := f.All(ctx)
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, pod := range pods {
+		known[pod.Name] = pod.ResourceVersion
 	}
 	return known
 }
@@ -199,7 +210,7 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 	ctx, stop := context.WithCancel(t.Context())
 	s := newPodServer()
 	notified := false
-	f := New(func(*corev1.Pod) {})
+	f := newFeed()
 	f.Subscribe(Subscriber{Matters: func(...types.UID) bool { return true }, Notify: func() { notified = true }})
 	var running sync.WaitGroup
 	running.Go(func() { f.Run(ctx, s.source(), metav1.ListOptions{}, nil) })
@@ -271,7 +282,7 @@ func TestFeedThatMayNotWatchLists(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := newPodServer()
 		s.forbidden = true
-		f := New(func(*corev1.Pod) {})
+		f := newFeed()
 		var running sync.WaitGroup
 		running.Go(func() { f.Run(ctx, s.source(), metav1.ListOptions{}, nil) })
 		synctest.Wait()
@@ -280,7 +291,7 @@ func TestFeedThatMayNotWatchLists(t *testing.T) {
 		if got := versions(ctx, t, f); len(got) != 1 {
 			t.Errorf("it knows %v", got)
 		}
-		if polled, err := f.Each(ctx, func(*corev1.Pod) {}); !polled || err != nil {
+		if _, polled, err := f.All(ctx); !polled || err != nil {
 			t.Errorf("it says polled: %t, error: %v", polled, err)
 		}
 		stop()
@@ -296,15 +307,15 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := newPodServer()
 		s.failing = 2
-		f := New(func(*corev1.Pod) {})
+		f := newFeed()
 		var running sync.WaitGroup
 		running.Go(func() { f.Run(ctx, s.source(), metav1.ListOptions{}, nil) })
 		synctest.Wait()
-		if _, err := f.Each(ctx, func(*corev1.Pod) {}); !apierrors.IsServiceUnavailable(err) {
+		if _, _, err := f.All(ctx); !apierrors.IsServiceUnavailable(err) {
 			t.Errorf("the error is %v", err)
 		}
 		pass(time.Minute)
-		if _, err := f.Each(ctx, func(*corev1.Pod) {}); err != nil {
+		if _, _, err := f.All(ctx); err != nil {
 			t.Errorf("the error is still %v", err)
 		}
 		stop()
@@ -331,7 +342,7 @@ func TestUIDs(t *testing.T) {
 // Each subscriber is told of the changes that matter to it, and all of a list.
 func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	t.Parallel()
-	f := New(func(pod *corev1.Pod) { pod.Annotations = nil })
+	f := New(func(pod *corev1.Pod) *corev1.Pod { pod.Annotations = nil; return pod }, Compare)
 	told := map[types.UID]int{}
 	for _, uid := range []types.UID{"a-0", "b-0"} {
 		f.Subscribe(Subscriber{Matters: func(all ...types.UID) bool { return slices.Contains(all, uid) }, Notify: func() { told[uid]++ }})
@@ -361,16 +372,16 @@ func TestSubscribersAreToldWhatMatters(t *testing.T) {
 // A feed that cannot run says why, and one that is not known yet is waited for.
 func TestFeedThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	f := New(func(*corev1.Pod) {})
+	f := newFeed()
 	f.Refuse(errOdd)
-	if _, err := f.Each(t.Context(), func(*corev1.Pod) {}); !errors.Is(err, errOdd) {
+	if _, _, err := f.All(t.Context()); !errors.Is(err, errOdd) {
 		t.Error(err)
 	}
 	<-f.Known()
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(errOdd)
-	if _, err := New(func(*corev1.Pod) {}).Each(ctx, func(*corev1.Pod) { t.Error("there is a pod") }); !errors.Is(err, errOdd) {
-		t.Error(err)
+	if pods, _, err := newFeed().All(ctx); !errors.Is(err, errOdd) || len(pods) > 0 {
+		t.Error(pods, err)
 	}
 }
 
@@ -385,9 +396,9 @@ func TestFeedThatMayNotList(t *testing.T) {
 		"any more":       {script{lists: []error{nil, nil, errAway, errForbidden}, watches: []func(chan<- watch.Event) error{refuses(errForbidden)}}, 4},
 	} {
 		bubble.Test(t, func(t *testing.T) {
-			f := New(func(*corev1.Pod) {})
+			f := newFeed()
 			f.Run(t.Context(), test.script.source(), metav1.ListOptions{}, nil)
-			if _, err := f.Each(t.Context(), func(*corev1.Pod) {}); !apierrors.IsForbidden(err) || test.script.listed != test.lists {
+			if _, _, err := f.All(t.Context()); !apierrors.IsForbidden(err) || test.script.listed != test.lists {
 				t.Errorf("%s: %v after %d lists", what, err, test.script.listed)
 			}
 		})

@@ -1,5 +1,4 @@
-// Package follow lists objects once and then follows their changes by a watch, which it takes
-// up again where it breaks.
+// Package follow lists objects once and then watches them, and resumes a watch that breaks.
 package follow
 
 import (
@@ -25,60 +24,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Handler is told what there is, and says when it has seen enough.
-type Handler struct {
-	// Listed is told of all the objects that there are: at first, and again
-	// after a time in which changes may have been missed.
-	Listed func([]unstructured.Unstructured) (done bool, err error)
-	// Changed is told of each change since.
-	Changed func(obj *unstructured.Unstructured, gone bool) (done bool, err error)
-	// Connection, if there is one, notes whether the server can be reached.
-	Connection *Connection
-}
-
-// Dynamic tells a handler of the objects that are selected until it has seen
-// enough, the context ends, or the server refuses. Lost connections are taken
-// up again. What it begins with is at least as new as a resourceVersion, if one
-// is given.
-func Dynamic(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, since string, h Handler) error {
-	return Objects(ctx, SourceOf(objects), selected, since, h.Connection, TypedHandler[*unstructured.Unstructured]{
-		Listed: func(found []*unstructured.Unstructured, _ string) (bool, error) {
-			items := make([]unstructured.Unstructured, len(found))
-			for i, obj := range found {
-				items[i] = *obj
-			}
-			return h.Listed(items)
-		},
-		Changed: h.Changed,
-	})
-}
-
-// One tells see of the object of a name, and of nil while there is none, as Dynamic tells a
-// handler.
-func One(ctx context.Context, objects dynamic.ResourceInterface, name, since string, connection *Connection, see func(*unstructured.Unstructured) (done bool, err error)) error {
-	return Objects(ctx, SourceOf(objects), ByName(name), since, connection, TypedHandler[*unstructured.Unstructured]{
-		Listed: func(found []*unstructured.Unstructured, _ string) (bool, error) {
-			if len(found) == 0 {
-				return see(nil)
-			}
-			return see(found[0])
-		},
-		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
-			if gone {
-				return see(nil)
-			}
-			return see(obj)
-		},
-	})
-}
-
 // Source lists and watches objects of a type.
 type Source struct {
 	List  func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	Watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// SourceOf is the source of the objects of a client, typed or dynamic.
+// SourceOf returns the source of the objects of a client, typed or dynamic.
 func SourceOf[L runtime.Object](objects interface {
 	List(ctx context.Context, opts metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
@@ -91,15 +43,18 @@ func SourceOf[L runtime.Object](objects interface {
 	}
 }
 
-// TypedHandler is a Handler for objects of a type. Listed is told the resourceVersion of
-// the list, too.
-type TypedHandler[T runtime.Object] struct {
-	Listed  func(found []T, resourceVersion string) (done bool, err error)
+// Handler handles objects of a type until it is done.
+type Handler[T runtime.Object] struct {
+	// Listed handles all objects: at first, and again after changes may have been missed.
+	Listed func(found []T) (done bool, err error)
+	// Changed handles a change.
 	Changed func(obj T, gone bool) (done bool, err error)
 }
 
-// Objects is Dynamic for any type.
-func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, since string, connection *Connection, h TypedHandler[T]) error {
+// Objects passes the selected objects to a handler, and then every change, until the handler
+// is done, the context ends, or the server refuses. It resumes a watch that breaks. If since
+// is set, the first list is at least as new as that resourceVersion.
+func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, since string, connection *Connection, h Handler[T]) error {
 	for first := true; ; first = false {
 		list, err := listSince(ctx, from, selected, since)
 		for !first && Transient(err) {
@@ -119,7 +74,7 @@ func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1
 		if err != nil {
 			return err
 		}
-		if done, err := h.Listed(found, resourceVersion); done || err != nil {
+		if done, err := h.Listed(found); done || err != nil {
 			return err
 		}
 		err = followChanges(ctx, from, selected, resourceVersion, connection, h.Changed)
@@ -129,7 +84,30 @@ func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1
 	}
 }
 
-// itemsOf are the objects of a list, and its resourceVersion.
+// One is Objects for the object of a name, which is nil while there is none.
+func One(ctx context.Context, objects dynamic.ResourceInterface, name, since string, connection *Connection, see func(*unstructured.Unstructured) (done bool, err error)) error {
+	return Objects(ctx, SourceOf(objects), ByName(name), since, connection, Handler[*unstructured.Unstructured]{
+		Listed: func(found []*unstructured.Unstructured) (bool, error) {
+			if len(found) == 0 {
+				return see(nil)
+			}
+			return see(found[0])
+		},
+		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+			if gone {
+				return see(nil)
+			}
+			return see(obj)
+		},
+	})
+}
+
+// ByName selects the object of a name.
+func ByName(name string) metav1.ListOptions {
+	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
+}
+
+// itemsOf returns the objects of a list and its resourceVersion.
 func itemsOf[T runtime.Object](list runtime.Object) ([]T, string, error) {
 	accessor, err := meta.ListAccessor(list)
 	if err != nil {
@@ -147,11 +125,10 @@ func itemsOf[T runtime.Object](list runtime.Object) ([]T, string, error) {
 	return items, accessor.GetResourceVersion(), err
 }
 
-// Pause is how long a server that did not answer as it should is left alone.
+// Pause is the time between two requests to a server that fails.
 const Pause = time.Second
 
-// Transient reports whether it may well be over soon: the server is away,
-// or has too much to do.
+// Transient reports whether a request may succeed soon: the server is down or overloaded.
 func Transient(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -161,7 +138,7 @@ func Transient(err error) bool {
 	return errors.As(err, &failed) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// Sleep waits, and returns why the context ended if it did.
+// Sleep waits. It returns the cause if the context ends first.
 func Sleep(ctx context.Context, while time.Duration) error {
 	select {
 	case <-time.After(while):
@@ -171,15 +148,14 @@ func Sleep(ctx context.Context, while time.Duration) error {
 	}
 }
 
-// listAll lists what is selected, page by page.
+// listAll lists the selected objects page by page.
 func listAll(ctx context.Context, from Source, selected metav1.ListOptions) (runtime.Object, error) {
 	list, _, err := pager.New(from.List).List(ctx, selected)
 	return list, err
 }
 
-// listSince lists what is at least as new as a resourceVersion, which spares
-// the server a read from its storage. A server that has not come so far yet, or
-// does not know the version any more, is asked for what there is now.
+// listSince lists objects at least as new as a resourceVersion, which the server serves from
+// its cache. If the cache is behind, or the version has expired, it lists the newest ones.
 func listSince(ctx context.Context, from Source, selected metav1.ListOptions, since string) (runtime.Object, error) {
 	if since != "" {
 		notOlder := selected
@@ -192,13 +168,13 @@ func listSince(ctx context.Context, from Source, selected metav1.ListOptions, si
 	return listAll(ctx, from, selected)
 }
 
-// expired says that a server does not have a version, or a watch of it, any more.
+// expired reports whether a resourceVersion or a watch has expired.
 func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }
 
-// followChanges tells of the changes since a resourceVersion, as Objects does.
+// followChanges passes on the changes since a resourceVersion.
 func followChanges[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, resourceVersion string, connection *Connection,
 	changed func(obj T, gone bool) (done bool, err error)) error {
-	// What the watcher would log is told by what the wait comes to.
+	// The watcher would log what the caller reports.
 	ctx, stop := context.WithCancelCause(klog.NewContext(ctx, klog.Logger{}))
 	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, resourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
@@ -209,7 +185,7 @@ func followChanges[T runtime.Object](ctx context.Context, from Source, selected 
 			}
 			connection.note(err)
 			if permanent(err) {
-				// The watcher would log it and try for ever.
+				// The watcher would retry forever.
 				stop(err)
 				err = io.EOF
 			}
@@ -239,12 +215,7 @@ func followChanges[T runtime.Object](ctx context.Context, from Source, selected 
 	return errors.New("the server ended the watch")
 }
 
-// permanent reports whether a watch will not come about by trying again.
+// permanent reports whether a watch fails however often it is retried.
 func permanent(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || expired(err)
-}
-
-// ByName selects the one object of a name.
-func ByName(name string) metav1.ListOptions {
-	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 }

@@ -210,8 +210,8 @@ func TestObjectsEnds(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			ended, err := false, error(nil)
 			go func() {
-				err = Objects(ctx, test.script.source(), metav1.ListOptions{}, "", nil, TypedHandler[*corev1.Pod]{
-					Listed:  func([]*corev1.Pod, string) (bool, error) { return test.listed() },
+				err = Objects(ctx, test.script.source(), metav1.ListOptions{}, "", nil, Handler[*corev1.Pod]{
+					Listed:  func([]*corev1.Pod) (bool, error) { return test.listed() },
 					Changed: func(*corev1.Pod, bool) (bool, error) { return test.changed() },
 				})
 				ended = true
@@ -236,7 +236,7 @@ func TestObjectsStopsBetweenLists(t *testing.T) {
 		s := script{lists: []error{nil, errAway, errAway, errAway}, watches: []func(chan<- watch.Event) error{refuses(errExpired)}}
 		ctx, stop := context.WithTimeoutCause(t.Context(), 1500*time.Millisecond, errOdd)
 		defer stop()
-		err := Objects(ctx, s.source(), metav1.ListOptions{}, "", nil, TypedHandler[*corev1.Pod]{Listed: func([]*corev1.Pod, string) (bool, error) { return false, nil }})
+		err := Objects(ctx, s.source(), metav1.ListOptions{}, "", nil, Handler[*corev1.Pod]{Listed: func([]*corev1.Pod) (bool, error) { return false, nil }})
 		if !errors.Is(err, errOdd) || s.listed != 3 {
 			t.Errorf("%v after %d lists", err, s.listed)
 		}
@@ -268,8 +268,8 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 				connection.note(errAway)
 				pass(2 * lossTold)
 			}
-			_ = Objects(t.Context(), test.script.source(), metav1.ListOptions{}, "", connection, TypedHandler[*corev1.Pod]{
-				Listed: func([]*corev1.Pod, string) (bool, error) {
+			_ = Objects(t.Context(), test.script.source(), metav1.ListOptions{}, "", connection, Handler[*corev1.Pod]{
+				Listed: func([]*corev1.Pod) (bool, error) {
 					return len(test.script.watches) == 0 || test.script.listed > 1, nil
 				},
 			})
@@ -304,7 +304,7 @@ func (c *dynamicPods) Watch(_ context.Context, opts metav1.ListOptions) (watch.I
 }
 
 // Objects of any type are listed and followed as they are selected.
-func TestDynamic(t *testing.T) {
+func TestObjectsOfAnyType(t *testing.T) {
 	t.Parallel()
 	object := func(name, version string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name, "resourceVersion": version}}}
@@ -316,8 +316,8 @@ func TestDynamic(t *testing.T) {
 		var seen []string
 		selected := ByName("a")
 		selected.LabelSelector = "app=web"
-		err := Dynamic(t.Context(), c, selected, "", Handler{
-			Listed: func(found []unstructured.Unstructured) (bool, error) {
+		err := Objects(t.Context(), SourceOf(c), selected, "", nil, Handler[*unstructured.Unstructured]{
+			Listed: func(found []*unstructured.Unstructured) (bool, error) {
 				for _, obj := range found {
 					seen = append(seen, obj.GetName())
 				}

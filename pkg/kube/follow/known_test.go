@@ -4,18 +4,17 @@ import (
 	"errors"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // Who is told that there are objects, or why there are none, finds them to be known.
 func TestKnownWhenTold(t *testing.T) {
 	t.Parallel()
-	for name, learn := range map[string]func(*Feed[*corev1.Pod]){
-		"objects": func(f *Feed[*corev1.Pod]) { f.replace(nil) },
-		"error":   func(f *Feed[*corev1.Pod]) { f.Refuse(errors.New("no")); f.Refuse(errors.New("still no")) },
+	for name, learn := range map[string]func(*podFeed){
+		"objects": func(f *podFeed) { f.replace(nil) },
+		"error":   func(f *podFeed) { f.Refuse(errors.New("no")); f.Refuse(errors.New("still no")) },
 	} {
-		f := New(func(*corev1.Pod) {})
+		f := newFeed()
 		told := 0
 		f.Subscribe(Subscriber{Matters: func(...types.UID) bool { return true }, Notify: func() {
 			told++

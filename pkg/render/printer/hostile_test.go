@@ -129,7 +129,7 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 		d := filled[Description]()
 		d.Report = r
 		prints[fmt.Sprint("description ", i)] = func(w io.Writer) error { return Describe(w, d, screenTime()) }
-		prints[fmt.Sprint("failure ", i)] = say(Failure(r, screenTime()))
+		prints[fmt.Sprint("failure ", i)] = say(r.Failure(screenTime()))
 		for _, style := range []Style{{}, {ASCII: true}, {Color: true}} {
 			for _, width := range []int{30, 200, 2000} {
 				for _, height := range []int{0, 10} {

@@ -1,4 +1,4 @@
-package printer
+package status
 
 import (
 	"testing"
@@ -7,14 +7,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 func TestFailure(t *testing.T) {
 	t.Parallel()
-	ago := func(seconds int) metav1.Time { return metav1.NewTime(now.Add(-time.Duration(seconds) * time.Second)) }
-	golden(t, "failure", Failure(status.Report{
-		Reason: "2 of 3 pods: the image nope cannot be pulled: not found",
+	ago := func(seconds int) metav1.Time {
+		return metav1.NewTime(lookedAt().Add(-time.Duration(seconds) * time.Second))
+	}
+	got := Report{
+		Reason: "2 of 3 pods: the image nope cannot be pulled: not found\n",
 		Problems: []problem.Problem{
 			{Code: problem.CodeImagePullFailed, Pods: []string{"foo-0", "foo-1"}, Of: 3, Events: []problem.Event{
 				{Object: "Pod/foo-0", Type: "Normal", Reason: "Scheduled", Message: "Successfully assigned ns/foo-0 to node-1", Count: 1, Last: ago(70)},
@@ -22,5 +23,11 @@ func TestFailure(t *testing.T) {
 			}},
 			{Code: problem.CodeProbeFailed, Events: []problem.Event{{Object: "Pod/foo-2"}}},
 		},
-	}, now)+"\n")
+	}.Failure(lookedAt())
+	const want = `2 of 3 pods: the image nope cannot be pulled: not found
+  pod/foo-0: Normal Scheduled: Successfully assigned ns/foo-0 to node-1 (70s ago)
+  pod/foo-0: Warning Failed: Failed to pull image "nope": not found (5s ago, 3 times)`
+	if got != want {
+		t.Errorf("it says\n%s\nwant\n%s", got, want)
+	}
 }

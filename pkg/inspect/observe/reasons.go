@@ -1,0 +1,312 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+)
+
+const (
+	// fewObjects is of how many objects the events are listed object by object.
+	fewObjects = 3
+	// nodesLookedAt bounds how many nodes are read: the pods of one object mostly have the
+	// same problem.
+	nodesLookedAt = 5
+)
+
+// withReasons adds what may explain why an object is not ready, and returns the report. The
+// report on a ready object waits for events, too, if its pods have probes: a container that a
+// probe ends is ready until its grace period is over, and only events show it.
+func (m *model) withReasons(ctx context.Context, e *status.Snapshot) (status.Report, error) {
+	r := status.NewReport(*e)
+	if m.extent.Depth < Reasons {
+		return r, nil
+	}
+	if r.Verdict.Settled() && e.Probed() {
+		if err := m.addEvents(ctx, e, m.eventFeeds(*e, nil)); err != nil {
+			return r, err
+		}
+		r = status.NewReport(*e)
+	}
+	if r.Verdict.Settled() && m.extent.Depth < Details {
+		return r, nil
+	}
+	err := m.addReasons(ctx, e, r)
+	return status.NewReport(*e), err
+}
+
+// addReasons adds events, the nodes of the pods, and the controllers of the target.
+func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Report) error {
+	namespaces := slices.Compact([]string{m.target.Namespace, apis.LeaseNamespaceForAll})
+	if e.Object.Foreign {
+		namespaces = nil // its controller is another program
+	}
+	for _, namespace := range namespaces {
+		m.leases(namespace) // which begins to read them
+	}
+	err := m.addExplanations(ctx, e, r)
+	if !m.patient && follow.Transient(err) {
+		m.partial, err = true, nil // the feed tries again
+	}
+	if err == nil && namespaces != nil {
+		err = m.addLoops(ctx, e, namespaces)
+	}
+	return err
+}
+
+// addExplanations adds events and, when they are known, the nodes of pods that they do not
+// explain.
+func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r status.Report) error {
+	feeds := m.eventFeeds(*e, unready(r))
+	if slices.ContainsFunc(feeds, func(f *eventFeed) bool { return m.lacks(f) }) {
+		return nil
+	}
+	if err := m.addEvents(ctx, e, feeds); err != nil {
+		return err
+	}
+	if len(e.Events) > 0 {
+		r = status.NewReport(*e)
+	}
+	return m.addNodes(ctx, e, r.Pods)
+}
+
+// eventFeeds returns the feeds of the events about some objects or, without any, about
+// containers that end. If events are followed, it is the feed of all events of the namespace
+// except those of pods that start as they should.
+func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*eventFeed {
+	var selectors []string
+	switch {
+	case m.mode != readOnce:
+		selectors = []string{unlessRoutine()}
+	case len(about) == 0:
+		selectors = []string{"involvedObject.kind=Pod,reason=" + problem.EventKilling}
+	case len(about) > fewObjects:
+		selectors = []string{""}
+	default:
+		for _, uid := range about {
+			selectors = append(selectors, fields.OneTermEqualSelector("involvedObject.uid", string(uid)).String())
+		}
+	}
+	all := make([]*eventFeed, len(selectors))
+	for i, selector := range selectors {
+		all[i] = m.events(eventsKey{e.Object.Namespace, selector})
+		m.subscribe(all[i], m.subscriber())
+	}
+	return all
+}
+
+// unlessRoutine selects the events that are not about a pod that starts as it should.
+func unlessRoutine() string {
+	var all []fields.Selector
+	for _, reason := range problem.RoutineReasons() {
+		all = append(all, fields.OneTermNotEqualSelector("reason", reason))
+	}
+	return fields.AndSelectors(all...).String()
+}
+
+// unready returns the UIDs of what a report is about, except pods that are ready.
+func unready(r status.Report) []types.UID {
+	var uids []types.UID
+	var add func(status.Node)
+	add = func(n status.Node) {
+		if n.Kind != "Pod" {
+			uids = append(uids, n.UID)
+		}
+		for _, child := range n.Children {
+			add(child)
+		}
+	}
+	add(r.Tree)
+	for _, pod := range r.Pods {
+		if !pod.Ready {
+			uids = append(uids, pod.UID)
+		}
+	}
+	return uids
+}
+
+// addEvents adds the events about the target and what stands below it.
+func (m *model) addEvents(ctx context.Context, e *status.Snapshot, feeds []*eventFeed) error {
+	about := belonging(*e)
+	e.Events = nil
+	for _, f := range feeds {
+		m.await(ctx, f)
+		all, _, err := f.All(ctx)
+		if err != nil {
+			return unlessForbidden("events", e, err)
+		}
+		for _, event := range all {
+			if about.Has(event.InvolvedObject.UID) {
+				e.Events = append(e.Events, *event)
+			}
+		}
+	}
+	return nil
+}
+
+// addNodes adds the nodes of pods that do not show why they are not ready. Each is read by its
+// name: all nodes of a large cluster are more than a few pods.
+func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.Pod) error {
+	names := unexplainedNodes(pods)
+	e.Nodes = make(map[string]*corev1.Node, len(names))
+	for _, name := range names {
+		f := m.node(name)
+		m.subscribe(f, follow.Subscriber{Notify: m.notify})
+		if m.lacks(f) {
+			continue
+		}
+		m.await(ctx, f)
+		all, _, err := f.All(ctx)
+		if err != nil {
+			return unlessForbidden("nodes", e, err)
+		}
+		e.Nodes[name] = nil // there is no such node
+		for _, node := range all {
+			e.Nodes[name] = node
+		}
+	}
+	return nil
+}
+
+// unexplainedNodes returns the nodes of pods that are not ready and do not show why, or that
+// do not terminate.
+func unexplainedNodes(pods []status.Pod) []string {
+	unexplained := []problem.Code{"", problem.CodeTerminating, problem.CodeContainersNotReady, problem.CodeNodeLost}
+	var names []string
+	for _, pod := range pods {
+		if !pod.Ready && pod.Node != "" && slices.Contains(unexplained, pod.Code) && !slices.Contains(names, pod.Node) && len(names) < nodesLookedAt {
+			names = append(names, pod.Node)
+		}
+	}
+	return names
+}
+
+// addLoops adds the run-controllers that may reconcile the target. It does not subscribe to
+// their leases: each renewal is a change.
+func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []string) error {
+	loops := []leaserecord.Loop{}
+	for _, namespace := range namespaces {
+		f := m.leases(namespace)
+		m.await(ctx, f)
+		leases, _, err := f.All(ctx)
+		for _, obj := range leases {
+			var lease coordinationv1.Lease
+			err = cmp.Or(err, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &lease))
+			loops = append(loops, process.LoopOf(&lease))
+		}
+		if err != nil {
+			return unlessForbidden("leases in "+namespace, e, err)
+		}
+	}
+	slices.SortFunc(loops, func(a, b leaserecord.Loop) int { return strings.Compare(a.Holder, b.Holder) })
+	e.Loops = loops
+	return nil
+}
+
+// beginCompetitors begins to read who may revert a change of the count, and who guards the
+// pods, if the extent includes them.
+func (m *model) beginCompetitors() {
+	if !m.extent.Competitors || m.competitors != nil {
+		return
+	}
+	var found status.Snapshot
+	var err error
+	done := make(chan struct{})
+	m.begin(func(ctx context.Context) {
+		defer close(done)
+		err = readCompetitors(ctx, m.dynamic, m.target.Namespace, &found)
+	})
+	m.competitors = func(ctx context.Context) (status.Snapshot, error) {
+		select {
+		case <-done:
+			return found, err
+		case <-ctx.Done():
+			return status.Snapshot{}, context.Cause(ctx)
+		}
+	}
+}
+
+// addCompetitors adds who may revert a change of the count, and who guards the pods. It returns
+// what of that the user may not read.
+func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread []string, err error) {
+	if m.competitors == nil {
+		return nil, nil
+	}
+	found, err := m.competitors(ctx)
+	if err != nil {
+		m.competitors = nil // to be read again
+		return nil, err
+	}
+	e.Autoscalers, e.Budgets = found.Autoscalers, found.Budgets
+	if len(e.Budgets) > 0 && m.extent.Depth < Below {
+		err = unlessForbidden("pods", e, m.addTree(ctx, e))
+	}
+	if err == nil && len(e.Budgets) > 0 && m.extent.Recount {
+		err = m.recount(ctx, e)
+	}
+	return found.Unread, err
+}
+
+// readCompetitors reads the autoscalers and the disruption budgets of a namespace, both at the
+// same time.
+func readCompetitors(ctx context.Context, client dynamic.Interface, namespace string, e *status.Snapshot) error {
+	var reading sync.WaitGroup
+	var autoscalersErr, budgetsErr error
+	reading.Go(func() {
+		e.Autoscalers, autoscalersErr = listAs[autoscalingv2.HorizontalPodAutoscaler](ctx, client, autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"), namespace)
+	})
+	reading.Go(func() {
+		e.Budgets, budgetsErr = listAs[policyv1.PodDisruptionBudget](ctx, client, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), namespace)
+	})
+	reading.Wait()
+	return cmp.Or(unlessForbidden("horizontalpodautoscalers", e, autoscalersErr), unlessForbidden("poddisruptionbudgets", e, budgetsErr))
+}
+
+// listAs lists the objects of a namespace as values of their type.
+func listAs[T any](ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) ([]T, error) {
+	items, err := kube.List(ctx, client.Resource(resource).Namespace(namespace), metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(items))
+	for i := range items {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// unlessForbidden drops the error of what the user may not read, and notes that it is not
+// read: a report is made without it.
+func unlessForbidden(what string, e *status.Snapshot, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	if !slices.Contains(e.Unread, what) {
+		e.Unread = append(e.Unread, what)
+	}
+	return nil
+}

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// CountChange is a change of the replica count of one object that is to be made.
+// CountChange is a planned change of the replica count of one object.
 type CountChange struct {
 	Namespace, Name string
-	// Before and After are nil where the present count is not known.
+	// Before and After are nil if the present count is unknown.
 	Before, After *int32
 }
 
@@ -32,7 +32,5 @@ func CountChanges(w io.Writer, changes []CountChange) error {
 	for _, c := range changes {
 		rows = append(rows, row(c.Namespace, c.Name, count(c.Before), count(c.After)))
 	}
-	p := &text{w: w}
-	p.rows(newColumns(), rows)
-	return p.err
+	return writeTable(w, rows)
 }

@@ -10,12 +10,12 @@ import (
 // Revision is what "history" shows of one revision.
 type Revision struct {
 	Revision int64 `json:"revision"`
-	// Created is when it got its number, nil if that is not known.
+	// Created is when it got its number, nil if unknown.
 	Created *time.Time `json:"created,omitempty"`
-	// By is who made it, "" if that is not known.
+	// By is who made it, empty if unknown.
 	By     string `json:"by,omitempty"`
 	Change string `json:"change,omitempty"`
-	// Current reports whether the object has it now.
+	// Current reports whether the object has it.
 	Current bool `json:"current"`
 }
 
@@ -29,7 +29,5 @@ func History(w io.Writer, revisions []Revision, now time.Time) error {
 		}
 		rows = append(rows, []string{fmt.Sprint(r.Revision), age(created, now), cmp.Or(r.By, "<unknown>"), orNone(r.Change)})
 	}
-	p := &text{w: w}
-	p.table(rows)
-	return p.err
+	return writeTable(w, rows)
 }

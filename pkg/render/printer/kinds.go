@@ -3,6 +3,7 @@ package printer
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -12,25 +13,24 @@ type Kind struct {
 	Group    string `json:"group"`
 	Version  string `json:"version"`
 	Resource string `json:"resource"`
-	// Field is where the replica count lives; "" where nothing says it.
+	// Field is the replica field, empty if nothing names it.
 	Field string `json:"field,omitempty"`
 	// Beside are other fields of the spec that look like counts.
 	Beside []string `json:"beside,omitempty"`
-	// Found says how the field was found, and Error why that could not be found out.
+	// Found says how the field was found, and Error why that is unknown.
 	Found string `json:"found"`
 	Error string `json:"error,omitempty"`
-	// Candidates are the fields that could be meant where nothing says it.
+	// Candidates are the fields that may be meant if nothing names it.
 	Candidates []string `json:"candidates,omitempty"`
-	// MayScale reports whether this user may change the count; nil: not known.
+	// MayScale reports whether this user may change the count, nil if unknown.
 	MayScale *bool `json:"mayScale,omitempty"`
-	// Objects is how many there are in all namespaces; nil: not known.
+	// Objects is how many there are in all namespaces, nil if unknown.
 	Objects *int64 `json:"objects,omitempty"`
 	// Reconciled reports whether "run-controller" can reconcile it.
 	Reconciled bool `json:"reconciled"`
-	// Status is what the status of its objects can tell; only of kinds that were
-	// asked for by name.
+	// Status is what the status of its objects can say, for kinds that were named.
 	Status map[string]any `json:"status,omitempty"`
-	// Wrong is what is wrong with the declaration by which it should be.
+	// Wrong is what is wrong with the declaration in its CRD.
 	Wrong []string `json:"wrong,omitempty"`
 }
 
@@ -52,25 +52,26 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 				field += fmt.Sprintf(" (+%d)", more)
 			}
 		}
-		rows = append(rows, []string{k.Kind, orNone(k.Group), orNone(field), k.Found, yesNo(k.MayScale), known(k.Objects), reconciled(k)})
+		reconciled := yesNo(&k.Reconciled)
+		if len(k.Wrong) > 0 {
+			reconciled = "invalid annotations"
+		}
+		objects := "<unknown>"
+		if k.Objects != nil {
+			objects = strconv.FormatInt(*k.Objects, 10)
+		}
+		rows = append(rows, []string{k.Kind, orNone(k.Group), orNone(field), k.Found, yesNo(k.MayScale), objects, reconciled})
 	}
 	p := &text{w: w}
 	p.table(rows)
-	if wide {
-		for _, k := range kinds {
-			for _, problem := range k.Wrong {
+	for _, k := range kinds {
+		for _, problem := range k.Wrong {
+			if wide {
 				p.line("the annotations of the CRD %s.%s are invalid: %s", k.Resource, k.Group, problem)
 			}
 		}
 	}
 	return p.err
-}
-
-func reconciled(k *Kind) string {
-	if len(k.Wrong) > 0 {
-		return "invalid annotations"
-	}
-	return yesNo(&k.Reconciled)
 }
 
 func yesNo(b *bool) string {
@@ -81,11 +82,4 @@ func yesNo(b *bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-func known(n *int64) string {
-	if n == nil {
-		return "<unknown>"
-	}
-	return fmt.Sprint(*n)
 }

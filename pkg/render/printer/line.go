@@ -8,10 +8,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// line is a line of a screen: pieces of text, each in a colour. The widths that
-// are meant here are columns of a terminal, of which a Chinese character takes
-// two. A piece may hold the words of others: it is escaped where it is measured
-// and where it is drawn.
+// line is a line of a screen: pieces of text, each in a color. Widths are columns of a
+// terminal, of which a Chinese character takes two. A piece may hold the words of others. It
+// is escaped when it is measured and when it is drawn.
 type line []piece
 
 type piece struct{ color, text string }
@@ -28,7 +27,7 @@ func (l line) width() int {
 
 func (l line) add(color, text string) line { return append(l, piece{color, text}) }
 
-// dimmed is the line without its colours, as what may not be so any more.
+// dimmed returns the line without its colors, for what may be outdated.
 func (l line) dimmed() line {
 	pieces := make(line, len(l))
 	for i, p := range l {
@@ -40,8 +39,27 @@ func (l line) dimmed() line {
 // pad appends blanks up to a width.
 func (l line) pad(width int) line { return l.add("", strings.Repeat(" ", max(0, width-l.width()))) }
 
-// render makes the line a text that is no wider than width, without blanks at
-// its end.
+// columns appends cells to a line that is two columns wide, with two blanks behind each. A
+// cell without a width is left out.
+func (l line) columns(cells []piece, widths []int, style Style) line {
+	end := 2
+	for i, cell := range cells {
+		if widths[i] > 0 {
+			end += widths[i] + 2
+			l = append(l, piece{cell.color, plain(cell.text).render(widths[i], Style{ASCII: style.ASCII})}).pad(end)
+		}
+	}
+	return l
+}
+
+// widen makes columns as wide as cells need it.
+func widen(widths []int, cells []piece) {
+	for i, cell := range cells {
+		widths[i] = max(widths[i], plain(cell.text).width())
+	}
+}
+
+// render makes text of a line, no wider than width and without blanks at its end.
 func (l line) render(width int, style Style) string {
 	for len(l) > 0 && strings.TrimRight(l[len(l)-1].text, " ") == "" {
 		l = l[:len(l)-1]
@@ -63,7 +81,7 @@ func (l line) render(width int, style Style) string {
 	return b.String()
 }
 
-// wrapped breaks text into lines of a width, at most so many: the last is cut.
+// wrapped breaks text into lines of a width. The last one is cut if there are too many.
 func wrapped(text string, width, most int) []string {
 	lines := strings.Split(ansi.Wrap(oneLine(text), max(width, 8), ""), "\n")
 	if len(lines) > most {

@@ -21,38 +21,37 @@ const (
 	pace = 3 * time.Second
 )
 
-// Progress tells a person how far the objects that they wait for have come. It
-// has no clock: callers pass the time.
+// Progress shows how far the objects of a wait have come. It has no clock; callers pass the
+// time.
 type Progress struct {
 	// Goal describes an object that is done, such as "ready" or "gone".
 	Goal string
-	// Lost is when the connection to the server was lost; zero while there is one.
+	// Lost is when the connection to the server was lost, zero while there is one.
 	Lost time.Time
 
 	begun time.Time
 	// next is when there may be another line.
 	next    time.Time
 	objects map[types.NamespacedName]waited
-	// changed is the object that changed last, and news the last one that had something to
-	// tell.
+	// changed is the object that changed last, and news the last one that had something new.
 	changed, news types.NamespacedName
 	// most is the largest number of pods that were left to do.
 	most int32
 }
 
-// waited is an object that somebody waits for, as it was seen last.
+// waited is the last state of an object that the wait is for.
 type waited struct {
 	status.Report
 	done bool
-	// givesUp is when the wait for an object that has failed is over; zero where it is not.
+	// givesUp is when the wait for a failed object ends, zero if it does not.
 	givesUp time.Time
 	// surplus is the largest number of pods that were to be removed.
 	surplus int32
-	// told are the states of this generation that lines have told.
+	// told are the states of this generation that had a line.
 	told map[state]bool
 }
 
-// state is what tells apart what lines say of an object. What ails it is told once for each
+// state is what distinguishes the lines about an object. A problem gets one line for each
 // generation, however its words and counts change: a crash loop has many.
 type state struct {
 	generation            int64
@@ -69,8 +68,7 @@ func (w waited) state() state {
 	return s
 }
 
-// verdictAt is the verdict and, of an object that has failed, how long it is still waited
-// for.
+// verdictAt returns the verdict and, for a failed object, how long the wait still lasts.
 func (w waited) verdictAt(now time.Time) string {
 	if w.givesUp.IsZero() {
 		return string(w.Verdict)
@@ -78,8 +76,8 @@ func (w waited) verdictAt(now time.Time) string {
 	return fmt.Sprintf("%s, gives up in %s", w.Verdict, duration.HumanDuration(max(0, w.givesUp.Sub(now).Round(time.Second))))
 }
 
-// See takes in an object as it is now, whether it is done, and when the wait for it gives up
-// because it has failed; zero, it does not.
+// See takes in an object, whether it is done, and when the wait for it gives up because it has
+// failed, zero if it does not.
 func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	if p.objects == nil {
 		p.objects = map[types.NamespacedName]waited{}
@@ -92,17 +90,17 @@ func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 		w.told = map[state]bool{}
 	}
 	p.objects[p.changed] = w
-	p.most = max(p.most, p.toDo())
+	p.most = max(p.most, p.total().toDo())
 	if !w.told[w.state()] {
 		p.news = p.changed
 	}
 }
 
-// Line is what there is to tell now: "" for nothing, or for nothing yet; then
-// callers ask again after a while. The summary tells that all is done.
+// Line returns the next line of progress. It is empty if there is nothing new, or if it is too
+// early: then callers ask again after a while. That all is done is left to the summary.
 func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	w, found := p.objects[p.news]
-	if !found || w.told[w.state()] || p.done() == len(p.objects) {
+	if !found || w.told[w.state()] || p.total().done == len(p.objects) {
 		return "", 0
 	}
 	if wait := p.next.Sub(now); wait > 0 {
@@ -117,9 +115,9 @@ func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	return escape.Line(line), 0
 }
 
-// Summary is what came of the wait, "" unless all objects are done: ready, or gone.
+// Summary returns the outcome of the wait. It is empty unless all objects are ready or gone.
 func (p *Progress) Summary(now time.Time) string {
-	if p.done() < len(p.objects) || len(p.objects) == 0 || !strings.HasPrefix(p.Goal, "ready") && p.Goal != "gone" {
+	if p.total().done < len(p.objects) || len(p.objects) == 0 || !strings.HasPrefix(p.Goal, "ready") && p.Goal != "gone" {
 		return ""
 	}
 	text := p.count()
@@ -132,34 +130,30 @@ func (p *Progress) Summary(now time.Time) string {
 	return escape.Line(fmt.Sprintf("%s, took %s", text, duration.HumanDuration(now.Sub(p.begun))))
 }
 
-// Frame is the progress as lines for a terminal, each no wider than width: how
-// long the wait has lasted and how far it has come. Of an object that does not
-// come any further, the reason and what to do about it.
+// Frame returns the progress as lines for a terminal, each no wider than width: how long the
+// wait has lasted, how far it has come, and for an object that is stuck, why and what to do.
 func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	worst := p.worst()
 	r := p.objects[worst]
 	clock := line{{dim, age(p.begun, now) + "  "}}
 	if !p.Lost.IsZero() {
-		clock = line{{yellow, connectionLost(p.Lost, now) + "  "}}
+		clock = line{{yellow, "connection lost " + age(p.Lost, now) + " ago  "}}
 	}
 	name := func(l line) line { return l.add(bold, p.name(worst)).add("", ": ") }
 	var lines []line
-	_, color := style.look(r.Verdict)
-	stuck := r.Verdict != status.Progressing || len(r.Problems) > 0
-	switch {
-	case len(p.objects) > 1:
-		lines = append(lines, clock.add("", p.count()+"  ").add("", p.bar(style, now)))
-		if stuck && !r.done {
-			lines = append(lines, name(nil).add(color, r.verdictAt(now)+": ").add("", r.Reason))
-		}
-	case stuck && !r.done:
-		lines = append(lines, name(clock).add(color, r.verdictAt(now)+": ").add("", r.Reason))
-	case p.bar(style, now) != "":
-		lines = append(lines, name(clock).add("", p.bar(style, now)))
-	default:
-		lines = append(lines, name(clock).add("", r.Reason))
+	bar := p.bar(style, now)
+	if len(p.objects) > 1 {
+		lines = append(lines, clock.add("", p.count()+"  ").add("", bar))
+		clock = nil
 	}
-	if stuck && !r.done && r.Hint != "" {
+	_, color := style.look(r.Verdict)
+	stuck := !r.done && (r.Verdict != status.Progressing || len(r.Problems) > 0)
+	if stuck {
+		lines = append(lines, name(clock).add(color, r.verdictAt(now)+": ").add("", r.Reason))
+	} else if len(p.objects) == 1 {
+		lines = append(lines, name(clock).add("", cmp.Or(bar, r.Reason)))
+	}
+	if stuck && r.Hint != "" {
 		for _, text := range wrapped("hint: "+r.Hint, width, 3) {
 			lines = append(lines, line{{cyan, text}})
 		}
@@ -171,8 +165,8 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	return texts
 }
 
-// worst is the object that needs somebody most: of those that are not done, the
-// one whose verdict is the worst, and of these the one that changed last.
+// worst returns the object that needs attention most: of those that are not done, the one with
+// the worst verdict, and of these the one that changed last.
 func (p *Progress) worst() types.NamespacedName {
 	rank := func(key types.NamespacedName) int {
 		if p.objects[key].done {
@@ -189,7 +183,7 @@ func (p *Progress) worst() types.NamespacedName {
 	return worst
 }
 
-// name names an object, with its namespace where there are objects of several.
+// name returns the name of an object, with its namespace if there are several.
 func (p *Progress) name(key types.NamespacedName) string {
 	for other := range p.objects {
 		if other.Namespace != key.Namespace {
@@ -199,65 +193,69 @@ func (p *Progress) name(key types.NamespacedName) string {
 	return key.Name
 }
 
-func (p *Progress) done() int {
-	n := 0
-	for _, o := range p.objects {
-		if o.done {
-			n++
-		}
-	}
-	return n
-}
-
 // count says how many of the objects are done.
 func (p *Progress) count() string {
-	return fmt.Sprintf("%d of %d objects are %s", p.done(), len(p.objects), p.Goal)
+	return fmt.Sprintf("%d of %d objects are %s", p.total().done, len(p.objects), p.Goal)
 }
 
-// surplus is how many pods of an object are still to be removed.
+// surplus returns how many pods of an object are still to be removed.
 func surplus(r status.Report) int32 { return max(r.Replicas.Current-r.Replicas.Desired, 0) }
 
-// toDo is how many pods are still to be made ready or to be removed.
-func (p *Progress) toDo() int32 {
-	n := int32(0)
-	for _, o := range p.objects {
-		n += max(o.Replicas.Desired-o.Replicas.Ready, 0) + surplus(o.Report)
-	}
-	return n
+// totals are counts over all objects: the objects that are done, and the pods that are
+// desired, that are ready of these, that are to be removed, and that were.
+type totals struct {
+	done                           int
+	desired, ready, extra, removed int32
 }
 
-// barWidth is how many characters the bar itself has.
+// toDo returns how many pods are still to become ready or to be removed.
+func (t totals) toDo() int32 { return t.desired - t.ready + t.extra }
+
+func (p *Progress) total() totals {
+	var t totals
+	for _, o := range p.objects {
+		if o.done {
+			t.done++
+		}
+		t.desired += o.Replicas.Desired
+		t.ready += min(o.Replicas.Ready, o.Replicas.Desired)
+		t.extra += surplus(o.Report)
+		t.removed += o.surplus - surplus(o.Report)
+	}
+	return t
+}
+
+// barWidth is the width of the bar itself.
 const barWidth = 20
 
-// bar shows how many of the pods that are wanted are ready or, where only pods
-// are to be removed, how many of these are: how many a second, and how long the
-// rest takes at that rate. It is "" where there are no pods to count.
+// bar shows how many of the desired pods are ready or, if pods are only to be removed, how many
+// of these are gone: how many per second, and how long the rest takes at that rate. It is empty
+// if there are no pods to count.
 func (p *Progress) bar(style Style, now time.Time) string {
-	var desired, ready, left, before int32
-	for _, o := range p.objects {
-		desired += o.Replicas.Desired
-		ready += min(o.Replicas.Ready, o.Replicas.Desired)
-		left += surplus(o.Report)
-		before += o.surplus
-	}
 	if p.most == 0 {
 		return ""
 	}
-	done, all := ready, desired
-	text := fmt.Sprintf("%d/%d ready", ready, desired)
-	if ready == desired && left > 0 {
-		done, all = before-left, before
+	t := p.total()
+	done, all := t.ready, t.desired
+	text := fmt.Sprintf("%d/%d ready", done, all)
+	if done == all && t.extra > 0 {
+		done, all = t.removed, t.removed+t.extra
 		text = fmt.Sprintf("removing %d/%d", done, all)
 	}
-	filled := barWidth
-	if all > 0 {
-		filled = barWidth * int(done) / int(all)
-	}
-	bar := strings.Repeat(style.sign("━", "#"), filled) + strings.Repeat(style.sign("─", "-"), barWidth-filled)
-	if took, gained := now.Sub(p.begun), p.most-p.toDo(); gained > 0 && p.toDo() > 0 && took >= patience {
+	full, empty := style.bar(barWidth, done, all)
+	if took, gained := now.Sub(p.begun), p.most-t.toDo(); gained > 0 && t.toDo() > 0 && took >= patience {
 		rate := float64(gained) / took.Seconds()
-		rest := time.Duration(float64(p.toDo()) / rate * float64(time.Second))
+		rest := time.Duration(float64(t.toDo()) / rate * float64(time.Second))
 		text += fmt.Sprintf(", %.1f/s, %s left", rate, duration.HumanDuration(rest))
 	}
-	return bar + " " + text
+	return full + empty + " " + text
+}
+
+// Connection returns the line that says that the connection to the server was lost or, if the
+// time is zero, that it is back.
+func Connection(lost time.Time) string {
+	if lost.IsZero() {
+		return "connected to the server again"
+	}
+	return "connection to the server lost, reconnecting"
 }

@@ -10,23 +10,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// rollout is the way of an object from a change to being ready, as far as
-// somebody watched it.
+// rollout is the way of an object from a change to being ready, as far as it was watched.
 type rollout struct {
-	// begun is when the change was made; zero, there was none to see.
+	// begun is when the change was made, zero if none was seen.
 	begun time.Time
-	// seen is when it was seen first, with so many pods ready: the rate is counted
-	// from there.
+	// seen is when it was first seen, with that many pods ready. The rate counts from there.
 	seen  time.Time
 	ready int32
-	// generation is that of the object, and took how long the rollout was; zero,
-	// it is under way.
+	// generation is that of the object. took is how long the rollout took until it settled.
 	generation int64
 	took       time.Duration
 	settled    bool
 }
 
-// see takes in the object as it is now.
+// see returns the rollout after the object was seen.
 func (o rollout) see(r status.Report, now time.Time) rollout {
 	ready := r.Verdict.Settled()
 	fresh := o.seen.IsZero()
@@ -44,8 +41,8 @@ func (o rollout) see(r status.Report, now time.Time) rollout {
 	return o
 }
 
-// changed is when an object that is not ready changed last: when its spec was
-// written, or when its controller saw that it was not ready any more.
+// changed returns when an object that is not ready changed last: when its spec was written, or
+// when its controller saw that it was no longer ready.
 func changed(r status.Report, now time.Time) time.Time {
 	last := time.Time{}
 	if spec := r.Reconciler.Spec; spec != nil {
@@ -62,7 +59,7 @@ func changed(r status.Report, now time.Time) time.Time {
 	return last
 }
 
-// text says how long it has taken and how fast it is, "" if there was none.
+// text says how long the rollout takes and how fast it is. It is empty without a rollout.
 func (o rollout) text(ready int32, now time.Time) string {
 	switch {
 	case o.begun.IsZero():
@@ -77,8 +74,8 @@ func (o rollout) text(ready int32, now time.Time) string {
 	return text
 }
 
-// readyNow is how many pods are ready: as the object tells or, while it is not
-// ready, as the pods below it show, which may be ahead of what it tells.
+// readyNow returns how many pods are ready: as the status says or, while the object is not
+// ready, as its pods show, which may be ahead of the status.
 func readyNow(r status.Report) int32 {
 	ready := int32(0)
 	for _, pod := range r.Pods {

@@ -13,24 +13,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Screen is what a person looks at: one object in full, or a table of several. It
-// has no clock and no terminal: callers pass the time and the size.
+// Screen is what a person looks at: one object in full, or a table of several. It has no clock
+// and no terminal; callers pass the time and the size.
 type Screen struct {
 	// Reports are the objects, in the order in which they are shown.
 	Reports []status.Report
-	// AllPods shows each pod, rather than how many are alike.
+	// AllPods shows each pod instead of counting those that are alike.
 	AllPods bool
 	// NotReady leaves out the objects that are ready.
 	NotReady bool
-	// Lost is when the connection to the server was lost; zero while there is one.
+	// Lost is when the connection to the server was lost, zero while there is one.
 	Lost time.Time
 
-	// rollouts are those that were seen by somebody who watches.
+	// rollouts are those that were watched.
 	rollouts map[types.UID]rollout
 }
 
-// See takes in an object as it is now, for somebody who watches. It reports whether
-// that changes the screen: what is gone is shown only if it was there.
+// See takes in an object that is watched. It reports whether that changes the screen: an
+// object that is gone is shown only if it was there.
 func (s *Screen) See(r status.Report, now time.Time) bool {
 	i := slices.IndexFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
 	switch {
@@ -48,7 +48,7 @@ func (s *Screen) See(r status.Report, now time.Time) bool {
 	return true
 }
 
-// Forget takes an object off the screen.
+// Forget removes an object from the screen.
 func (s *Screen) Forget(r status.Report) {
 	s.Reports = slices.DeleteFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
 }
@@ -59,15 +59,14 @@ func sameObject(a, b status.Report) bool {
 
 // detail is how much of an object is shown.
 type detail struct {
-	// alike is how many pods of those that are alike are shown by themselves;
-	// negative: all.
+	// alike is how many of the pods that are alike are shown by themselves.
 	alike                            int
 	conditions, guards, events, hint bool
 	// reason is how many lines a reason and a hint may take.
 	reason int
 }
 
-// details are from all there is to the least.
+// details returns the levels of detail, from the highest to the lowest.
 func details() []detail {
 	return []detail{
 		{alike: few, conditions: true, guards: true, events: true, hint: true, reason: 4},
@@ -80,11 +79,11 @@ func details() []detail {
 	}
 }
 
-// few pods are shown by themselves although they are alike.
+// few is how many pods are shown by themselves although they are alike.
 const few = 5
 
-// Frame is the screen as lines, each no wider than width, and no more of them
-// than height. Without a height there is room for all.
+// Frame returns the screen as lines, each no wider than width, and no more than height unless
+// that is zero.
 func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	f := frame{Screen: s, width: width, style: style, now: now}
 	if s.NotReady {
@@ -92,24 +91,20 @@ func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	}
 	if len(f.Reports) == 0 && len(s.Reports) > 0 {
 		sign, color := f.style.look(status.Ready)
-		return f.render([]line{{{color, sign + " "}, {"", allReady(len(s.Reports))}}}, height)
+		text := "the object is ready"
+		if n := len(s.Reports); n > 1 {
+			text = fmt.Sprintf("all %d objects are ready", n)
+		}
+		return f.render([]line{{{color, sign + " "}, {"", text}}}, height)
 	}
 	if s.Lost.IsZero() {
 		return f.render(f.fit(height), height)
 	}
-	lines := []line{{{yellow, connectionLost(s.Lost, now) + ", reconnecting; last known state:"}}}
+	lines := []line{{{yellow, "connection lost " + age(s.Lost, now) + " ago, reconnecting; last known state:"}}}
 	for _, l := range f.fit(max(height-1, 0)) {
 		lines = append(lines, l.dimmed())
 	}
 	return f.render(lines, height)
-}
-
-// allReady says that all of n objects are ready.
-func allReady(n int) string {
-	if n == 1 {
-		return "the object is ready"
-	}
-	return fmt.Sprintf("all %d objects are ready", n)
 }
 
 // frame is a screen that is being drawn.
@@ -120,7 +115,7 @@ type frame struct {
 	now   time.Time
 }
 
-// fit finds as much as there is room for.
+// fit returns as much as there is room for.
 func (f frame) fit(height int) []line {
 	if len(f.Reports) == 0 {
 		return []line{{{dim, "nothing to show yet"}}}
@@ -130,7 +125,13 @@ func (f frame) fit(height int) []line {
 	}
 	var lines []line
 	for _, d := range details() {
-		lines = f.objects(d)
+		lines = nil
+		for i, r := range f.Reports {
+			if i > 0 {
+				lines = append(lines, nil)
+			}
+			lines = append(lines, f.object(r, d)...)
+		}
 		if height <= 0 || len(lines) <= height {
 			return lines
 		}
@@ -154,34 +155,19 @@ func (f frame) render(lines []line, height int) []string {
 	return texts
 }
 
-// objects shows each object, with a line between two.
-func (f frame) objects(d detail) []line {
-	var all []line
-	for i, r := range f.Reports {
-		if i > 0 {
-			all = append(all, nil)
-		}
-		all = append(all, f.object(r, d)...)
-	}
-	return all
-}
-
+// urgency ranks reports: the lower, the sooner they need attention.
 func urgency(r status.Report) int {
 	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Progressing, status.Deleted, status.Parked, status.Ready}, r.Verdict)
 }
 
-func (f frame) verdict(r status.Report) line {
-	sign, color := f.style.look(r.Verdict)
-	l := line{{color, sign + " "}, {bold, objectName(r)}}
-	if r.Metadata.Namespace != "" {
-		l = l.add(dim, " in "+r.Metadata.Namespace)
-	}
-	return l.add("", ": ").add(color, string(r.Verdict))
-}
-
 // object shows one object.
 func (f frame) object(r status.Report, d detail) []line {
-	all := []line{f.verdict(r)}
+	sign, color := f.style.look(r.Verdict)
+	title := line{{color, sign + " "}, {bold, objectName(r)}}
+	if r.Metadata.Namespace != "" {
+		title = title.add(dim, " in "+r.Metadata.Namespace)
+	}
+	all := []line{title.add("", ": ").add(color, string(r.Verdict))}
 	all = append(all, f.paragraph("", "", r.Reason, d.reason)...)
 	if said := lastLogLine(r); said != "" {
 		all = append(all, f.paragraph(dim, "", said, d.reason)...)
@@ -203,8 +189,8 @@ func (f frame) object(r status.Report, d detail) []line {
 	return all
 }
 
-// paragraph breaks text into indented lines, at most so many. Those below a label, such as
-// "hint: ", are indented further.
+// paragraph breaks text into indented lines. Those below a label, such as "hint: ", are
+// indented further.
 func (f frame) paragraph(color, label, text string, most int) []line {
 	var all []line
 	for i, part := range wrapped(label+text, f.width-2, most) {
@@ -216,8 +202,8 @@ func (f frame) paragraph(color, label, text string, most int) []line {
 	return all
 }
 
-// bar shows how many of the pods are ready and, to somebody who watches, how long
-// the rollout has taken and how many pods a second became ready.
+// bar shows how many pods are ready and, if the rollout was watched, how long it took and how
+// many pods became ready per second.
 func (f frame) bar(r status.Report) line {
 	c := r.Replicas
 	ready := readyNow(r)
@@ -228,24 +214,20 @@ func (f frame) bar(r status.Report) line {
 	if c.Updated != nil && *c.Updated != c.Desired {
 		text += fmt.Sprintf(", %d updated", *c.Updated)
 	}
-	if told := f.rollouts[r.Metadata.UID].text(ready, f.now); told != "" {
-		text += "  " + told
+	if rollout := f.rollouts[r.Metadata.UID].text(ready, f.now); rollout != "" {
+		text += "  " + rollout
 	}
 	width := min(40, f.width-4-plain(text).width())
 	if width < 5 {
 		return plain("  " + strings.TrimSpace(text))
 	}
-	filled := width
-	if c.Desired > 0 {
-		filled = min(width, width*int(ready)/int(c.Desired))
-	}
 	_, color := f.style.look(r.Verdict)
-	full, empty := f.style.sign("━", "#"), f.style.sign("─", "-")
-	return line{{"", "  "}, {color, strings.Repeat(full, filled)}, {dim, strings.Repeat(empty, width-filled)}, {"", text}}
+	full, empty := f.style.bar(width, ready, c.Desired)
+	return line{{"", "  "}, {color, full}, {dim, empty}, {"", text}}
 }
 
-// guards shows who may change the number of pods or keep them from being
-// removed, and what could not be read.
+// guards shows who may change the number of pods or prevent their removal, and what could not
+// be read.
 func (f frame) guards(r status.Report) []line {
 	var texts []string
 	for _, revert := range r.Reverts {

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// table shows several objects, one in a row, those that need somebody first. What
-// is ready folds where there is no room, and in the last frame.
+// table shows several objects, one in a row, those that need attention first. Ready ones fold
+// if there is no room, and in the last frame.
 func (f frame) table(height int) []line {
 	reports := slices.Clone(f.Reports)
 	slices.SortStableFunc(reports, func(a, b status.Report) int { return cmp.Compare(urgency(a), urgency(b)) })
@@ -19,10 +19,18 @@ func (f frame) table(height int) []line {
 	}
 	shown := f.readyShown(firstReady, len(reports)-firstReady, height)
 	rows := reports[:firstReady+shown]
-	c := f.tableColumns(reports, rows)
+	header := []piece{{dim, "NAMESPACE"}, {dim, "NAME"}, {"", "READY"}, {dim, "VERDICT"}, {dim, "AGE"}}
+	several := slices.ContainsFunc(reports, func(r status.Report) bool { return r.Metadata.Namespace != reports[0].Metadata.Namespace })
+	widths := f.tableWidths(header, rows, several)
+	row := func(l line, cells []piece, reason string) line {
+		for i := range cells {
+			cells[i].text = f.shortened(cells[i].text, widths[i])
+		}
+		return l.columns(cells, widths, f.style).add(dim, reason)
+	}
 	var all []line
 	if height <= 0 || height > 3 {
-		all = append(all, f.row(c, dim, "", "NAMESPACE", "NAME", "READY", "VERDICT", "AGE", "REASON"))
+		all = append(all, row(plain("  "), header, "REASON"))
 	}
 	hints := height <= 0 || 2*firstReady+shown+2 <= height
 	for _, r := range rows {
@@ -31,7 +39,7 @@ func (f frame) table(height int) []line {
 		if r.Verdict == status.Ready {
 			reason = f.rollouts[r.Metadata.UID].text(r.Replicas.Ready, f.now)
 		}
-		all = append(all, f.row(c, color, sign, r.Metadata.Namespace, objectName(r), counted(r), string(r.Verdict), age(r.Metadata.CreationTimestamp.Time, f.now), reason))
+		all = append(all, row(line{{color, sign}}.pad(2), f.tableCells(r), reason))
 		if hints && r.Hint != "" && !r.Verdict.Settled() {
 			all = append(all, line{{cyan, "    hint: " + r.Hint}})
 		}
@@ -47,8 +55,7 @@ func (f frame) table(height int) []line {
 	return all
 }
 
-// readyShown is for how many of the objects that are ready there is a row, after
-// those of objects that are not.
+// readyShown returns how many of the ready objects get a row, below those of the others.
 func (f frame) readyShown(notReady, ready, height int) int {
 	room := height - notReady - 1 // below the header
 	switch {
@@ -60,54 +67,28 @@ func (f frame) readyShown(notReady, ready, height int) int {
 	return max(0, room-1) // above the line that says how many more
 }
 
-// tableColumns are how wide the columns are; 0: it is left out.
-type tableColumns struct{ namespace, name, ready, verdict, age int }
+// tableCells returns the cells of an object.
+func (f frame) tableCells(r status.Report) []piece {
+	_, color := f.style.look(r.Verdict)
+	ready := fmt.Sprintf("%d/%d", readyNow(r), r.Replicas.Desired)
+	return []piece{{dim, r.Metadata.Namespace}, {bold, objectName(r)}, {"", ready}, {color, string(r.Verdict)}, {dim, age(r.Metadata.CreationTimestamp.Time, f.now)}}
+}
 
-func (f frame) tableColumns(all, rows []status.Report) tableColumns {
-	c := tableColumns{name: len("NAME"), ready: len("READY"), verdict: len("VERDICT"), age: len("AGE")}
-	wide := func(to *int, text string) { *to = max(*to, plain(text).width()) }
-	if slices.ContainsFunc(all, func(r status.Report) bool { return r.Metadata.Namespace != all[0].Metadata.Namespace }) {
-		c.namespace = len("NAMESPACE")
-	}
+// tableWidths returns how wide the columns are, zero for one that is left out. The reason
+// gets the rest of the line.
+func (f frame) tableWidths(header []piece, rows []status.Report, namespaces bool) []int {
+	widths := make([]int, len(header))
+	widen(widths, header)
 	for _, r := range rows {
-		if c.namespace > 0 {
-			wide(&c.namespace, r.Metadata.Namespace)
-		}
-		wide(&c.name, objectName(r))
-		wide(&c.ready, counted(r))
-		wide(&c.verdict, string(r.Verdict))
-		wide(&c.age, age(r.Metadata.CreationTimestamp.Time, f.now))
+		widen(widths, f.tableCells(r))
 	}
-	c.name = min(c.name, max(8, f.width/3))
-	c.namespace = min(c.namespace, f.width/5)
-	if f.width < c.namespace+c.name+c.ready+c.verdict+c.age+30 {
-		c.age = 0
+	widths[1] = min(widths[1], max(8, f.width/3))
+	widths[0] = min(widths[0], f.width/5)
+	if !namespaces {
+		widths[0] = 0
 	}
-	return c
+	if all := widths[0] + widths[1] + widths[2] + widths[3] + widths[4]; f.width < all+30 {
+		widths[4] = 0
+	}
+	return widths
 }
-
-// row puts cells below each other. The reason has what is left of the line.
-func (f frame) row(c tableColumns, color, sign, namespace, name, ready, verdict, age, reason string) line {
-	l := line{{color, sign}}.pad(2)
-	end := 2
-	put := func(color, text string, width int) {
-		if width > 0 {
-			l = l.add(color, f.shortened(text, width))
-			end += width + 2
-			l = l.pad(end)
-		}
-	}
-	nameColor := bold
-	if sign == "" {
-		nameColor = color
-	}
-	put(dim, namespace, c.namespace)
-	put(nameColor, name, c.name)
-	put("", ready, c.ready)
-	put(color, verdict, c.verdict)
-	put(dim, age, c.age)
-	return l.add(dim, reason)
-}
-
-// counted is how many pods of an object are ready.
-func counted(r status.Report) string { return fmt.Sprintf("%d/%d", readyNow(r), r.Replicas.Desired) }

@@ -1,16 +1,20 @@
 package printer
 
-import "github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+import (
+	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
 
 // Style says what a terminal can show.
 type Style struct {
-	// Color: escape sequences for colours and bold are understood.
+	// Color: it understands escape sequences for colors and bold.
 	Color bool
-	// ASCII: nothing but ASCII is.
+	// ASCII: it shows nothing but ASCII.
 	ASCII bool
 }
 
-// The colours, as parameters of the escape sequence that sets them.
+// The colors, as parameters of the escape sequence that sets them.
 const (
 	bold   = "1"
 	dim    = "2"
@@ -20,7 +24,7 @@ const (
 	cyan   = "36"
 )
 
-// paint gives text a colour, where there are colours.
+// paint gives text a color, if there are colors.
 func (s Style) paint(color, text string) string {
 	if !s.Color || color == "" || text == "" {
 		return text
@@ -28,7 +32,7 @@ func (s Style) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// sign is a symbol, or what stands for it in ASCII.
+// sign returns a symbol, or what stands for it in ASCII.
 func (s Style) sign(symbol, ascii string) string {
 	if s.ASCII {
 		return ascii
@@ -36,15 +40,23 @@ func (s Style) sign(symbol, ascii string) string {
 	return symbol
 }
 
-// Hue gives text one of a few colours, where there are colours: texts of the same
-// number have the same one.
+// Hue gives text one of a few colors, if there are colors. The number selects it.
 func (s Style) Hue(n uint32, text string) string {
-	// Bright ones are told apart on dark and on light. Red stays with what is wrong.
+	// They can be told apart on dark and on light. Red stays with what is wrong.
 	hues := [...]string{cyan, yellow, green, "34", "35", "96", "93", "92", "94", "95"}
 	return s.paint(hues[n%uint32(len(hues))], text)
 }
 
-// look is how a verdict is shown: a sign and a colour.
+// bar returns the full and the empty part of a bar that shows how much of all is done.
+func (s Style) bar(width int, done, all int32) (full, empty string) {
+	filled := width
+	if all > 0 {
+		filled = min(width, width*int(done)/int(all))
+	}
+	return strings.Repeat(s.sign("━", "#"), filled), strings.Repeat(s.sign("─", "-"), width-filled)
+}
+
+// look returns the sign and the color of a verdict.
 func (s Style) look(v status.Verdict) (sign, color string) {
 	switch v {
 	case status.Ready:

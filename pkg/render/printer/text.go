@@ -1,5 +1,4 @@
-// Package printer turns the model of an object into what a person or a script
-// reads: text, tables, JSON.
+// Package printer turns the model of an object into text and tables.
 package printer
 
 import (
@@ -15,13 +14,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// text collects the first error of many writes.
+// text writes lines and keeps the first error.
 type text struct {
 	w   io.Writer
 	err error
 }
 
-// line writes a line of which others may have chosen the words.
+// line writes a line and escapes the words of others in it.
 func (t *text) line(format string, args ...any) {
 	if t.err == nil {
 		_, t.err = fmt.Fprintln(t.w, oneLine(fmt.Sprintf(format, args...)))
@@ -31,8 +30,7 @@ func (t *text) line(format string, args ...any) {
 // table writes rows in columns.
 func (t *text) table(rows [][]string) { t.rows(newColumns(), rows) }
 
-// rows writes rows in columns as kubectl does, without blanks at the ends of
-// lines.
+// rows writes rows in columns as kubectl does, without blanks at the ends of lines.
 func (t *text) rows(c *columns, rows [][]string) {
 	for _, row := range rows {
 		cells := make([]string, len(row))
@@ -48,15 +46,20 @@ func (t *text) rows(c *columns, rows [][]string) {
 	c.aligned.Reset()
 }
 
-// oneLine is what a server or a container said as it can stand in a line. Here
-// the text of others becomes text for a terminal; colours come after.
+// writeTable writes a table.
+func writeTable(w io.Writer, rows [][]string) error {
+	t := &text{w: w}
+	t.table(rows)
+	return t.err
+}
+
+// oneLine makes a line of the words of a server or a container. Colors are added later.
 func oneLine(s string) string { return escape.Line(trimmed(s)) }
 
-// trimmed is a text without the blanks and the empty lines at its end.
+// trimmed removes the blanks and the empty lines at the end of a text.
 func trimmed(s string) string { return strings.TrimRight(s, " \t\r\n") }
 
-// columns aligns rows. It remembers the widths of the columns from one flush to
-// the next.
+// columns aligns rows, and keeps the widths of the columns from one flush to the next.
 type columns struct {
 	tabs interface {
 		io.Writer
@@ -71,7 +74,7 @@ func newColumns() *columns {
 	return c
 }
 
-// age is the time since then, as kubectl shows it.
+// age returns the time since then, as kubectl shows it.
 func age(then, now time.Time) string {
 	if then.IsZero() {
 		return "<unknown>"

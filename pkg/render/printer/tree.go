@@ -121,7 +121,7 @@ func (t podTree) podBranches(pods []*status.Pod, depth int) []branch {
 		shown[k] = t.byThemselves(k, len(alike[k]))
 		alone = append(alone, alike[k][:shown[k]]...)
 	}
-	columns := t.columns(alone, depth)
+	widths, left := t.podWidths(alone, depth)
 	var all []branch
 	for _, k := range kinds {
 		said := ""
@@ -132,7 +132,7 @@ func (t podTree) podBranches(pods []*status.Pod, depth int) []branch {
 			} else {
 				said = reason
 			}
-			all = append(all, t.pod(pod, reason, k, columns))
+			all = append(all, t.pod(pod, reason, k, widths, left))
 		}
 		if rest := len(alike[k]) - shown[k]; rest > 0 {
 			sign, color := t.style.look(k.verdict())
@@ -160,37 +160,36 @@ func (t podTree) byThemselves(k kindOfPod, n int) int {
 	return min(most, 3)
 }
 
-// podColumns are how wide the columns of pods are; 0: there is no room.
-type podColumns struct {
-	left, name, status, containers, restarts, age, node int
+// podCells returns the cells of a pod.
+func (t podTree) podCells(pod *status.Pod, color string) []piece {
+	restarts := ""
+	if pod.Restarts > 0 {
+		restarts = problem.Quantity(pod.Restarts, "restart")
+	}
+	containers := fmt.Sprintf("%d/%d", pod.ReadyContainers, pod.Containers)
+	return []piece{{"", pod.Name}, {color, trimmed(pod.Status)}, {"", containers}, {yellow, restarts}, {dim, age(pod.Created, t.now)}, {dim, pod.Node}}
 }
 
-// columns finds what there is room for in lines of pods at a depth.
-func (t podTree) columns(pods []*status.Pod, depth int) podColumns {
-	c := podColumns{left: t.width - 2 - 3*depth - 2}
-	wide := func(to *int, text string) { *to = max(*to, plain(text).width()) }
+// podWidths returns how wide the columns of pods at a depth are, zero for one that has no
+// room, and how much is left of the line.
+func (t podTree) podWidths(pods []*status.Pod, depth int) (widths []int, left int) {
+	widths = make([]int, 6)
 	for _, pod := range pods {
-		wide(&c.name, pod.Name)
-		wide(&c.status, trimmed(pod.Status))
-		wide(&c.containers, containers(pod))
-		if pod.Restarts > 0 {
-			wide(&c.restarts, restarts(pod))
-		}
-		wide(&c.age, age(pod.Created, t.now))
-		wide(&c.node, pod.Node)
+		widen(widths, t.podCells(pod, ""))
 	}
-	c.name = min(c.name, max(8, c.left/2))
-	c.left -= c.name
-	c.status = min(c.status, max(0, c.left-2)) // cut rather than left out
-	for _, column := range []*int{&c.status, &c.containers, &c.age, &c.restarts, &c.node} {
-		if *column > 0 && *column+2 > c.left {
-			*column = 0
+	left = t.width - 2 - 3*depth - 2
+	widths[0] = min(widths[0], max(8, left/2))
+	left -= widths[0]
+	widths[1] = min(widths[1], max(0, left-2))    // cut rather than left out
+	for _, column := range []int{1, 2, 4, 3, 5} { // the most important first
+		if widths[column]+2 > left {
+			widths[column] = 0
 		}
-		if *column > 0 {
-			c.left -= *column + 2
+		if widths[column] > 0 {
+			left -= widths[column] + 2
 		}
 	}
-	return c
+	return widths, left
 }
 
 // shortened cuts a name in the middle: pods of one owner differ at the end.
@@ -203,41 +202,17 @@ func (f frame) shortened(name string, width int) string {
 	return ansi.Truncate(name, width-end-1, "") + f.style.sign("…", "~") + ansi.TruncateLeft(name, whole-end, "")
 }
 
-func containers(pod *status.Pod) string {
-	return fmt.Sprintf("%d/%d", pod.ReadyContainers, pod.Containers)
-}
-
-func restarts(pod *status.Pod) string { return problem.Quantity(pod.Restarts, "restart") }
-
 // leastReason is how much of a line there must be left for a reason to begin in it.
 const leastReason = 40
 
-func (t podTree) pod(pod *status.Pod, reason string, k kindOfPod, c podColumns) branch {
+func (t podTree) pod(pod *status.Pod, reason string, k kindOfPod, widths []int, left int) branch {
 	sign, color := t.style.look(k.verdict())
-	text := line{{color, sign + " "}}
-	end := 2
-	put := func(color, word string, width int) {
-		if width > 0 {
-			text = append(text, piece{color, plain(word).render(width, Style{ASCII: t.style.ASCII})})
-			end += width
-			text = text.pad(end).add("", "  ")
-			end += 2
-		}
-	}
-	put("", t.shortened(pod.Name, c.name), c.name)
-	put(color, trimmed(pod.Status), c.status)
-	put("", containers(pod), c.containers)
-	words := ""
-	if pod.Restarts > 0 {
-		words = restarts(pod)
-	}
-	put(yellow, words, c.restarts)
-	put(dim, age(pod.Created, t.now), c.age)
-	put(dim, pod.Node, c.node)
-	b := branch{text: text}
+	cells := t.podCells(pod, color)
+	cells[0].text = t.shortened(pod.Name, widths[0])
+	b := branch{text: line{{color, sign + " "}}.columns(cells, widths, t.style)}
 	switch {
 	case reason == "":
-	case c.left >= leastReason:
+	case left >= leastReason:
 		b.text = b.text.add("", trimmed(reason))
 	default:
 		b.more = []line{plain("  " + trimmed(reason))}

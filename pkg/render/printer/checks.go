@@ -8,8 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
-// Checks writes a line for each check, and below it the commands that would put
-// in place what is not.
+// Checks writes a line for each check, and below it the commands that fix what is missing.
 func Checks(w io.Writer, checks []check.Result, style Style) error {
 	width := 0
 	for _, c := range checks {

@@ -13,9 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// CustomColumns prints objects in the columns of "kubectl get -o
-// custom-columns". It may print again and again, for what changes: the headers
-// come once, and the columns keep their widths.
+// CustomColumns prints objects in the columns of "kubectl get -o custom-columns". It can print
+// repeatedly, for what changes: the headers come once, and the columns keep their widths.
 type CustomColumns struct {
 	// NoHeaders leaves out the first row.
 	NoHeaders bool
@@ -79,7 +78,7 @@ func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 	return p.err
 }
 
-// cellOf is what a path finds in an object, with commas between several values.
+// cellOf returns what a path finds in an object, with commas between several values.
 func cellOf(path *jsonpath.JSONPath, obj map[string]any) (string, error) {
 	results, err := path.FindResults(obj)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Description is all that "describe" shows of one object.
+// Description is what "describe" shows of one object.
 type Description struct {
 	Report      status.Report
 	APIVersion  string
 	Kind        string
 	Labels      map[string]string
 	Annotations map[string]string
-	// Template is the pod template of an ImoocPod; Spec and Status are the fields
-	// of any other object.
+	// Template is the pod template of an ImoocPod. Spec and Status are the fields of any other
+	// object.
 	Template     *corev1.PodTemplateSpec
 	Spec, Status any
 }
@@ -74,15 +74,14 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	p.section("Conditions:", conditionRows(r.Conditions, now))
 	p.tree(r.Tree)
 	p.section("Pods:", podRows(r.Pods, now))
-	own, podEvents := events(r.Events)
-	p.section("Events:", eventRows(own, now))
-	if len(podEvents) > 0 {
-		p.section("Events of pods that are not ready:", podEventRows(podEvents, now))
+	p.section("Events:", eventRows(r.Events, false, now))
+	if rows := eventRows(r.Events, true, now); len(rows) > 1 {
+		p.section("Events of pods that are not ready:", rows)
 	}
 	return p.err
 }
 
-// pauseRow says until when, by whom and why an object is paused.
+// pauseRow says until when, by whom, and why an object is paused.
 func pauseRow(p status.UserPause, now time.Time) string {
 	text := strings.TrimPrefix(p.Text(now), "paused ")
 	if p.Forever {
@@ -91,8 +90,7 @@ func pauseRow(p status.UserPause, now time.Time) string {
 	return text + " (" + duration.HumanDuration(p.Until.Sub(now)) + " left)"
 }
 
-// withoutConditions is a status without the conditions, which have a section of
-// their own.
+// withoutConditions returns a status without the conditions, which have their own section.
 func withoutConditions(content any) any {
 	fields, is := content.(map[string]any)
 	if !is {
@@ -103,7 +101,7 @@ func withoutConditions(content any) any {
 	return fields
 }
 
-// reconcilerRows say who works on the object, and who wrote its status last.
+// reconcilerRows say who reconciles the object, and who wrote its status last.
 func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
 	var rows [][]string
 	if w := r.Status; w != nil {
@@ -111,7 +109,7 @@ func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
 	}
 	loops := r.Loops
 	if live := slices.DeleteFunc(slices.Clone(loops), func(l status.LoopSeen) bool { return !l.Live }); len(live) > 0 {
-		loops = live // those that are dead matter only where none is alive
+		loops = live // dead ones matter only if none is alive
 	}
 	return append(rows, listed("Controller:", loops, func(l status.LoopSeen) string {
 		who := l.Who + ": " + l.Scope
@@ -122,7 +120,7 @@ func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
 	})...)
 }
 
-// listed are the rows of a title and the lines under it, none without a line.
+// listed returns the rows of a title and the lines below it, none without a line.
 func listed[T any](title string, items []T, line func(T) string) [][]string {
 	var rows [][]string
 	for _, item := range items {
@@ -132,19 +130,7 @@ func listed[T any](title string, items []T, line func(T) string) [][]string {
 	return rows
 }
 
-// events parts those of pods from those of what is above them.
-func events(all []problem.Event) (own, pods []problem.Event) {
-	for _, e := range all {
-		if strings.HasPrefix(e.Object, "Pod/") {
-			pods = append(pods, e)
-		} else {
-			own = append(own, e)
-		}
-	}
-	return own, pods
-}
-
-// pairs shows a map as kubectl describe does: one key=value a line, sorted.
+// pairs returns a row for each key=value of a map, sorted as in kubectl describe.
 func pairs(title string, m map[string]string) [][]string {
 	var rows [][]string
 	for k, v := range m {
@@ -161,7 +147,7 @@ func pairs(title string, m map[string]string) [][]string {
 	return rows
 }
 
-// phases counts the pods by the phase that kubectl describe names them by.
+// phases counts the pods by phase, as kubectl describe does.
 func phases(pods []status.Pod) string {
 	count := map[corev1.PodPhase]int{}
 	for _, pod := range pods {
@@ -194,8 +180,7 @@ func (t *text) template(template *corev1.PodTemplateSpec) {
 	}
 }
 
-// section writes a title and an indented table, or <none> where it has only
-// its headers.
+// section writes a title and an indented table, or <none> if it has only headers.
 func (t *text) section(title string, rows [][]string) {
 	if len(rows) < 2 {
 		t.line("%s  <none>", title)
@@ -213,8 +198,7 @@ func (t *text) section(title string, rows [][]string) {
 	t.table(rows)
 }
 
-// tree writes what stands between the object and its pods, each with what is
-// below it, where there is anything between.
+// tree writes what is between the object and its pods, if there is anything.
 func (t *text) tree(root status.Node) {
 	if slices.ContainsFunc(root.Children, func(n status.Node) bool { return n.Kind != "Pod" }) {
 		t.line("Children:")
@@ -229,27 +213,24 @@ func (t *text) nodes(nodes []status.Node, indent string) {
 	}
 }
 
-func eventRows(events []problem.Event, now time.Time) [][]string {
-	rows := [][]string{{"Type", "Reason", "Age", "From", "Message"}}
+// eventRows returns the events of pods, with their names, or those of everything above pods.
+func eventRows(events []problem.Event, ofPods bool, now time.Time) [][]string {
+	rows := [][]string{{"Pod", "Type", "Reason", "Age", "From", "Message"}}
 	for _, e := range events {
+		pod, isPod := strings.CutPrefix(e.Object, "Pod/")
+		if isPod != ofPods {
+			continue
+		}
 		seen := age(e.Last.Time, now)
 		if e.Count > 1 {
 			seen = fmt.Sprintf("%s (x%d over %s)", seen, e.Count, age(e.First.Time, now))
 		}
-		rows = append(rows, []string{e.Type, e.Reason, seen, e.Source, e.Message})
+		rows = append(rows, []string{pod, e.Type, e.Reason, seen, e.Source, e.Message})
 	}
-	return rows
-}
-
-// podEventRows are those of events, with the names of the pods before them.
-func podEventRows(events []problem.Event, now time.Time) [][]string {
-	rows := eventRows(events, now)
 	for i := range rows {
-		what := "Pod"
-		if i > 0 {
-			what = strings.TrimPrefix(events[i-1].Object, "Pod/")
+		if !ofPods {
+			rows[i] = rows[i][1:]
 		}
-		rows[i] = slices.Insert(rows[i], 0, what)
 	}
 	return rows
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Report writes what there is to know of one object: the verdict, the counts,
-// the problems, who stands in the way of a change, the pods, the conditions.
+// Report writes all about one object: the verdict, the counts, the problems, who prevents a
+// change, the pods, and the conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	p := &text{w: w}
 	p.line("%s: %s: %s", objectName(r), r.Verdict, r.Reason)
@@ -46,7 +46,7 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 	return p.err
 }
 
-// lastLogLine is what a container that crashes wrote last, if that was read.
+// lastLogLine returns the last log line of a container that crashes, if it was read.
 func lastLogLine(r status.Report) string {
 	for _, p := range r.Problems {
 		if p.LastLogLine != "" {
@@ -56,7 +56,7 @@ func lastLogLine(r status.Report) string {
 	return ""
 }
 
-// desired is the desired count as far as it is known.
+// desired returns the desired count, as far as it is known.
 func desired(c status.Replicas) string {
 	if c.Unknown {
 		return "unknown"
@@ -103,7 +103,7 @@ func conditionRows(conditions []metav1.Condition, now time.Time) [][]string {
 	return rows
 }
 
-// objectName names the object of a report as people do, such as "imoocpod/foo".
+// objectName returns the name of an object as people write it, such as "imoocpod/foo".
 func objectName(r status.Report) string {
 	return status.ShortType(r.Metadata.Type) + "/" + r.Metadata.Name
 }

@@ -3,6 +3,7 @@ package printer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,15 +14,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// branch is a line of the tree and what hangs below it.
+// branch is a line of the tree and what is below it.
 type branch struct {
 	text line
-	// more are lines that belong to the text.
+	// more are further lines of the text.
 	more  []line
 	below []branch
 }
 
-// tree shows what stands below an object, down to its pods.
+// tree shows what is below an object, down to its pods.
 func (f frame) tree(r status.Report, d detail) []line {
 	t := podTree{frame: f, detail: d, pods: make(map[types.UID]*status.Pod, len(r.Pods)), fatal: map[string]bool{}}
 	for i := range r.Pods {
@@ -56,11 +57,11 @@ type podTree struct {
 	frame
 	detail detail
 	pods   map[types.UID]*status.Pod
-	// fatal are the pods that will not become ready without help.
+	// fatal holds the pods that will not become ready without help.
 	fatal map[string]bool
 }
 
-// branches are what stands directly below a node, which is so deep.
+// branches returns what is directly below a node at a depth.
 func (t podTree) branches(of status.Node, depth int) []branch {
 	var all []branch
 	var pods []*status.Pod
@@ -78,8 +79,8 @@ func (t podTree) branches(of status.Node, depth int) []branch {
 	return append(all, t.podBranches(pods, depth)...)
 }
 
-// kindOfPod puts pods together that are alike: those that will not become ready
-// without help come first, those that are ready last.
+// kindOfPod groups pods that are alike. Those that will not become ready without help come
+// first, those that are ready last.
 type kindOfPod struct {
 	rank   int
 	status string
@@ -101,18 +102,14 @@ func (k kindOfPod) verdict() status.Verdict {
 	return []status.Verdict{status.Failed, status.Progressing, status.Progressing, status.Ready}[k.rank]
 }
 
-// podBranches shows pods: of those that are alike only so many by themselves.
+// podBranches shows pods, and of those that are alike only some by themselves.
 func (t podTree) podBranches(pods []*status.Pod, depth int) []branch {
 	alike := map[kindOfPod][]*status.Pod{}
 	for _, pod := range pods {
 		k := t.kindOf(pod)
 		alike[k] = append(alike[k], pod)
 	}
-	kinds := make([]kindOfPod, 0, len(alike))
-	for k := range alike {
-		kinds = append(kinds, k)
-	}
-	slices.SortFunc(kinds, func(a, b kindOfPod) int {
+	kinds := slices.SortedFunc(maps.Keys(alike), func(a, b kindOfPod) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.status, b.status))
 	})
 	shown := map[kindOfPod]int{}
@@ -146,7 +143,7 @@ func (t podTree) podBranches(pods []*status.Pod, depth int) []branch {
 	return all
 }
 
-// byThemselves is how many of n pods that are alike are shown by themselves.
+// byThemselves returns how many of n pods that are alike are shown by themselves.
 func (t podTree) byThemselves(k kindOfPod, n int) int {
 	most := t.detail.alike
 	switch {
@@ -155,7 +152,7 @@ func (t podTree) byThemselves(k kindOfPod, n int) int {
 	case n <= most || n == 1 && k.rank < 3:
 		return n
 	case k.rank == 3:
-		return 0 // nobody asks which of many pods are the ones that are ready
+		return 0 // nobody asks which of many pods are ready
 	}
 	return min(most, 3)
 }
@@ -192,7 +189,7 @@ func (t podTree) podWidths(pods []*status.Pod, depth int) (widths []int, left in
 	return widths, left
 }
 
-// shortened cuts a name in the middle: pods of one owner differ at the end.
+// shortened cuts a name in the middle, because the pods of an owner differ at the end.
 func (f frame) shortened(name string, width int) string {
 	name = oneLine(name)
 	whole, end := ansi.StringWidth(name), width/2

@@ -136,12 +136,14 @@ func anchors(text string) []string {
 	return all
 }
 
-// TestIndex holds docs/README.md to naming every document beside it.
+// TestIndex checks that the README of a directory of documents leads to all of them.
 func TestIndex(t *testing.T) {
-	index := read(t, "docs/README.md")
-	for _, d := range documents(t) {
-		if name, beside := strings.CutPrefix(d.path, "docs/"); beside && name != "README.md" && !strings.Contains(index, "]("+name+")") {
-			t.Errorf("docs/README.md does not lead to %s", name)
+	for _, directory := range []string{"docs", "docs/adr"} {
+		index := read(t, directory+"/README.md")
+		for _, d := range documents(t) {
+			if name := filepath.Base(d.path); filepath.Dir(d.path) == directory && name != "README.md" && !strings.Contains(index, "]("+name+")") {
+				t.Errorf("%s/README.md does not lead to %s", directory, name)
+			}
 		}
 	}
 }

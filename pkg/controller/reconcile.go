@@ -140,7 +140,7 @@ func (r *reconciler) cachesBehind(k memory.Key, o *owners, rec *memory.Object) b
 		r.revisions.behind(rec.Written[r.revisions.Resource()]) ||
 		(store != nil && informer.Behind(store, rec.Written[o.kind.CRD()]))
 	if behind {
-		r.Metrics.CacheWaited(k.Kind)
+		r.Metrics.CacheWaits.WithLabelValues(k.Kind).Inc()
 	}
 	r.memory.SetBehind(k, behind)
 	return behind
@@ -193,7 +193,7 @@ func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *
 		Current: r.stillWanted(ctx, o, obj, view.Now),
 	}
 	r.report.Plan(k, view, p)
-	r.report.Pause(k, report.Reference(o.kind, obj), view, rec)
+	r.report.Pause(k, report.Reference(o.kind, obj), view, p, rec)
 	rec.Plan = p.Memory
 	during, executed := context.WithCancel(ctx)
 	defer executed() // also after a panic
@@ -207,7 +207,8 @@ func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *
 	r.Metrics.Planned(k.Kind, p)
 	out, done, err := w.Execute(ctx)
 	executed()
-	r.Metrics.Wrote(k.Kind, out.Created, out.Deleted)
+	r.Metrics.Created.WithLabelValues(k.Kind).Add(float64(out.Created))
+	r.Metrics.Deleted.WithLabelValues(k.Kind).Add(float64(out.Deleted))
 	statusErr := <-statusDone
 	for resource, version := range out.Written {
 		rec.Wrote(resource, version)
@@ -224,7 +225,7 @@ func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *
 		rec.Failing++
 	}
 	for _, refusal := range out.Refused {
-		r.Metrics.Refused(k.Kind, refusal.Reason)
+		r.Metrics.Refusals.WithLabelValues(k.Kind, refusal.Reason).Inc()
 		rec.Plan = rec.Plan.Refused(refusal.Slot, plan.Refusal{
 			Reason: refusal.Reason, Message: refusal.Message, Generation: view.Owner.Generation, At: r.Clock.Now(),
 		})
@@ -233,7 +234,7 @@ func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *
 		rec.Plan.LabelRefused = r.Clock.Now().Round(0)
 	}
 	r.memory.SetRefused(k, len(rec.Plan.Refusals) > 0)
-	r.report.Result(k, o.kind, obj, rec, p, out, done)
+	r.report.Result(k, report.Reference(o.kind, obj), rec, p, out, done)
 	if err != nil && errors.Is(statusErr, strategy.ErrConflict) {
 		statusErr = nil // the other error is the one to speak of
 	}

@@ -200,7 +200,7 @@ func (m *Memory) setProgress(k Key, now time.Time, ready bool, progress Progress
 		e.progress = &progress
 		switch converging := !e.convergingSince.IsZero(); {
 		case ready && converging:
-			m.metrics.Converged(k.Kind, now.Sub(e.convergingSince))
+			m.metrics.Convergence.WithLabelValues(k.Kind).Observe(now.Sub(e.convergingSince).Seconds())
 			e.convergingSince = time.Time{}
 		case !ready && !converging:
 			e.convergingSince = now

@@ -16,14 +16,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
-// Metrics counts what the loops of this process do. What client-go's queues
-// and clients do has the names that Kubernetes' own components give it.
+// Metrics counts what the loops of this process do. The metrics of client-go's queues
+// and clients have the names that Kubernetes' own components give them.
 type Metrics struct {
 	*prometheus.Registry
 
-	reconciles, plans, created, deleted, refusals, cacheWaits *prometheus.CounterVec
-	converging                                                *prometheus.HistogramVec
-	leading                                                   *prometheus.GaugeVec
+	// Created and Deleted count pods, Refusals the creates that were refused, and
+	// CacheWaits the reconciles that waited for a cache, all by kind.
+	Created, Deleted, Refusals, CacheWaits *prometheus.CounterVec
+	// Convergence observes how long objects of a kind take to converge.
+	Convergence *prometheus.HistogramVec
+
+	reconciles, plans *prometheus.CounterVec
+	leading           *prometheus.GaugeVec
 
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
@@ -35,7 +40,7 @@ type Metrics struct {
 
 var _ workqueue.MetricsProvider = (*Metrics)(nil)
 
-// New makes metrics that nobody has counted in.
+// New returns metrics that are all zero.
 func New(version string) *Metrics {
 	m := &Metrics{Registry: prometheus.NewRegistry()}
 	registered := promauto.With(m.Registry)
@@ -50,11 +55,11 @@ func New(version string) *Metrics {
 	}
 	m.reconciles = counter("imoocpod_reconciles_total", "Reconciles of an object, by kind and result: done, error.", "kind", "result")
 	m.plans = counter("imoocpod_plans_total", "Decisions of reconciles, by kind and action: create, delete, patch, deployment, revision, status, later, nothing. A reconcile may decide on several actions.", "kind", "action")
-	m.created = counter("imoocpod_pods_created_total", "Pods created, by kind of their owner.", "kind")
-	m.deleted = counter("imoocpod_pods_deleted_total", "Pods deleted, by kind of their owner.", "kind")
-	m.refusals = counter("imoocpod_refusals_total", "Pods whose creation was refused, by kind of their owner and reason.", "kind", "reason")
-	m.cacheWaits = counter("imoocpod_cache_waits_total", "Reconciles postponed until a cache contains the controller's own writes.", "kind")
-	m.converging = histogram("imoocpod_convergence_duration_seconds", "Time to bring an object to its desired state.",
+	m.Created = counter("imoocpod_pods_created_total", "Pods created, by kind of their owner.", "kind")
+	m.Deleted = counter("imoocpod_pods_deleted_total", "Pods deleted, by kind of their owner.", "kind")
+	m.Refusals = counter("imoocpod_refusals_total", "Pods whose creation was refused, by kind of their owner and reason.", "kind", "reason")
+	m.CacheWaits = counter("imoocpod_cache_waits_total", "Reconciles postponed until a cache contains the controller's own writes.", "kind")
+	m.Convergence = histogram("imoocpod_convergence_duration_seconds", "Time to bring an object to its desired state.",
 		prometheus.ExponentialBuckets(0.05, 2, 15), "kind")
 	m.leading = gauge("leader_election_master_status", "1 while this process holds the lease, 0 while it waits for it.", "name")
 
@@ -76,15 +81,15 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Know makes the counts of a kind begin at zero: what is absent is no answer.
+// Know makes the counts of a kind start at zero instead of being absent.
 func (m *Metrics) Know(kind string) {
-	for _, c := range []*prometheus.CounterVec{m.created, m.deleted, m.cacheWaits} {
+	for _, c := range []*prometheus.CounterVec{m.Created, m.Deleted, m.CacheWaits} {
 		c.WithLabelValues(kind)
 	}
-	m.converging.WithLabelValues(kind)
+	m.Convergence.WithLabelValues(kind)
 }
 
-// Reconciled counts a look at an object.
+// Reconciled counts a reconcile.
 func (m *Metrics) Reconciled(kind string, err error) {
 	result := "done"
 	if err != nil {
@@ -93,7 +98,7 @@ func (m *Metrics) Reconciled(kind string, err error) {
 	m.reconciles.WithLabelValues(kind, result).Inc()
 }
 
-// Planned counts what a plan wants.
+// Planned counts what a plan does: it counts pods by verb, other children by kind.
 func (m *Metrics) Planned(kind string, p plan.Actions) {
 	actions := map[string]bool{}
 	for _, op := range p.Operations {
@@ -117,28 +122,7 @@ func (m *Metrics) Planned(kind string, p plan.Actions) {
 	}
 }
 
-// Wrote counts the pods that a plan came to.
-func (m *Metrics) Wrote(kind string, created, deleted int) {
-	m.created.WithLabelValues(kind).Add(float64(created))
-	m.deleted.WithLabelValues(kind).Add(float64(deleted))
-}
-
-// Refused counts a create that was refused.
-func (m *Metrics) Refused(kind, reason string) {
-	m.refusals.WithLabelValues(kind, reason).Inc()
-}
-
-// CacheWaited counts a look that was put off.
-func (m *Metrics) CacheWaited(kind string) {
-	m.cacheWaits.WithLabelValues(kind).Inc()
-}
-
-// Converged counts an object that has what it asks for, after how long.
-func (m *Metrics) Converged(kind string, took time.Duration) {
-	m.converging.WithLabelValues(kind).Observe(took.Seconds())
-}
-
-// Lead notes whether a lease, given as namespace/name, is held.
+// Lead notes whether this process holds a lease, given as namespace/name.
 func (m *Metrics) Lead(lease string, held bool) {
 	value := 0.0
 	if held {
@@ -147,7 +131,7 @@ func (m *Metrics) Lead(lease string, held bool) {
 	m.leading.WithLabelValues(lease).Set(value)
 }
 
-// Count counts the requests that pass. A watch counts until it has begun.
+// Count counts requests. A watch takes until its response begins.
 func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		start := time.Now()
@@ -162,37 +146,37 @@ func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// NewDepthMetric and its like are what a queue counts in.
+// NewDepthMetric and the following methods make the metrics of a queue.
 func (m *Metrics) NewDepthMetric(name string) workqueue.GaugeMetric {
 	return m.depth.WithLabelValues(name)
 }
 
-// NewAddsMetric counts what was put into the queue.
+// NewAddsMetric counts the adds.
 func (m *Metrics) NewAddsMetric(name string) workqueue.CounterMetric {
 	return m.adds.WithLabelValues(name)
 }
 
-// NewLatencyMetric observes how long an item was in the queue.
+// NewLatencyMetric observes how long items wait.
 func (m *Metrics) NewLatencyMetric(name string) workqueue.HistogramMetric {
 	return m.queued.WithLabelValues(name)
 }
 
-// NewWorkDurationMetric observes how long an item was worked on.
+// NewWorkDurationMetric observes how long items are processed.
 func (m *Metrics) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
 	return m.worked.WithLabelValues(name)
 }
 
-// NewUnfinishedWorkSecondsMetric tells of work under way.
+// NewUnfinishedWorkSecondsMetric has the time of the work in progress.
 func (m *Metrics) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return m.unfinished.WithLabelValues(name)
 }
 
-// NewLongestRunningProcessorSecondsMetric tells of the longest work under way.
+// NewLongestRunningProcessorSecondsMetric has the time of the longest work in progress.
 func (m *Metrics) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return m.longest.WithLabelValues(name)
 }
 
-// NewRetriesMetric counts what is tried again.
+// NewRetriesMetric counts the retries.
 func (m *Metrics) NewRetriesMetric(name string) workqueue.CounterMetric {
 	return m.retries.WithLabelValues(name)
 }

@@ -13,24 +13,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
-// notPaused begins what is said of a pause whose end cannot be read.
+// notPaused is the prefix of the message about a pause whose end is not a time.
 const notPaused = "not paused: "
 
-// pauseText is what there is to say of a pause, "" for nothing.
-func pauseText(v plan.View) string {
-	switch {
-	case v.Paused():
-		return v.Owner.Pause.String()
-	case v.Owner.Pause.Invalid != "":
-		return notPaused + v.Owner.Pause.Invalid
-	}
-	return ""
-}
-
-// saidOfPause is what a status says of a pause, likewise.
-func saidOfPause(s plan.Status) string {
-	c := meta.FindStatusCondition(s.Conditions, apis.ConditionPaused)
-	switch {
+// pauseMessage returns the message of the condition Paused, if there is a pause.
+func pauseMessage(s plan.Status) string {
+	switch c := meta.FindStatusCondition(s.Conditions, apis.ConditionPaused); {
 	case c == nil:
 		return ""
 	case c.Status == metav1.ConditionTrue:
@@ -41,37 +29,31 @@ func saidOfPause(s plan.Status) string {
 	return ""
 }
 
-// Pause says once, by a line and an event, that an object is paused, and once that it
-// is not any more. What another loop said before this one is in the status.
-func (r *Reporter) Pause(k memory.Key, on *corev1.ObjectReference, v plan.View, rec *memory.Object) {
+// Pause logs the transitions of the condition Paused, and records events. The stored
+// status has what an earlier loop reported: a loop that starts only logs that.
+func (r *Reporter) Pause(k memory.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions, rec *memory.Object) {
 	if v.Owner.Deleting {
 		return
 	}
-	now, first := pauseText(v), rec.Pause == nil
-	said := saidOfPause(v.Owner.Status)
-	if !first {
-		said = *rec.Pause
+	now, before, starts := pauseMessage(p.Status), pauseMessage(v.Owner.Status), rec.Pause == nil
+	if !starts {
+		before = *rec.Pause
 	}
 	rec.Pause = &now
-	if now == said {
-		if first && now != "" {
-			r.LogObject(k, "%s", now)
-		}
-		return
-	}
+	message, kind, reason := now, corev1.EventTypeNormal, "Paused"
 	switch {
-	case v.Paused():
-		r.LogObject(k, "%s", now)
-		r.Event(on, corev1.EventTypeNormal, "Paused", "%s", now)
-	case now != "":
-		r.LogObject(k, "%s", now)
-		r.Event(on, corev1.EventTypeWarning, "InvalidPause", "%s", now)
-	case !strings.HasPrefix(said, notPaused):
-		resumed := "resumed"
+	case now == before && (now == "" || !starts), now == "" && strings.HasPrefix(before, notPaused):
+		return
+	case now == "":
+		message, reason = "resumed", "Resumed"
 		if end := v.Owner.Pause.Until; !end.IsZero() {
-			resumed += ": the pause ended at " + end.Format(time.RFC3339)
+			message += ": the pause ended at " + end.Format(time.RFC3339)
 		}
-		r.LogObject(k, "%s", resumed)
-		r.Event(on, corev1.EventTypeNormal, "Resumed", "%s", resumed)
+	case !v.Paused():
+		kind, reason = corev1.EventTypeWarning, plan.InvalidPause
+	}
+	r.LogObject(k, "%s", message)
+	if now != before {
+		r.Event(on, kind, reason, "%s", message)
 	}
 }

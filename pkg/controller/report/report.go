@@ -1,4 +1,4 @@
-// Package report tells what a loop does: in lines of its log, and by events on objects.
+// Package report reports what a loop does: in lines of its log, and by events on objects.
 package report
 
 import (
@@ -21,38 +21,37 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Line is something that a loop says, of an object or of itself.
+// Line is a line of the log, about an object or about the loop itself.
 type Line struct {
 	Text string
-	// Kind (plural.group), Namespace and Name are the object's. Of the loop itself
-	// there is only the namespace, empty for all.
+	// Kind (plural.group), Namespace, and Name are those of the object. A line about
+	// the loop has only the namespace, empty for all.
 	Kind, Namespace, Name string
-	// Reconcile is the number of the look at the object that it is about.
+	// Reconcile is the number of the reconcile that the line is about.
 	Reconcile int64
 }
 
-// Reporter says what the loop does: in lines of a log, and by events on objects.
+// Reporter reports what the loop does: in lines of a log, and by events on objects.
 type Reporter struct {
-	// Log takes the lines.
 	Log func(Line)
 	// Namespace is that of the loop, empty for all.
 	Namespace string
 	Objects   *memory.Memory
-	// Look is the number of the last look at an object.
+	// Look returns the number of the last reconcile of an object.
 	Look   func(memory.Key) int64
 	Events record.EventRecorder // from when the loop runs
 }
 
-// Logf says something of the loop itself. The words of others in it are escaped,
-// as in all that the loop says.
+// Logf logs a line about the loop itself. Text of others is escaped in all that a
+// Reporter writes.
 func (r *Reporter) Logf(format string, args ...any) {
 	r.Log(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: r.Namespace})
 }
 
-// LogObject writes a line about one object, unless it was the last one already,
-// and reports whether it did.
+// LogObject logs a line about one object, unless its last line was the same, and
+// reports whether it did.
 func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
-	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // errors may be joined
+	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // joined errors
 	if r.Objects.Repeated(k, line) {
 		return false
 	}
@@ -89,31 +88,25 @@ func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions) {
 	r.LogObject(k, "%d → %s: %s", plan.Active(v.Pods), problem.Quantity(p.Status.Desired, "pod"), strings.Join(deeds, ", "))
 }
 
-// State says that an object has what it asks for, or that what it asks for
-// cannot be.
+// State logs that an object has converged, or why it cannot.
 func (r *Reporter) State(k memory.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions) {
-	// Its kind may have no conditions to say it in.
+	// The kind may have no conditions.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
 		if r.LogObject(k, "%s", why) {
 			r.Event(on, corev1.EventTypeWarning, "InvalidSpec", "%s", why)
 		}
 		return
 	}
-	if !p.WriteStatus {
-		return
-	}
-	if meta.IsStatusConditionFalse(p.Status.Conditions, apis.ConditionProgressing) {
-		if ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady); ready.Status == metav1.ConditionTrue {
-			r.Objects.Retried(k)
-			r.LogObject(k, "%s", ready.Message)
-		}
+	ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
+	if p.WriteStatus && ready.Status == metav1.ConditionTrue && meta.IsStatusConditionFalse(p.Status.Conditions, apis.ConditionProgressing) {
+		r.Objects.Retried(k)
+		r.LogObject(k, "%s", ready.Message)
 	}
 }
 
-// Result records events on the object: creations and deletions in aggregate once
-// a plan has been done in full, refusals with the server's own words.
-func (r *Reporter) Result(k memory.Key, kind kinds.Kind, obj *unstructured.Unstructured, rec *memory.Object, p plan.Actions, out *strategy.Outcome, done bool) {
-	on := Reference(kind, obj)
+// Result records events on the object: the number of pods created and deleted, once a
+// plan was executed in full, other children by name, and refusals.
+func (r *Reporter) Result(k memory.Key, on *corev1.ObjectReference, rec *memory.Object, p plan.Actions, out *strategy.Outcome, done bool) {
 	if p.NameTaken != "" && p.NameTaken != rec.NameTaken {
 		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)
 		r.LogObject(k, "%s", p.NameTaken)
@@ -122,8 +115,6 @@ func (r *Reporter) Result(k memory.Key, kind kinds.Kind, obj *unstructured.Unstr
 	for _, note := range out.Notes {
 		r.Event(on, corev1.EventTypeNormal, note.Reason, "%s", note.Message)
 	}
-	rec.Created += out.Created
-	rec.Deleted += out.Deleted
 	if message := out.Refusals(); message != "" {
 		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", message)
 		r.LogObject(k, "%s", message)
@@ -131,6 +122,8 @@ func (r *Reporter) Result(k memory.Key, kind kinds.Kind, obj *unstructured.Unstr
 	if why := out.Declined[plan.KindPod]; why != "" && r.LogObject(k, "%s; trying again in %s", why, plan.RelabelInterval) {
 		r.Event(on, corev1.EventTypeWarning, "FailedLabel", "%s", why)
 	}
+	rec.Created += out.Created
+	rec.Deleted += out.Deleted
 	if !done || len(out.Refused) > 0 {
 		return
 	}
@@ -143,13 +136,13 @@ func (r *Reporter) Result(k memory.Key, kind kinds.Kind, obj *unstructured.Unstr
 	rec.Created, rec.Deleted = 0, 0
 }
 
-// Event records an event. Its message is read on a terminal sooner or later, and
-// others may have chosen the words.
+// Event records an event. Others may have chosen the words of its message, which a
+// terminal shows sooner or later.
 func (r *Reporter) Event(on *corev1.ObjectReference, kind, reason, format string, args ...any) {
 	r.Events.Event(on, kind, reason, escape.Cell(fmt.Sprintf(format, args...)))
 }
 
-// Reference is what an event on an object refers to.
+// Reference returns the reference to an object for its events.
 func Reference(kind kinds.Kind, obj *unstructured.Unstructured) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: obj.GetAPIVersion(), Kind: kind.Kind,

@@ -20,15 +20,15 @@ func Overwriters(obj *unstructured.Unstructured, paths []fieldpath.Path) []strin
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		all = append(all, fmt.Sprintf("%s/%s owns it and may undo the change", ref.Kind, ref.Name))
 	}
-	tools := trackedBy(obj)
+	var tools []string
+	gitOps := kinds.GitOpsOf(obj, paths...)
+	if gitOps != nil {
+		tools = append(tools, gitOps.Tool)
+	}
 	for _, entry := range obj.GetManagedFields() {
 		manages := slices.ContainsFunc(paths, func(p fieldpath.Path) bool { return p.ManagedBy(entry, obj.Object) })
-		if entry.Subresource != "" || entry.Manager == kinds.FieldManager || !manages {
-			continue
-		}
-		if tool := toolOf(entry.Manager); tool != "" {
-			tools = append(tools, tool)
-		} else if entry.Operation == metav1.ManagedFieldsOperationApply {
+		applies := entry.Subresource == "" && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Manager != kinds.FieldManager
+		if manages && applies && (gitOps == nil || !gitOps.Manages(entry.Manager)) {
 			tools = append(tools, fmt.Sprintf("the field manager %q (server-side apply)", entry.Manager))
 		}
 	}
@@ -37,47 +37,6 @@ func Overwriters(obj *unstructured.Unstructured, paths []fieldpath.Path) []strin
 		all = append(all, fmt.Sprintf("%s manages %s, and its next run restores the old value", tool, pathsText(paths)))
 	}
 	return all
-}
-
-// The tools that keep objects as somebody has declared them.
-const (
-	argoCD = "Argo CD"
-	flux   = "Flux"
-	helm   = "Helm"
-)
-
-// toolOf is the tool that a field manager belongs to, "" if it is none of these.
-func toolOf(manager string) string {
-	switch {
-	case strings.HasPrefix(manager, "argocd"):
-		return argoCD
-	case manager == "kustomize-controller" || manager == "helm-controller":
-		return flux
-	case manager == "helm" || strings.HasPrefix(manager, "Helm"):
-		return helm
-	}
-	return ""
-}
-
-// trackedBy are the tools that mark an object as theirs.
-func trackedBy(obj *unstructured.Unstructured) []string {
-	var tools []string
-	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
-	for _, words := range []map[string]string{labels, annotations} {
-		for name := range words {
-			prefix, key, _ := strings.Cut(name, "/")
-			switch {
-			case prefix == "argocd.argoproj.io" && (key == "tracking-id" || key == "instance"):
-				tools = append(tools, argoCD)
-			case strings.HasSuffix(prefix, ".toolkit.fluxcd.io") && key == "name":
-				tools = append(tools, flux)
-			}
-		}
-	}
-	if labels["app.kubernetes.io/managed-by"] == "Helm" && !slices.Contains(tools, flux) {
-		tools = append(tools, helm)
-	}
-	return tools
 }
 
 func pathsText(paths []fieldpath.Path) string {

@@ -206,18 +206,22 @@ func TestOverwriters(t *testing.T) {
 	entry := func(manager, operation string) string {
 		return "managedFields: [{manager: " + manager + ", operation: " + operation + `, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:image": {}}}}]`
 	}
+	const applied = `kubectl.kubernetes.io/last-applied-configuration: '{"spec":{"image":"a"}}'`
 	for metadata, want := range map[string]string{
-		"{}":                                           "",
-		entry("kubectl-edit", "Update"):                "",
-		entry("kubectl-imoocpod", "Apply"):             "",
-		entry("alice", "Apply"):                        `the field manager "alice" (server-side apply) manages .spec.image, and its next run restores the old value`,
-		entry("argocd-controller", "Apply"):            "Argo CD manages .spec.image, and its next run restores the old value",
-		entry("kustomize-controller", "Apply"):         "Flux manages .spec.image, and its next run restores the old value",
-		entry("helm", "Update"):                        "Helm manages .spec.image, and its next run restores the old value",
-		"labels: {app.kubernetes.io/managed-by: Helm}": "Helm manages .spec.image, and its next run restores the old value",
-		"labels: {app.kubernetes.io/managed-by: Helm, helm.toolkit.fluxcd.io/name: x}": "Flux manages .spec.image, and its next run restores the old value",
-		"annotations: {argocd.argoproj.io/tracking-id: x}":                             "Argo CD manages .spec.image, and its next run restores the old value",
-		"ownerReferences: [{kind: AppService, name: foo, controller: true}]":           "AppService/foo owns it and may undo the change",
+		"{}":                                                  "",
+		entry("kubectl-edit", "Update"):                       "",
+		entry("kubectl-imoocpod", "Apply"):                    "",
+		entry("alice", "Apply"):                               `the field manager "alice" (server-side apply) manages .spec.image, and its next run restores the old value`,
+		entry("argocd-controller", "Apply"):                   "Argo CD manages .spec.image, and its next run restores the old value",
+		entry("kustomize-controller", "Apply"):                "Flux manages .spec.image, and its next run restores the old value",
+		entry("helm", "Update"):                               "Helm manages .spec.image, and its next run restores the old value",
+		"labels: {app.kubernetes.io/managed-by: Helm}":        "", // it may leave the field out
+		"annotations: {argocd.argoproj.io/tracking-id: 'x:'}": "",
+		"annotations: {" + applied + "}":                      "",
+		"labels: {app.kubernetes.io/managed-by: Helm}, annotations: {" + applied + "}":                                 "Helm manages .spec.image, and its next run restores the old value",
+		"labels: {app.kubernetes.io/managed-by: Helm, helm.toolkit.fluxcd.io/name: x}, annotations: {" + applied + "}": "Flux manages .spec.image, and its next run restores the old value",
+		"annotations: {argocd.argoproj.io/tracking-id: 'x:apps/Deployment:a/b', " + applied + "}":                      "Argo CD manages .spec.image, and its next run restores the old value",
+		"ownerReferences: [{kind: AppService, name: foo, controller: true}]":                                           "AppService/foo owns it and may undo the change",
 	} {
 		if !strings.HasPrefix(metadata, "{") {
 			metadata = "{" + metadata + "}"

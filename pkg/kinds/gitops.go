@@ -1,0 +1,104 @@
+package kinds
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+// GitOps is a tool that keeps objects as a repository or a chart declares them.
+type GitOps struct {
+	Tool string
+	// Kind is that of the tool's own objects, and Place the part of them that declares
+	// fields. Helm has none: it acts only when someone runs it.
+	Kind, Place string
+	// Object is the tool's object, with its namespace if that is known.
+	Object string
+
+	// managers are patterns of the tool's names in managedFields.
+	managers []string
+	// object returns the name of the tool's object, "" if the tool does not mark obj.
+	object func(obj *unstructured.Unstructured, recorded bool) string
+}
+
+func gitOpsTools() []GitOps {
+	return []GitOps{
+		{Tool: "Argo CD", Kind: "Application", Place: "source", managers: []string{"argocd*"}, object: argoApplication},
+		{Tool: "Flux", Kind: "Kustomization", Place: "source", managers: []string{"kustomize-controller"}, object: fluxObject("kustomize")},
+		{Tool: "Flux", Kind: "HelmRelease", Place: "values", managers: []string{"helm-controller"}, object: fluxObject("helm")},
+		{Tool: "Helm", managers: []string{"helm", "Helm*"}, object: helmRelease},
+	}
+}
+
+// GitOpsOf returns the tool that sets one of the fields of an object, nil if none does.
+// The tool is recorded as the manager of the field, or it marks the object and has set the
+// field in the last client-side apply. A tool that applies the object and leaves out the
+// field, as it should if an autoscaler sets the count, is not meant.
+func GitOpsOf(obj *unstructured.Unstructured, fields ...fieldpath.Path) *GitOps {
+	for _, g := range gitOpsTools() {
+		recorded, sets := false, false
+		for _, entry := range obj.GetManagedFields() {
+			if g.Manages(entry.Manager) {
+				recorded = true
+				sets = sets || slices.ContainsFunc(fields, func(p fieldpath.Path) bool { return p.ManagedBy(entry, obj.Object) })
+			}
+		}
+		g.Object = g.object(obj, recorded)
+		if sets || g.Object != "" && lastApplied(obj, fields) {
+			return &g
+		}
+	}
+	return nil
+}
+
+// Manages reports whether a field manager is the tool.
+func (g GitOps) Manages(manager string) bool {
+	return slices.ContainsFunc(g.managers, func(pattern string) bool {
+		matched, _ := path.Match(pattern, manager) // the patterns are valid
+		return matched
+	})
+}
+
+func argoApplication(obj *unstructured.Unstructured, recorded bool) string {
+	// Such as shop:apps/Deployment:default/web.
+	if app, _, found := strings.Cut(obj.GetAnnotations()["argocd.argoproj.io/tracking-id"], ":"); found {
+		return app
+	}
+	if !recorded {
+		return "" // others set this label, too
+	}
+	return obj.GetLabels()["app.kubernetes.io/instance"]
+}
+
+func fluxObject(controller string) func(*unstructured.Unstructured, bool) string {
+	return func(obj *unstructured.Unstructured, _ bool) string {
+		labels, group := obj.GetLabels(), controller+".toolkit.fluxcd.io"
+		return strings.TrimPrefix(labels[group+"/namespace"]+"/"+labels[group+"/name"], "/")
+	}
+}
+
+func helmRelease(obj *unstructured.Unstructured, _ bool) string {
+	if obj.GetLabels()["app.kubernetes.io/managed-by"] != "Helm" {
+		return ""
+	}
+	return "Helm"
+}
+
+// lastApplied reports whether the last client-side apply of an object has set one of the
+// fields.
+func lastApplied(obj *unstructured.Unstructured, fields []fieldpath.Path) bool {
+	var applied map[string]any
+	if json.Unmarshal([]byte(obj.GetAnnotations()[corev1.LastAppliedConfigAnnotation]), &applied) != nil {
+		return false
+	}
+	return slices.ContainsFunc(fields, func(p fieldpath.Path) bool {
+		value, err := p.Value(applied)
+		return err == nil && value != nil
+	})
+}

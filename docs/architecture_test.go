@@ -65,8 +65,7 @@ func house() []room {
 		{path: "pkg/kube/follow", about: "one list and one watch of objects"},
 
 		{path: "pkg/kinds/discover", about: "asks the server about kinds: CRD, schema, replica field"},
-		{path: "pkg/kinds/replicafield", about: "searches a schema for fields that may hold a count", pure: true},
-		{path: "pkg/kinds/schemawalk", about: "walks a schema and an object together", pure: true},
+		{path: "pkg/kinds/candidates", about: "searches a schema and an object for fields that may hold a count", pure: true},
 		{path: "pkg/kinds", about: "kinds shipped and declared, mappings, rights, scaffold", pure: true},
 
 		{path: "pkg/controller/lease/leaserecord", about: "who holds a lease, and which objects that loop reconciles", pure: true},

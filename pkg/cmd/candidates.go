@@ -19,9 +19,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/schemawalk"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -81,10 +80,10 @@ func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target,
 }
 
 // remarks says what is known about a field: its value and what its schema says.
-func remarks(c replicafield.Candidate) string {
+func remarks(c candidates.Field) string {
 	var known []string
 	if c.Pattern {
-		known = append(known, "new list element: replace "+schemawalk.Unknown+" with its key")
+		known = append(known, "new list element: replace "+candidates.Unknown+" with its key")
 	}
 	for _, n := range []struct {
 		what  string
@@ -153,7 +152,7 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 		nearest[i] = fieldpath.Path{Steps: append(steps, path.Steps[taken+1:]...)}.String()
 	}
 	if len(nearest) == 0 {
-		for _, c := range replicafield.Candidates(schema, nil) {
+		for _, c := range candidates.Fields(schema, nil) {
 			nearest = append(nearest, c.Path)
 		}
 		nearest = nearest[:min(len(nearest), 3)]

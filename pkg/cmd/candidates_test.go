@@ -7,23 +7,23 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
 )
 
 // Every command that a refusal gives can be pasted as it is; where a key is not
 // known, scale gives none, and create one to be filled in.
 func TestChooseField(t *testing.T) {
 	t.Parallel()
-	hot := replicafield.Candidate{Path: `.spec.sets[?(@.name=="it's hot")].count`, Value: new(int64(2)), Description: "How many."}
-	some := replicafield.Candidate{Path: `.spec.pools[?(@.name=="<NAME>")].size`, Pattern: true}
+	hot := candidates.Field{Path: `.spec.sets[?(@.name=="it's hot")].count`, Value: new(int64(2)), Description: "How many."}
+	some := candidates.Field{Path: `.spec.pools[?(@.name=="<NAME>")].size`, Pattern: true}
 	kind := kinds.ImoocPod()
 	for _, test := range []struct {
 		verb, namespace string
-		candidates      []replicafield.Candidate
+		candidates      []candidates.Field
 		want            string
 	}{
-		{"scale", "ns", []replicafield.Candidate{hot, some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its CRD does not name the replica field. Choose one:
+		{"scale", "ns", []candidates.Field{hot, some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its CRD does not name the replica field. Choose one:
 
   .spec.sets[?(@.name=="it's hot")].count (now 2): How many.
     kubectl imoocpod scale imoocpods.batch.tutorial.kubebuilder.io/foo -n ns --replicas 3 --replicas-path '.spec.sets[?(@.name=="it'\''s hot")].count' --context=staging --as=alice
@@ -31,7 +31,7 @@ func TestChooseField(t *testing.T) {
   .spec.pools[?(@.name=="<NAME>")].size (new list element: replace <NAME> with its key)
 
 To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH --context=staging --as=alice`},
-		{"create", "", []replicafield.Candidate{some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its CRD does not name the replica field. Choose one:
+		{"create", "", []candidates.Field{some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its CRD does not name the replica field. Choose one:
 
   .spec.pools[?(@.name=="<NAME>")].size (new list element: replace <NAME> with its key)
     kubectl imoocpod create imoocpods.batch.tutorial.kubebuilder.io/foo --replicas 3 --replicas-path '.spec.pools[?(@.name=="<NAME>")].size' --context=staging --as=alice

@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
@@ -297,7 +297,7 @@ func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _
 	if err != nil {
 		return found{words: words}
 	}
-	for _, candidate := range replicafield.Candidates(schema, t.Object.Object) {
+	for _, candidate := range candidates.Fields(schema, t.Object.Object) {
 		if !candidate.Pattern && candidate.Path != known {
 			words = append(words, cobra.CompletionWithDesc(candidate.Path, strings.TrimLeft(remarks(candidate), " :")))
 		}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/schemawalk"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
 // parsed is a flag whose value a function parses.
@@ -91,7 +91,7 @@ func replicasPathFlag(path **fieldpath.Path) parsed[*fieldpath.Path] {
 func parseReplicasPath(word string) (fieldpath.Path, error) {
 	path, err := fieldpath.ParsePath(word)
 	if err == nil && slices.ContainsFunc(path.Steps, hasPlaceholder) {
-		err = fmt.Errorf("path %q: replace %s with the key of the element", word, schemawalk.Unknown)
+		err = fmt.Errorf("path %q: replace %s with the key of the element", word, candidates.Unknown)
 	}
 	return path, err
 }
@@ -99,7 +99,7 @@ func parseReplicasPath(word string) (fieldpath.Path, error) {
 // hasPlaceholder reports whether a step still has the placeholder for a key that lists of
 // candidates show.
 func hasPlaceholder(s fieldpath.Step) bool {
-	return s.Name == schemawalk.Unknown || slices.ContainsFunc(s.Where, func(c fieldpath.Comparison) bool { return c.Value == schemawalk.Unknown })
+	return s.Name == candidates.Unknown || slices.ContainsFunc(s.Where, func(c fieldpath.Comparison) bool { return c.Value == candidates.Unknown })
 }
 
 // specFieldFlag returns a flag for a field in .spec: --template-path or --image-path.

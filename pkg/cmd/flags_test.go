@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/schemawalk"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
 func TestCount(t *testing.T) {
@@ -72,7 +72,7 @@ func TestChoice(t *testing.T) {
 func TestPathWithPlaceholder(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{`.spec.pools[?(@.name=="KEY")].size`, `.spec.pools["KEY"].size`} {
-		if _, err := parseReplicasPath(strings.ReplaceAll(path, "KEY", schemawalk.Unknown)); err == nil || !strings.Contains(err.Error(), "replace "+schemawalk.Unknown+" with the key") {
+		if _, err := parseReplicasPath(strings.ReplaceAll(path, "KEY", candidates.Unknown)); err == nil || !strings.Contains(err.Error(), "replace "+candidates.Unknown+" with the key") {
 			t.Errorf("%s with the placeholder: %v", path, err)
 		}
 		if _, err := parseReplicasPath(path); err != nil {

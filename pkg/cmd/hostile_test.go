@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
 )
 
 func TestErrorsEscape(t *testing.T) {
@@ -26,7 +26,7 @@ func TestErrorsEscape(t *testing.T) {
 	}
 	o, _ := onStaging(t)
 	choose := o.chooseField(&discover.UnknownFieldError{
-		Kind: kinds.ImoocPod(), Candidates: []replicafield.Candidate{{Path: escapetest.Hostile, Description: escapetest.Hostile}, {Path: escapetest.Hostile, Pattern: true}},
+		Kind: kinds.ImoocPod(), Candidates: []candidates.Field{{Path: escapetest.Hostile, Description: escapetest.Hostile}, {Path: escapetest.Hostile, Pattern: true}},
 	}, "scale", &observe.Target{Kind: kinds.ImoocPod(), Name: escapetest.Hostile})
 	escapetest.MustBeHarmless(t, "a choice", choose.Error())
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
@@ -114,7 +114,7 @@ someone else changes the replica count.`,
 	o.targets.addFlags(cmd)
 	o.change.addFlags(cmd, "Wait until the controller has seen the change and all pods are ready.")
 	cmd.Flags().VarP(countFlag(&o.count.Replicas, 0), "replicas", "r", "The new desired number of replicas. This, --by, --remove, or --undo is required.")
-	cmd.Flags().Var(optional(&o.count.By, replicafield.ParseCountChange, "change"), "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
+	cmd.Flags().Var(optional(&o.count.By, candidates.ParseCountChange, "change"), "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
 	cmd.Flags().StringSliceVar(&o.count.Remove, "remove", nil, "Names of pods to remove. The number of replicas goes down by as many.")
 	cmd.Flags().BoolVar(&o.count.Undo, "undo", false, "Return to the number of replicas before the last change by this command.")
 	cmd.Flags().BoolVar(&o.count.Reuse, "reuse", false, "Scale up into the slots of pods that --remove removed.")

@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
 )
 
 // located is an object, and the field of its count.
@@ -79,7 +79,7 @@ func (o *scaleOptions) groupPath(ctx context.Context, c *changer, t *observe.Tar
 	if err != nil {
 		return nil, err
 	}
-	path, err := replicafield.Group(replicafield.Candidates(schema, t.Object.Object), o.group)
+	path, err := candidates.Group(candidates.Fields(schema, t.Object.Object), o.group)
 	return &path, err
 }
 

@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -32,7 +32,7 @@ const AnyCount = -1
 type Request struct {
 	Replicas int32
 	// By, where it is given, leads to the new count from the present one.
-	By *replicafield.CountChange
+	By *candidates.CountChange
 	// Remove names the pods that go, in the place of a new count: as many fewer.
 	Remove []string
 	// Reuse lets new pods have the slots that were removed.

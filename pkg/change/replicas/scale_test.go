@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -227,9 +227,9 @@ func TestSetRefuses(t *testing.T) {
 	}
 }
 
-func change(t *testing.T, word string) *replicafield.CountChange {
+func change(t *testing.T, word string) *candidates.CountChange {
 	t.Helper()
-	c, err := replicafield.ParseCountChange(word)
+	c, err := candidates.ParseCountChange(word)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
 // ofShards is how many pods some shards have: as many each as a count beside them
@@ -29,7 +29,7 @@ func ofShards(o status.Object) *int32 {
 func shardsBeside(content map[string]any) int64 {
 	shards := int64(1)
 	for name, value := range content {
-		if n, is := fieldpath.Integer(value); is && replicafield.Unit(name) == "shard" {
+		if n, is := fieldpath.Integer(value); is && candidates.Unit(name) == "shard" {
 			shards = max(shards, min(n, 1<<30))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
 // The annotations of a CRD that say how its objects tell what became of a
@@ -204,7 +204,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	base := ""
 	if count != nil {
 		f.Count = count.String()
-		f.Unit = replicafield.Unit(count.Steps[len(count.Steps)-1].Name)
+		f.Unit = candidates.Unit(count.Steps[len(count.Steps)-1].Name)
 		f.beside(root, count, source.SpecPath == "")
 		if source.SpecPath != "" && samePath(source.SpecPath, f.Count) {
 			f.From = append(f.From, "/scale")
@@ -306,7 +306,7 @@ func samePath(a, b string) bool {
 func (f *Facts) beside(root map[string]any, count *fieldpath.Path, sharded bool) {
 	last := count.Steps[len(count.Steps)-1]
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
-	for _, c := range replicafield.Candidates(root, nil) {
+	for _, c := range candidates.Fields(root, nil) {
 		path, err := fieldpath.ParseSteps(c.Path)
 		if err != nil || c.Pattern || path.String() == count.String() {
 			continue
@@ -318,7 +318,7 @@ func (f *Facts) beside(root map[string]any, count *fieldpath.Path, sharded bool)
 		}
 		f.Several = f.Several || len(count.Steps) > 2 && len(path.Steps) > 2 && name == last.Name
 		parent := fieldpath.Path{Steps: count.Steps[:len(count.Steps)-1]}
-		f.Several = f.Several || sharded && f.Unit == "pod" && replicafield.Unit(name) == "shard" &&
+		f.Several = f.Several || sharded && f.Unit == "pod" && candidates.Unit(name) == "shard" &&
 			parent.String() == fieldpath.Path{Steps: path.Steps[:len(path.Steps)-1]}.String()
 	}
 }

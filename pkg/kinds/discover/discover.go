@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
 // Discovered is what is known of the replica count of one kind.
@@ -23,7 +23,7 @@ type Discovered struct {
 	// Field is where the count lives, if something says it.
 	Field *Field
 	// Candidates are the fields that could be meant, if nothing says it.
-	Candidates []replicafield.Candidate
+	Candidates []candidates.Field
 	// PerNode says that the kind has no count, but a pod on every node.
 	PerNode bool
 	// Err is why nothing could be found out.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
 // Field is where the replica count of a kind lives.
@@ -43,7 +43,7 @@ type UnknownFieldError struct {
 	Kind kinds.Kind
 	// Candidates are the fields that could be meant, the likeliest first; none
 	// means that the kind has no replica count.
-	Candidates []replicafield.Candidate
+	Candidates []candidates.Field
 }
 
 func (e *UnknownFieldError) Error() string {
@@ -55,7 +55,7 @@ func (e *UnknownFieldError) Error() string {
 
 // Total is how many pods the fields that could be the count of an object mean together;
 // nil where it has none.
-func (e *UnknownFieldError) Total() *int32 { return replicafield.Total(e.Candidates) }
+func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
 
 // NoCountError says that the objects of a kind have as many pods as there are
 // nodes for them, so that nobody sets a count.

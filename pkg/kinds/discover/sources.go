@@ -8,7 +8,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
 // source may know where the replica count of an object lives. It knows nothing where
@@ -104,5 +104,5 @@ func guess(_ context.Context, f *Finder, q query) (*Field, error) {
 	if q.obj != nil {
 		content = q.obj.Object
 	}
-	return nil, &UnknownFieldError{Kind: q.kind, Candidates: replicafield.Candidates(fields, content)}
+	return nil, &UnknownFieldError{Kind: q.kind, Candidates: candidates.Fields(fields, content)}
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/schemawalk"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
 // maxCandidates bounds what is found.
@@ -43,11 +43,11 @@ type Candidate struct {
 
 // Candidates lists the pod templates and the images under .spec, what is shallow
 // first. Images inside of a pod template are its own, and those of lists of containers
-// and of volumes are left out. See schemawalk.Walk for the schema and for obj, which
+// and of volumes are left out. See candidates.Walk for the schema and for obj, which
 // may be nil.
 func Candidates(schema, obj map[string]any) []Candidate {
 	var all []Candidate
-	schemawalk.Walk(schema, obj, func(n schemawalk.Node) bool {
+	candidates.Walk(schema, obj, func(n candidates.Node) bool {
 		if len(all) >= maxCandidates || apart(n.Name()) {
 			return false
 		}
@@ -73,7 +73,7 @@ func Candidates(schema, obj map[string]any) []Candidate {
 
 // isTemplate reports whether a node is a pod template, by its schema or by what the
 // object has there.
-func isTemplate(n schemawalk.Node) bool {
+func isTemplate(n candidates.Node) bool {
 	declared := fieldpath.Object(n.Schema, "properties", "spec", "properties", "containers")
 	if items := fieldpath.Object(declared, "items"); declared != nil && (fieldpath.Object(items, "properties")["image"] != nil || items["properties"] == nil) {
 		return true
@@ -86,18 +86,18 @@ func isTemplate(n schemawalk.Node) bool {
 	})
 }
 
-func isText(n schemawalk.Node) bool {
+func isText(n candidates.Node) bool {
 	_, text := n.Value.(string)
 	return n.Schema["type"] == "string" || n.Schema["type"] == nil && text
 }
 
-func isObject(n schemawalk.Node) bool {
+func isObject(n candidates.Node) bool {
 	_, object := n.Value.(map[string]any)
 	return n.Schema["type"] == "object" || n.Schema["type"] == nil && object
 }
 
 // fieldsOf are the names of the fields of an object, sorted.
-func fieldsOf(n schemawalk.Node) []string {
+func fieldsOf(n candidates.Node) []string {
 	value, _ := n.Value.(map[string]any)
 	return sets.List(sets.KeySet(fieldpath.Object(n.Schema, "properties")).Union(sets.KeySet(value)))
 }

@@ -1,14 +1,14 @@
-package replicafield
+package candidates
 
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
-// looksLikeCount reports whether an integer field may be a replica count, by its
-// name and that of the field it is in: replicas, size, count, nodes, …, by its
-// whole name (clustersize) or by its last words (numberOfInstances,
-// workerReplicas, shardCount).
+// looksLikeCount reports whether an integer field may be a replica count, by its name
+// and that of the field around it: by its whole name (replicas, clustersize) or by its
+// last words (numberOfInstances, workerReplicas).
 func looksLikeCount(name, within string) bool {
 	words := Words(name)
 	if len(words) == 0 || slices.ContainsFunc(words, bounds) {
@@ -38,8 +38,8 @@ func looksLikeCount(name, within string) bool {
 	return len(words) == 1 && strings.HasSuffix(last, "replicas") && !strings.HasPrefix(last, "min") && !strings.HasPrefix(last, "max")
 }
 
-// endsInUnit says that the words before a tally are of a thing that comes in
-// replicas: those of a pool or a queue are something else.
+// endsInUnit reports whether the words before a tally name something with replicas, which
+// those of a pool or a queue do not.
 func endsInUnit(words []string) bool {
 	last := words[len(words)-1]
 	switch last {
@@ -51,7 +51,7 @@ func endsInUnit(words []string) bool {
 	return unit(last)
 }
 
-// unit is a thing that there may be several of, in the singular or plural.
+// unit reports whether a word names something with replicas, in the singular or plural.
 func unit(word string) bool {
 	switch strings.TrimSuffix(word, "s") {
 	case "replica", "instance", "member", "node", "server", "worker", "pod", "shard", "broker", "machine", "host",
@@ -61,7 +61,7 @@ func unit(word string) bool {
 	return false
 }
 
-// bounds is a word in the names of numbers that limit or qualify a count.
+// bounds reports whether a word is in the names of numbers that limit or qualify a count.
 func bounds(word string) bool {
 	switch word {
 	case "min", "minimum", "max", "maximum", "limit", "quota", "available", "unavailable", "surge", "ready", "updated",
@@ -74,8 +74,7 @@ func bounds(word string) bool {
 	return false
 }
 
-// measured is a word in the names of things whose size or count is none of
-// replicas.
+// measured reports whether the size or count of a thing is none of replicas.
 func measured(word string) bool {
 	switch word {
 	case "storage", "volume", "volumes", "persistence", "pvc", "disk", "disks", "buffer", "cache", "memory", "heap",
@@ -85,8 +84,7 @@ func measured(word string) bool {
 	return false
 }
 
-// unrelated says that what is in the field is known to hold numbers that are no
-// replica counts.
+// unrelated reports whether a field is known to hold numbers that are no replica counts.
 func unrelated(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
@@ -100,8 +98,8 @@ func unrelated(name string) bool {
 	return strings.HasSuffix(name, "probe") || strings.HasSuffix(name, "securitycontext") || strings.HasSuffix(name, "affinity")
 }
 
-// rank orders the names at one depth: the word of the API convention before
-// other words for it, and those before shards, which have replicas themselves.
+// rank orders the names at one depth: replicas before other words, and those before
+// shards, which have replicas themselves.
 func rank(name string) int {
 	name = strings.ToLower(name)
 	switch {
@@ -113,4 +111,43 @@ func rank(name string) int {
 		return 3
 	}
 	return 2
+}
+
+// Words returns the words of a name in lower case: numberOfInstances, number_of_instances
+// and number-of-instances have three. A run of capitals is one word.
+func Words(name string) []string {
+	var words []string
+	var word []rune
+	end := func() {
+		if len(word) > 0 {
+			words = append(words, strings.ToLower(string(word)))
+		}
+		word = nil
+	}
+	runes := []rune(name)
+	for i, c := range runes {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+			end()
+			continue
+		}
+		afterLower := i > 0 && !unicode.IsUpper(runes[i-1])
+		beforeLower := i+1 < len(runes) && unicode.IsLower(runes[i+1])
+		if unicode.IsUpper(c) && (afterLower || beforeLower) {
+			end()
+		}
+		word = append(word, c)
+	}
+	end()
+	return words
+}
+
+// Unit returns what a count of that name counts: "shard", "task", or "pod".
+func Unit(name string) string {
+	for _, word := range Words(name) {
+		switch word = strings.TrimSuffix(word, "s"); word {
+		case "shard", "task":
+			return word
+		}
+	}
+	return "pod"
 }

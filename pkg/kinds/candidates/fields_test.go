@@ -1,4 +1,4 @@
-package replicafield
+package candidates
 
 import (
 	"fmt"
@@ -9,13 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/schemawalk"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
 // text is a candidate as a line.
-func (c Candidate) text() string {
+func (c Field) text() string {
 	var b strings.Builder
 	b.WriteString(c.Path)
 	if c.Pattern {
@@ -128,7 +127,7 @@ properties:
 		"a strange value": {`{properties: {spec: {properties: {a: {items: {properties: {size: {type: integer}}}}}}}}`, "spec: {a: [3, null, {size: x}]}", []string{".spec.a[0].size", ".spec.a[1].size", ".spec.a[2].size"}},
 	} {
 		var got []string
-		for _, c := range Candidates(fieldpathtest.Object(t, test.schema), fieldpathtest.Object(t, test.obj)) {
+		for _, c := range Fields(fieldpathtest.Object(t, test.schema), fieldpathtest.Object(t, test.obj)) {
 			got = append(got, c.text())
 		}
 		if !slices.Equal(got, test.want) {
@@ -143,26 +142,26 @@ func TestCandidatesAreBounded(t *testing.T) {
 	self := map[string]any{}
 	properties := map[string]any{"spec": self, "a": self, "b": self, "c": self, "d": self, "size": map[string]any{"type": "integer"}}
 	self["properties"] = properties
-	got := Candidates(self, nil)
-	if len(got) != maxCandidates || got[0].Path != ".spec.size" || got[1].Path != ".spec.a.size" {
+	got := Fields(self, nil)
+	if len(got) != maxFields || got[0].Path != ".spec.size" || got[1].Path != ".spec.a.size" {
 		t.Errorf("got %d candidates, %v first", len(got), got[:2])
 	}
 	delete(properties, "size")
-	if got := Candidates(self, nil); got != nil {
+	if got := Fields(self, nil); got != nil {
 		t.Errorf("got %v", got)
 	}
 	chain := map[string]any{"replicas": int64(1)}
 	for range 50 {
 		chain = map[string]any{"replicas": int64(1), "x": chain}
 	}
-	if got := Candidates(nil, map[string]any{"spec": chain}); len(got) != schemawalk.MaxDepth {
+	if got := Fields(nil, map[string]any{"spec": chain}); len(got) != MaxDepth {
 		t.Errorf("got %d candidates, down to %s", len(got), got[len(got)-1].Path)
 	}
 	long := make([]any, 20_000)
 	for i := range long {
 		long[i] = map[string]any{"name": "same", "count": int64(1)}
 	}
-	if got := Candidates(nil, map[string]any{"spec": map[string]any{"list": long}}); len(got) != maxCandidates {
+	if got := Fields(nil, map[string]any{"spec": map[string]any{"list": long}}); len(got) != maxFields {
 		t.Errorf("got %d candidates of a long list", len(got))
 	}
 }
@@ -174,7 +173,7 @@ func TestCandidatesCanBeWritten(t *testing.T) {
 	count := rapid.SampledFrom([]string{"replicas", "size", "nodes", "name", "key", "a.b"})
 	rapid.Check(t, func(t *rapid.T) {
 		obj := map[string]any{"metadata": map[string]any{"resourceVersion": "1"}, "spec": rapid.MapOfN(rapid.OneOf(count, fieldpathtest.Names()), fieldpathtest.Values(3), 0, 5).Draw(t, "spec")}
-		for _, c := range Candidates(nil, obj) {
+		for _, c := range Fields(nil, obj) {
 			p, err := fieldpath.ParsePath(c.Path)
 			if err != nil || p.String() != c.Path {
 				t.Fatalf("%s reads as %s, %v", c.Path, p, err)

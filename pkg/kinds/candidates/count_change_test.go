@@ -1,4 +1,4 @@
-package replicafield
+package candidates
 
 import (
 	"math"

@@ -1,11 +1,10 @@
-package replicafield
+package candidates
 
 import (
 	"fmt"
 	"math"
 	"regexp"
 	"strconv"
-	"strings"
 )
 
 // CountChange is a change of a count: by so many, or by so many percent of it.
@@ -14,9 +13,8 @@ type CountChange struct {
 	percent bool
 }
 
-// ParseCountChange reads +2, -1, 50% or -50%: a whole number with or without a sign,
-// and a percent sign where it is of the present count. Nothing shrinks by more
-// than 100%.
+// ParseCountChange reads +2, -1, 50% or -50%: a whole number, or a percentage of the
+// present count that is not less than -100%.
 func ParseCountChange(word string) (CountChange, error) {
 	parts := regexp.MustCompile(`^([+-]?[0-9]+)(%?)$`).FindStringSubmatch(word)
 	if parts == nil {
@@ -33,10 +31,9 @@ func ParseCountChange(word string) (CountChange, error) {
 	return s, nil
 }
 
-// From is the count that the step leads to from one that is given. Percents are
-// rounded away from zero, so that a step that is not zero changes any count but
-// zero. What is below zero, or more than 32 bits hold, is an error and not cut
-// off: nobody asked for something near it.
+// From returns the count after the change. Percentages are rounded away from zero, so that
+// a change other than zero changes any count but zero. It is an error if the count is
+// negative or exceeds 32 bits.
 func (s CountChange) From(count int64) (int32, error) {
 	if count < 0 || count > math.MaxInt32 {
 		return 0, fmt.Errorf("the present count %d is not valid", count)
@@ -55,7 +52,7 @@ func (s CountChange) From(count int64) (int32, error) {
 	}
 }
 
-// thereAre says in a sentence how few replicas there are.
+// thereAre returns a sentence with the number of replicas.
 func thereAre(count int64) string {
 	switch count {
 	case 0:
@@ -66,7 +63,7 @@ func thereAre(count int64) string {
 	return fmt.Sprintf("there are only %d replicas", count)
 }
 
-// awayFromZero divides, and rounds away from zero what does not come out even.
+// awayFromZero divides, and rounds away from zero.
 func awayFromZero(n, by int64) int64 {
 	switch rest := n % by; {
 	case rest > 0:
@@ -77,14 +74,10 @@ func awayFromZero(n, by int64) int64 {
 	return n / by
 }
 
-// String is the step as ParseStep reads it, with its sign.
+// String returns the change with its sign, as ParseCountChange reads it.
 func (s CountChange) String() string {
-	word := strconv.FormatInt(s.by, 10)
-	if !strings.HasPrefix(word, "-") {
-		word = "+" + word
-	}
 	if s.percent {
-		word += "%"
+		return fmt.Sprintf("%+d%%", s.by)
 	}
-	return word
+	return fmt.Sprintf("%+d", s.by)
 }

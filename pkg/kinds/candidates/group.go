@@ -1,20 +1,21 @@
-package replicafield
+package candidates
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Group finds the count of a named group of pods among the fields that could be a
-// count: that of the element of a list with the name as its key, or of the field
-// of the name. A name that means no count, or several, is an error.
-func Group(candidates []Candidate, name string) (fieldpath.Path, error) {
+// Group returns the count of a named group of pods: that of the element of a list with
+// the name as its key, or of the field of that name. It is an error if no field matches, or
+// several do.
+func Group(fields []Field, name string) (fieldpath.Path, error) {
 	var found []fieldpath.Path
 	var groups []string
-	for _, c := range candidates {
+	for _, c := range fields {
 		path, err := fieldpath.ParsePath(c.Path)
 		if err != nil || c.Pattern {
 			continue
@@ -44,8 +45,8 @@ func Group(candidates []Candidate, name string) (fieldpath.Path, error) {
 	return fieldpath.Path{}, fmt.Errorf("group %q has several counts; choose one with --replicas-path: %s", name, strings.Join(paths, ", "))
 }
 
-// groupsOf are the words on the way to a count: names of fields below .spec, and
-// keys of elements.
+// groupsOf returns the names of the fields and the keys of the elements on the way to a
+// count.
 func groupsOf(path fieldpath.Path) []string {
 	var words []string
 	for i, s := range path.Steps[1 : len(path.Steps)-1] {
@@ -64,4 +65,37 @@ func groupsOf(path fieldpath.Path) []string {
 		}
 	}
 	return words
+}
+
+// Total returns how many pods some fields mean together; nil if none has a value. A number
+// of shards multiplies the counts beside it.
+func Total(fields []Field) *int32 {
+	pods, shards := map[string]int64{}, map[string]int64{}
+	for _, c := range fields {
+		if c.Value == nil || *c.Value < 0 || *c.Value > math.MaxInt32 {
+			continue
+		}
+		dot := strings.LastIndex(c.Path, ".")
+		parent, name := c.Path[:max(dot, 0)], c.Path[dot+1:]
+		if Unit(name) == "shard" {
+			shards[parent] = *c.Value
+		} else {
+			pods[parent] += *c.Value
+		}
+	}
+	sum := int64(0)
+	for parent, n := range shards {
+		if each, counted := pods[parent]; counted {
+			pods[parent] = each * max(n, 1)
+		} else {
+			pods[parent] = n
+		}
+	}
+	for _, n := range pods {
+		sum += n
+	}
+	if len(pods) == 0 || sum < 0 || sum > math.MaxInt32 {
+		return nil
+	}
+	return new(int32(sum))
 }

@@ -1,0 +1,116 @@
+package candidates
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+// maxFields bounds what is found.
+const maxFields = 200
+
+// Field is an integer field that, by its name, may be a replica count. A person decides:
+// the .spec.replicas of a KafkaTopic is none.
+type Field struct {
+	// Path is in the form that fieldpath.ParsePath reads.
+	Path string
+	// Pattern is that of the Node.
+	Pattern bool
+	// Description is the first sentence of the schema's.
+	Description string
+	// Value is what the object has there; nil if that is no integer.
+	Value *int64
+	// Minimum and Maximum are those of the schema, or nil.
+	Minimum, Maximum *int64
+
+	depth, rank int
+}
+
+// Fields lists the integer fields under .spec that look like a replica count, best first:
+// shallow ones before deep ones, and those named replicas before others. It leaves out pod
+// templates and other parts that hold numbers of their own. See Walk for the arguments.
+func Fields(schema, obj map[string]any) []Field {
+	var found []Field
+	Walk(schema, obj, func(n Node) bool {
+		if len(found) >= maxFields {
+			return false
+		}
+		name := n.Name()
+		if name == "" {
+			return !isPod(n)
+		}
+		value, hasInteger := fieldpath.Integer(n.Value)
+		if n.Schema["type"] != "integer" && (!n.Open() || !hasInteger) {
+			return !unrelated(name) && !isPod(n)
+		}
+		if looksLikeCount(name, within(n)) {
+			f := newField(n)
+			if hasInteger {
+				f.Value = &value
+			}
+			found = append(found, f)
+		}
+		return false
+	})
+	slices.SortStableFunc(found, func(a, b Field) int {
+		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.rank, b.rank))
+	})
+	return found
+}
+
+func newField(n Node) Field {
+	description, _ := n.Schema["description"].(string)
+	return Field{
+		Path: n.Path().String(), Pattern: n.Pattern, Description: firstSentence(description),
+		Minimum: bound(n.Schema, "minimum", 1), Maximum: bound(n.Schema, "maximum", -1),
+		depth: n.Depth, rank: rank(n.Name()),
+	}
+}
+
+// within returns the name of the field around the node's.
+func within(n Node) string {
+	for _, s := range slices.Backward(n.Steps[:len(n.Steps)-1]) {
+		if s.Kind == fieldpath.Field {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// bound returns a number of the schema; if it is exclusive, the next one in the direction
+// given.
+func bound(schema map[string]any, key string, next int64) *int64 {
+	n, is := fieldpath.Integer(schema[key])
+	if !is {
+		return nil
+	}
+	exclusive := "exclusive" + strings.ToUpper(key[:1]) + key[1:]
+	if schema[exclusive] == true && n != math.MaxInt64 && n != math.MinInt64 {
+		n += next
+	}
+	return &n
+}
+
+// firstSentence returns the first sentence of a description, on one line.
+func firstSentence(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
+	words := strings.Fields(text)
+	for i, word := range words[:max(0, len(words)-1)] {
+		// "e.g. three" goes on; a sentence begins with a capital letter.
+		if next := []rune(words[i+1])[0]; strings.HasSuffix(word, ".") && !unicode.IsLower(next) {
+			words = words[:i+1]
+			break
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// isPod reports whether the node is a pod or the template of one.
+func isPod(n Node) bool {
+	value, _ := n.Value.(map[string]any)
+	return fieldpath.Object(n.Schema, "properties", "spec", "properties")["containers"] != nil || fieldpath.Object(value, "spec")["containers"] != nil
+}

@@ -1,0 +1,187 @@
+// Package candidates searches a kind's schema and an object for fields: those that may
+// hold a replica count, and whatever else a caller looks for. What it finds is a guess.
+package candidates
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+// Bounds of a walk, however large the schema and the object are.
+const (
+	MaxDepth = 12     // fields from .spec down
+	maxNodes = 50_000 // fields and elements that are looked at
+)
+
+// Unknown stands for an unknown key in a path that is a pattern. No object has such a key.
+const Unknown = "<NAME>"
+
+// Node is a part of an object with its schema, either of which may be nil.
+type Node struct {
+	Schema map[string]any
+	Value  any
+	Steps  []fieldpath.Step
+	// Depth counts the fields below .spec.
+	Depth int
+	// Pattern is set if the object has no such element. The steps show how to select one,
+	// with Unknown for its key.
+	Pattern bool
+}
+
+// Name returns the name of the field, "" for an element of a list.
+func (n Node) Name() string {
+	if last := n.Steps[len(n.Steps)-1]; last.Kind == fieldpath.Field {
+		return last.Name
+	}
+	return ""
+}
+
+// Path leads to the node.
+func (n Node) Path() fieldpath.Path { return fieldpath.Path{Steps: n.Steps} }
+
+// Open reports whether the object may hold fields that the schema does not name.
+func (n Node) Open() bool {
+	_, typed := n.Schema["type"]
+	return !typed && n.Schema["properties"] == nil || fieldpath.Open(n.Schema) || n.Schema["additionalProperties"] == true
+}
+
+// child returns the node one step further down.
+func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
+	n.Steps = append(slices.Clip(n.Steps), s)
+	if s.Kind == fieldpath.Field {
+		n.Depth++
+	}
+	n.Schema, n.Value = schema, value
+	return n
+}
+
+// Walk visits everything under .spec, shallow nodes first, so that the bounds cut off
+// deep ones. visit returns whether to go into a node. Walk visits the fields of a list
+// for each element of the object, selected by its keys, or as a pattern if it has none.
+//
+// The schema is the OpenAPI v3 schema of a kind, from a CRD or from the server. Walk does
+// not follow references. If the schema is nil or leaves open what an object holds, the
+// fields of obj count. obj may be nil.
+func Walk(schema, obj map[string]any, visit func(Node) bool) {
+	queue := []Node{{Schema: fieldpath.Object(schema, "properties", "spec"), Value: obj["spec"], Steps: fieldpath.Fields("spec").Steps}}
+	for budget := maxNodes; len(queue) > 0; queue = queue[1:] {
+		for n := range queue[0].children {
+			if budget--; budget < 0 {
+				return
+			}
+			if n.Depth <= MaxDepth && visit(n) {
+				queue = append(queue, n)
+			}
+		}
+	}
+}
+
+// children yields the fields or the elements of a node.
+func (n Node) children(yield func(Node) bool) {
+	if list, isList := n.Value.([]any); isList || n.Schema["items"] != nil {
+		n.elements(list, yield)
+		return
+	}
+	named, extra := fieldpath.Object(n.Schema, "properties"), fieldpath.Object(n.Schema, "additionalProperties")
+	values, _ := n.Value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		schema, _ := named[name].(map[string]any)
+		if !yield(n.child(fieldpath.Step{Name: name}, schema, values[name])) {
+			return
+		}
+	}
+	if extra == nil && !n.Open() {
+		return
+	}
+	others := false
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if _, is := named[name]; is {
+			continue
+		}
+		others = true
+		if !yield(n.child(fieldpath.Step{Name: name}, extra, values[name])) {
+			return
+		}
+	}
+	if !others && extra != nil {
+		n.Pattern = true
+		yield(n.child(fieldpath.Step{Name: Unknown}, extra, nil))
+	}
+}
+
+// elements yields the elements of a list, or the pattern of one if it has none.
+func (n Node) elements(list []any, yield func(Node) bool) {
+	items := fieldpath.Object(n.Schema, "items")
+	keys := fieldpath.Strings(n.Schema["x-kubernetes-list-map-keys"])
+	for i, to := range selectors(list, keys) {
+		if !yield(n.child(to, items, list[i])) {
+			return
+		}
+	}
+	if len(list) > 0 || items == nil {
+		return
+	}
+	if len(keys) == 0 {
+		usual := func(key string) bool { return fieldpath.Object(items, "properties", key) != nil }
+		if i := slices.IndexFunc(usualKeys(), usual); i >= 0 {
+			keys = usualKeys()[i : i+1]
+		}
+	}
+	n.Pattern = true
+	pattern := fieldpath.Step{Kind: fieldpath.Element}
+	for _, key := range keys {
+		pattern.Kind = fieldpath.Selection
+		pattern.Where = append(pattern.Where, fieldpath.Comparison{Key: []string{key}, Value: Unknown})
+	}
+	yield(n.child(pattern, items, nil))
+}
+
+// usualKeys are the fields that tell the elements of a list apart if the schema does not
+// say which do.
+func usualKeys() []string { return []string{"name", "key", "id"} }
+
+// selectors returns the steps to the elements of a list: by the keys of the list, by a
+// usual key that only the element has, or else by its index. The schema may be wrong, so
+// keys that several elements have select none.
+func selectors(list []any, mapKeys []string) []fieldpath.Step {
+	steps := make([]fieldpath.Step, len(list))
+	for i := range list {
+		steps[i] = fieldpath.Step{Kind: fieldpath.Element, Index: i}
+	}
+	choices := [][]string{mapKeys}
+	for _, key := range usualKeys() {
+		choices = append(choices, []string{key})
+	}
+	for _, keys := range slices.Backward(choices) { // the best comes last
+		alike := map[string][]int{}
+		for i, value := range list {
+			if where := keysOf(value, keys); len(where) > 0 {
+				is := fieldpath.Path{Steps: []fieldpath.Step{{Kind: fieldpath.Selection, Where: where}}}.String()
+				alike[is] = append(alike[is], i)
+			}
+		}
+		for _, elements := range alike {
+			if i := elements[0]; len(elements) == 1 {
+				steps[i] = fieldpath.Step{Kind: fieldpath.Selection, Where: keysOf(list[i], keys)}
+			}
+		}
+	}
+	return steps
+}
+
+// keysOf returns what an element has for all of the keys, or nil.
+func keysOf(value any, keys []string) []fieldpath.Comparison {
+	fields, _ := value.(map[string]any)
+	var where []fieldpath.Comparison
+	for _, key := range keys {
+		switch v := fields[key].(type) {
+		case string, int64, bool:
+			where = append(where, fieldpath.Comparison{Key: []string{key}, Value: v})
+		default:
+			return nil
+		}
+	}
+	return where
+}

@@ -42,7 +42,7 @@ func (w statusWriter) write(ctx context.Context, seen *unstructured.Unstructured
 	if err != nil {
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	w.memory.ExpectStatus(w.key, status.Masked(strategy.StatusMask(w.owners.kind.Mapping.Status))) // its event may come before the answer
+	w.memory.ExpectStatus(w.key, status.Masked(w.owners.kind.Mapping.Status)) // its event may come before the answer
 	// A CRD may have no place for a part of it, which is then dropped: that is no
 	// reason to warn the person who runs the loop.
 	obj, err := w.owners.client.Namespace(w.key.Namespace).Patch(ctx, w.key.Name, types.JSONPatchType, patch,

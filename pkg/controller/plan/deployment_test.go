@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
@@ -58,7 +59,7 @@ func with(d Deployment, change func(*Deployment)) Deployment {
 func deploymentView(desired int32, deployments ...Deployment) View {
 	v := view(desired, "")
 	v.Owner.Wanted = Wanted{Name: "web", Fields: wantedFields(int64(desired), "nginx")}
-	v.Owner.StatusMask = StatusMask{Current: true, Available: true, PodNames: true, ObservedGeneration: true, Conditions: true}
+	v.Owner.StatusPaths = kinds.StatusPaths{Current: shown, Available: shown, PodNames: shown, ObservedGeneration: shown, Conditions: shown}
 	v.Deployments = deployments
 	return v
 }

@@ -13,10 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
+
+// shown is the path to a field that a kind has.
+var shown = []string{"status", "field"}
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
@@ -45,7 +49,7 @@ func pods(words string) []Pod {
 
 func view(desired int32, words string) View {
 	v := View{
-		Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: desired, StatusMask: StatusMask{Current: true, Ready: true, ObservedGeneration: true, Conditions: true}},
+		Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: desired, StatusPaths: kinds.StatusPaths{Current: shown, Ready: shown, ObservedGeneration: shown, Conditions: shown}},
 		Pods:  pods(words),
 		Now:   noon,
 	}

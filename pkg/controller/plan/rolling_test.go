@@ -14,7 +14,7 @@ import (
 func rolling(desired int32, words string) View {
 	plain := strings.NewReplacer("o", "", "u", "").Replace(words)
 	v := view(desired, plain)
-	v.Owner.TemplateHash, v.Owner.StatusMask.Updated = "new", true
+	v.Owner.TemplateHash, v.Owner.StatusPaths.Updated = "new", shown
 	for i, word := range strings.Fields(words) {
 		v.Pods[i].Template = "new"
 		switch {

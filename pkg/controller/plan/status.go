@@ -13,6 +13,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // Status is what a plan finds out about an owner, whatever its kind calls the fields.
@@ -32,31 +33,24 @@ type Status struct {
 	Conditions []metav1.Condition
 }
 
-// StatusMask has the parts of a Status that a kind has fields for.
-type StatusMask struct {
-	Selector, Desired, Current, Updated, Ready, Available, PodNames bool
-
-	ObservedGeneration, Conditions bool
-}
-
 // Masked returns the part of a status that a kind has fields for.
-func (s Status) Masked(m StatusMask) Status {
-	drop(&s.Selector, m.Selector)
-	drop(&s.Desired, m.Desired)
-	drop(&s.Current, m.Current)
-	drop(&s.Updated, m.Updated)
-	drop(&s.Ready, m.Ready)
-	drop(&s.Available, m.Available)
-	drop(&s.PodNames, m.PodNames)
-	drop(&s.ObservedGeneration, m.ObservedGeneration)
-	drop(&s.Conditions, m.Conditions)
+func (s Status) Masked(at kinds.StatusPaths) Status {
+	mask(&s.Selector, at.Selector)
+	mask(&s.Desired, at.Desired)
+	mask(&s.Current, at.Current)
+	mask(&s.Updated, at.Updated)
+	mask(&s.Ready, at.Ready)
+	mask(&s.Available, at.Available)
+	mask(&s.PodNames, at.PodNames)
+	mask(&s.ObservedGeneration, at.ObservedGeneration)
+	mask(&s.Conditions, at.Conditions)
 	return s
 }
 
-// drop clears a field that is not shown.
-func drop[T any](field *T, shown bool) {
-	if !shown {
-		*field = *new(T)
+// mask clears a value that has no field.
+func mask[T any](value *T, path []string) {
+	if len(path) == 0 {
+		*value = *new(T)
 	}
 }
 
@@ -127,7 +121,7 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 		meta.SetStatusCondition(&found.Conditions, storable(c))
 	}
 	p.Status = found
-	if equality.Semantic.DeepEqual(found.Masked(v.Owner.StatusMask), stored.Masked(v.Owner.StatusMask)) {
+	if equality.Semantic.DeepEqual(found.Masked(v.Owner.StatusPaths), stored.Masked(v.Owner.StatusPaths)) {
 		return
 	}
 	urgent := converged || stored.ObservedGeneration != v.Owner.Generation ||
@@ -223,7 +217,7 @@ func countPods(v View, s slotSet) Status {
 			continue
 		}
 		found.Current++
-		if v.Owner.StatusMask.PodNames {
+		if len(v.Owner.StatusPaths.PodNames) > 0 {
 			found.PodNames = append(found.PodNames, pod.Name)
 		}
 		if other {

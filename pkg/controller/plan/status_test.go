@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
@@ -242,7 +243,7 @@ func TestCountedPods(t *testing.T) {
 	if s := Pods(v).Status; len(s.PodNames) > 0 {
 		t.Errorf("it names %s, which its status does not tell", s.PodNames)
 	}
-	v.Owner.StatusMask.PodNames = true
+	v.Owner.StatusPaths.PodNames = shown
 	s := Pods(v).Status
 	names := fmt.Sprint([]string{slots.PodName("foo", uid, "", 0), slots.PodName("foo", uid, "", 1), slots.PodName("foo", uid, "", 2)})
 	if s.Desired != 3 || s.Current != 3 || s.Updated != 2 || s.Ready != 2 || s.Available != 2 || fmt.Sprint(s.PodNames) != names {
@@ -332,13 +333,13 @@ func TestMasked(t *testing.T) {
 		ObservedGeneration: 1, Selector: "a=b", Desired: 1, Current: 1, Updated: 1, Ready: 1, Available: 1,
 		PodNames: []string{"foo-0"}, Conditions: []metav1.Condition{{Type: "Ready"}},
 	}
-	for _, shown := range reflect.VisibleFields(reflect.TypeFor[StatusMask]()) {
-		var mask StatusMask
-		reflect.ValueOf(&mask).Elem().FieldByIndex(shown.Index).SetBool(true)
-		masked := reflect.ValueOf(all.Masked(mask))
+	for _, one := range reflect.VisibleFields(reflect.TypeFor[Status]()) {
+		var at kinds.StatusPaths
+		reflect.ValueOf(&at).Elem().FieldByName(one.Name).Set(reflect.ValueOf(shown))
+		masked := reflect.ValueOf(all.Masked(at))
 		for _, part := range reflect.VisibleFields(masked.Type()) {
-			if masked.FieldByIndex(part.Index).IsZero() == (part.Name == shown.Name) {
-				t.Errorf("with a place for %s alone, %s is %v", shown.Name, part.Name, masked.FieldByIndex(part.Index))
+			if masked.FieldByIndex(part.Index).IsZero() == (part.Name == one.Name) {
+				t.Errorf("with a place for %s alone, %s is %v", one.Name, part.Name, masked.FieldByIndex(part.Index))
 			}
 		}
 	}

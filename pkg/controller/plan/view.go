@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
@@ -60,10 +61,10 @@ type Owner struct {
 	HistoryLimit int
 	// Wanted is the Deployment that the object wants, if its pods come from one.
 	Wanted Wanted
-	// Status is the stored status, reduced to what a plan writes. StatusMask has the
-	// parts that the kind has fields for.
-	Status     Status
-	StatusMask StatusMask
+	// Status is the stored status, reduced to what a plan writes, and StatusPaths are
+	// the fields that the kind has for it.
+	Status      Status
+	StatusPaths kinds.StatusPaths
 }
 
 // Pod is one pod of an owner.

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
@@ -218,7 +219,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			lost:  map[types.UID]bool{},
 		}
 		w.remove(drawSlots(t, "removed")...)
-		w.owner.StatusMask = StatusMask{Current: true, Updated: true, Ready: true, ObservedGeneration: true, Conditions: true}
+		w.owner.StatusPaths = kinds.StatusPaths{Current: shown, Updated: shown, Ready: shown, ObservedGeneration: shown, Conditions: shown}
 		w.prunes = rapid.Bool().Draw(t, "prunes")
 		for i := range rapid.IntRange(0, 10).Draw(t, "pods") {
 			p := Pod{UID: types.UID(fmt.Sprintf("old-%d", i)), Slot: slots.Slot(rapid.Int32Range(-1, 11).Draw(t, "slot"))}

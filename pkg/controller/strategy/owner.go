@@ -10,17 +10,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Owner is what the plan reads of an object.
+// Owner returns what a plan reads of an object.
 func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.Owner {
 	v := plan.Owner{
-		Kind:       kind.Kind,
-		Name:       obj.GetName(),
-		UID:        obj.GetUID(),
-		Generation: obj.GetGeneration(),
-		Deleting:   obj.GetDeletionTimestamp() != nil,
-		Pause:      apis.ReadPause(obj.GetAnnotations()),
-		Status:     DecodeStatus(kind.Mapping.Status, obj),
-		StatusMask: StatusMask(kind.Mapping.Status),
+		Kind:        kind.Kind,
+		Name:        obj.GetName(),
+		UID:         obj.GetUID(),
+		Generation:  obj.GetGeneration(),
+		Deleting:    obj.GetDeletionTimestamp() != nil,
+		Pause:       apis.ReadPause(obj.GetAnnotations()),
+		Status:      DecodeStatus(kind.Mapping.Status, obj),
+		StatusPaths: kind.Mapping.Status,
 
 		HistoryLimit: kinds.RevisionHistoryLimit(kind, obj),
 	}
@@ -44,12 +44,12 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 	return v
 }
 
-// maxTemplate is how large a pod template may be, in bytes. The server stores
-// pods of up to 1.5 MB; as many of these as an object may ask for would fill
-// etcd, and the memory of all who watch pods.
+// maxTemplate is the maximum size of a pod template, in bytes. The server stores
+// pods of up to 1.5 MB, but a whole set of these would fill etcd, and the memory of
+// everyone who watches pods.
 const maxTemplate = 256 << 10
 
-// notTooLarge is the error of a pod template that is.
+// notTooLarge returns an error if a pod template is too large.
 func notTooLarge(template map[string]any) error {
 	if Size(template, maxTemplate) > maxTemplate {
 		return fmt.Errorf("the pod template is too large: it has more than %d bytes", maxTemplate)
@@ -57,7 +57,7 @@ func notTooLarge(template map[string]any) error {
 	return nil
 }
 
-// Size is about how many bytes a JSON value has; counting ends beyond a limit.
+// Size estimates the size of a JSON value, in bytes. It stops counting beyond a limit.
 func Size(value any, limit int) int {
 	n := 0
 	switch value := value.(type) {

@@ -9,10 +9,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// RefusalReason reports whether the server refused a create for a reason that
-// repeating it at once will not change, and gives the condition reason for it.
-// Everything else (a broken connection, a busy server, credentials that are
-// being renewed) is worth an early retry.
+// RefusalReason reports whether the server refused a write for a reason that an early
+// retry will not change, and returns the reason for a condition. Everything else (a
+// broken connection, a busy server, credentials that are being renewed) is worth an
+// early retry.
 func RefusalReason(err error) (reason string, refused bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -20,7 +20,7 @@ func RefusalReason(err error) (reason string, refused bool) {
 	}
 	switch code := status.Status().Code; {
 	case code == http.StatusForbidden && strings.Contains(status.Status().Message, "exceeded quota"):
-		// The quota admission plugin gives no cause to tell it by.
+		// The quota admission plugin returns no machine-readable cause.
 		return "QuotaExceeded", true
 	case code == http.StatusForbidden && strings.Contains(status.Status().Message, "cannot find RESTMapping"):
 		// OwnerReferencesPermissionEnforcement learns of new kinds every half minute.
@@ -36,23 +36,22 @@ func RefusalReason(err error) (reason string, refused bool) {
 	return "", false
 }
 
-// serverFailed reports whether the server had trouble of its own with a create,
-// such as an admission webhook that does not work. Where that lasts, it is as
-// good as a refusal.
+// serverFailed reports whether the server itself had trouble, such as an admission
+// webhook that does not work. If that lasts, it is as good as a refusal.
 func serverFailed(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }
 
-// answered reports whether the server said yes or no to a write. Where it did not, it may
-// have done it: before the connection broke, or before it failed.
+// answered reports whether the server accepted or rejected a write. If it did neither,
+// it may have done the write before the connection broke, or before it failed.
 func answered(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !serverFailed(err)
 }
 
-// namespaceEnds reports whether a create failed because its namespace is going away
-// or not there any more.
+// namespaceEnds reports whether a write failed because its namespace is being deleted,
+// or is gone.
 func namespaceEnds(err error) bool {
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return true
@@ -65,7 +64,7 @@ func namespaceEnds(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// serverWords is the server's message without what the client put before it.
+// serverWords returns the server's message, without what the client adds to it.
 func serverWords(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Message != "" {

@@ -8,20 +8,17 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxBatch is how many writes are under way at once at the most. Where a server
-// is at its limit, the share of it that creates have is that of the requests under
-// way, beside those of the scheduler and the kubelets; a ReplicaSet has up to 250.
-// HTTP/2 allows 100 on a connection, so this takes two: with more, the loop and the
-// server only do more for the same.
+// maxBatch is the maximum number of parallel writes. On a busy server, it decides the
+// share of creates among the requests of the scheduler and the kubelets; a ReplicaSet
+// has up to 250. HTTP/2 allows 100 on a connection, so this takes two. With more, the
+// loop and the server only use more resources for the same result.
 const maxBatch = 128
 
-// SlowStart does the work for each item in a batch of parallel calls that starts
-// at one and grows by one with every success, so it doubles in the time of one
-// call. After the first failure nothing new is begun: the waste is what was
-// under way. It returns when every call it began has, with how many items were
-// begun and the first error.
-//
-// proceed is asked before each call; once it says no, nothing new is begun.
+// SlowStart processes items in parallel calls. It starts with one and allows one more
+// with every success, so their number doubles in the time of one call. After the first
+// error, or once proceed returns false, it begins nothing more: the waste is what is
+// under way. It returns when all calls have returned, with the number of items that it
+// has begun and the first error.
 func SlowStart[T any](ctx context.Context, items []T, proceed func() bool, do func(context.Context, T) error) (begun int, err error) {
 	results := make(chan error)
 	size, running := 1, 0
@@ -45,8 +42,8 @@ func SlowStart[T any](ctx context.Context, items []T, proceed func() bool, do fu
 	}
 }
 
-// Recover makes an error of a panic: what is wrong with one object must not stop
-// the loop for the others.
+// Recover turns a panic into an error: trouble with one object must not stop the loop
+// for others.
 func Recover(ctx context.Context, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -56,7 +53,7 @@ func Recover(ctx context.Context, do func() error) (err error) {
 	return do()
 }
 
-// Panicked logs a panic and makes an error of it.
+// Panicked logs a panic and returns it as an error.
 func Panicked(ctx context.Context, p any) error {
 	klog.FromContext(ctx).Error(nil, "Reconcile panicked", "panic", p, "stack", string(debug.Stack()))
 	return fmt.Errorf("internal error: %v", p)

@@ -15,29 +15,18 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// StatusMask says for which parts of a plan's status a kind has a place.
-func StatusMask(at kinds.StatusPaths) plan.StatusMask {
-	return plan.StatusMask{
-		Selector: len(at.Selector) > 0,
-		Desired:  len(at.Desired) > 0, Current: len(at.Current) > 0, Updated: len(at.Updated) > 0,
-		Ready: len(at.Ready) > 0, Available: len(at.Available) > 0,
-		PodNames: len(at.PodNames) > 0, ObservedGeneration: len(at.ObservedGeneration) > 0, Conditions: len(at.Conditions) > 0,
-	}
-}
-
-// counts gives the place of each count of a status.
+// counts returns the path to each count of a status.
 func counts(at kinds.StatusPaths, s *plan.Status) map[*int32][]string {
 	return map[*int32][]string{
 		&s.Desired: at.Desired, &s.Current: at.Current, &s.Updated: at.Updated, &s.Ready: at.Ready, &s.Available: at.Available,
 	}
 }
 
-// foreign is a count or a name that no plan finds: what is stored in its place is
-// not what a plan wrote.
+// foreign is a count that no plan finds: no plan wrote what is stored in its field.
 const foreign = -1
 
-// DecodeStatus reads what is stored of what a plan writes. What is of an
-// unexpected type is not what a plan wrote.
+// DecodeStatus reads from a stored status what plans write. A value of another type
+// was not written by a plan.
 func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Status {
 	var s plan.Status
 	if len(at.ObservedGeneration) > 0 {
@@ -70,8 +59,8 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 	return s
 }
 
-// storedConditions are the conditions of an object as they are stored, those of
-// others included. They are shared: nobody may change them.
+// storedConditions returns all stored conditions of an object, including those of
+// others. They are shared with the cache.
 func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
 	stored, _, err := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
 	if err != nil {
@@ -81,17 +70,12 @@ func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []an
 	return list
 }
 
-// ourConditions are the types of the conditions that a plan writes.
-func ourConditions() []string {
-	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure, apis.ConditionPaused}
-}
-
-// decodeConditions reads those that a plan writes. One that cannot be read is as
-// good as absent, whoever wrote it.
+// decodeConditions reads the conditions that plans write. An invalid one counts as
+// absent.
 func decodeConditions(stored []any) []metav1.Condition {
 	var list []metav1.Condition
-	for _, name := range ourConditions() {
-		i := conditionOf(stored, name)
+	for _, name := range []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure, apis.ConditionPaused} {
+		i := indexOfCondition(stored, name)
 		if i < 0 {
 			continue
 		}
@@ -104,17 +88,17 @@ func decodeConditions(stored []any) []metav1.Condition {
 	return list
 }
 
-// conditionOf is the place of the first condition of a type, -1 for none.
-func conditionOf(stored []any, name string) int {
+// indexOfCondition returns the index of the first condition of a type, or -1.
+func indexOfCondition(stored []any, name string) int {
 	return slices.IndexFunc(stored, func(element any) bool {
 		fields, _ := element.(map[string]any)
 		return fields["type"] == name
 	})
 }
 
-// EncodeStatus puts a plan's status into the status that an object has, and
-// returns that. What somebody else has written beside it stays as it is, also
-// within a condition. A list of names is never null, which schemas refuse.
+// EncodeStatus returns the status of an object with a plan's status in it. Fields of
+// others stay, also within a condition. A list of names is never null, which schemas
+// reject.
 func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
 	stored, _ := obj.Object["status"].(map[string]any)
 	object := map[string]any{}
@@ -147,7 +131,7 @@ func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstruc
 		for _, c := range s.Conditions {
 			ours, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&c)
 			errs = append(errs, err)
-			if i := conditionOf(conditions, c.Type); i >= 0 {
+			if i := indexOfCondition(conditions, c.Type); i >= 0 {
 				all, _ := conditions[i].(map[string]any)
 				all = maps.Clone(all)
 				maps.Copy(all, ours)

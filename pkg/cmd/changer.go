@@ -24,23 +24,31 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// changeFlags are the flags of every verb that changes objects.
+// changeFlags are the flags and arguments of every verb that changes objects.
 type changeFlags struct {
-	print  *genericclioptions.PrintFlags
-	dryRun dryRun
-	wait   changeWaitFlags
+	common  commonOptions
+	targets targetFlags
+	print   *genericclioptions.PrintFlags
+	dryRun  dryRun
+	wait    changeWaitFlags
 	// manager is a flag only of the verbs that call addManagerFlag.
 	manager string
 }
 
 // newChangeFlags returns the flags of a verb. done is printed after the name of an object
 // that the verb has changed.
-func newChangeFlags(done string) changeFlags {
-	return changeFlags{print: genericclioptions.NewPrintFlags(done), manager: kinds.FieldManager}
+func newChangeFlags(common commonOptions, done string) changeFlags {
+	return changeFlags{common: common, print: genericclioptions.NewPrintFlags(done), manager: kinds.FieldManager}
 }
 
 // addFlags adds the flags. waitUsage is the help of --wait.
 func (f *changeFlags) addFlags(cmd *cobra.Command, waitUsage string) {
+	f.targets.addFlags(cmd)
+	f.addOutputFlags(cmd, waitUsage)
+}
+
+// addOutputFlags adds the flags of a verb whose objects do not exist yet.
+func (f *changeFlags) addOutputFlags(cmd *cobra.Command, waitUsage string) {
 	addPrintFlags(cmd, f.print)
 	f.dryRun.addFlag(cmd)
 	f.wait.addFlags(cmd, waitUsage)
@@ -76,10 +84,10 @@ type changer struct {
 }
 
 // newChanger returns the changer of a command. waits says that its flags ask for a wait.
-func newChanger(ctx context.Context, common commonOptions, flags *changeFlags, waits bool) (*changer, error) {
+func newChanger(ctx context.Context, flags *changeFlags, waits bool) (*changer, error) {
 	c := &changer{
-		commonOptions: common, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
-		user: sync.OnceValue(func() string { return common.clients.User(ctx) }),
+		commonOptions: flags.common, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
+		user: sync.OnceValue(func() string { return flags.common.clients.User(ctx) }),
 	}
 	operation := flags.print.NamePrintFlags.Operation
 	var err error
@@ -90,18 +98,23 @@ func newChanger(ctx context.Context, common commonOptions, flags *changeFlags, w
 		c.printer = onOneLine(c.printer, flags.print)
 	}
 	if flags.dryRun == "none" {
-		c.loops = newLoopWarner(ctx, common)
+		c.loops = newLoopWarner(ctx, flags.common)
 	}
 	return c, nil
 }
 
-// run runs a verb that changes each of its targets by a function.
-func (f *changeFlags) run(ctx context.Context, common commonOptions, targets *targetFlags, do func(context.Context, *changer, *observe.Target) (*change, error)) error {
-	c, err := newChanger(ctx, common, f, f.wait.waits())
+// command makes a command run a verb that changes each of its targets, once these are read, by
+// a function.
+func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error, validate func() error, do func(context.Context, *changer, *observe.Target) (*change, error)) *cobra.Command {
+	return command(cmd, complete, validate, f.targets.explained(func(ctx context.Context) error { return f.run(ctx, do) }))
+}
+
+func (f *changeFlags) run(ctx context.Context, do func(context.Context, *changer, *observe.Target) (*change, error)) error {
+	c, err := newChanger(ctx, f, f.wait.waits())
 	if err != nil {
 		return err
 	}
-	found, errs := c.find(ctx, targets)
+	found, errs := c.find(ctx)
 	all := make([]planned, len(found))
 	for i := range found {
 		t := &found[i]
@@ -124,12 +137,12 @@ type planned struct {
 
 // find finds the objects to change. The errors are those of objects that were not found. To
 // find nothing is an error.
-func (c *changer) find(ctx context.Context, targets *targetFlags) (found []observe.Target, errs []error) {
+func (c *changer) find(ctx context.Context) (found []observe.Target, errs []error) {
 	var err error
 	if c.finder, err = c.clients.Finder(); err != nil {
 		return nil, []error{err}
 	}
-	found, errs = targets.find(ctx, c.clients)
+	found, errs = c.flags.targets.find(ctx, c.clients)
 	if len(found)+len(errs) == 0 {
 		errs = []error{errNothingFound}
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 type createOptions struct {
-	common commonOptions
+	// change has no targets but those in files, which are created as they are.
 	change changeFlags
 
 	// typeName is the TYPE of TYPE/NAME; "" is an ImoocPod.
@@ -33,8 +33,6 @@ type createOptions struct {
 	path     *fieldpath.Path
 	image    string
 	command  []string
-	// files hold objects to create as they are. It has no other targets.
-	files targetFlags
 	// set and setString are PATH=VALUE, the one typed by the schema.
 	set, setString []string
 	reason         string
@@ -46,7 +44,7 @@ type createOptions struct {
 }
 
 func newCreateCommand(common commonOptions) *cobra.Command {
-	o := &createOptions{common: common, change: newChangeFlags("created"), replicas: 1}
+	o := &createOptions{change: newChangeFlags(common, "created"), replicas: 1}
 	cmd := &cobra.Command{
 		Use:   "create (NAME | TYPE/NAME | -f FILENAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [--wait] [-- COMMAND [args...]]",
 		Short: "Create an ImoocPod or another object with replicas",
@@ -95,8 +93,8 @@ change.`,
   # Print a manifest to start from
   kubectl imoocpod create foo --replicas 3 --dry-run=client -o yaml`,
 	}
-	o.change.addFlags(cmd, "Wait until the object is ready.")
-	o.files.addFileFlags(cmd, "with the objects to create")
+	o.change.addOutputFlags(cmd, "Wait until the object is ready.")
+	o.change.targets.addFileFlags(cmd, "with the objects to create")
 	cmd.Flags().VarP(countFlag(&o.replicas, 0), "replicas", "r", "The desired number of replicas.")
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "Set a field, as PATH=VALUE; the schema gives the type of the value (can be repeated).")
@@ -112,9 +110,9 @@ func (o *createOptions) complete(args []string) error {
 		args, o.command = args[:dash], args[dash:]
 	}
 	switch {
-	case o.files.fromFiles() && len(args)+len(o.command) > 0:
+	case o.change.targets.fromFiles() && len(args)+len(o.command) > 0:
 		return usageErrorf("-f and -k cannot be used together with arguments")
-	case o.files.fromFiles():
+	case o.change.targets.fromFiles():
 		return nil
 	case len(args) == 0:
 		return usageErrorf("a NAME is required")
@@ -135,7 +133,7 @@ func (o *createOptions) complete(args []string) error {
 }
 
 func (o *createOptions) validate() error {
-	if o.files.fromFiles() {
+	if o.change.targets.fromFiles() {
 		for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {
 			if o.given(flag) {
 				return usageErrorf("--%s cannot be used with -f or -k, which create objects as they are", flag)
@@ -165,11 +163,11 @@ func (o *createOptions) validate() error {
 
 // run creates an object, or those of files.
 func (o *createOptions) run(ctx context.Context) error {
-	c, err := newChanger(ctx, o.common, &o.change, o.change.wait.waits())
+	c, err := newChanger(ctx, &o.change, o.change.wait.waits())
 	if err != nil {
 		return err
 	}
-	if o.files.fromFiles() {
+	if o.change.targets.fromFiles() {
 		return o.createFiles(ctx, c)
 	}
 	kind, err := o.kind(ctx, c)
@@ -248,7 +246,7 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 	if err != nil {
 		return err
 	}
-	infos, err := o.files.infos(c.clients, namespace, chosen)
+	infos, err := o.change.targets.infos(c.clients, namespace, chosen)
 	errs := separate(err)
 	if len(infos)+len(errs) == 0 {
 		return errors.New("no objects passed to create")

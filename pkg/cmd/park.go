@@ -25,9 +25,7 @@ import (
 )
 
 type parkOptions struct {
-	common  commonOptions
-	targets targetFlags
-	change  changeFlags
+	change changeFlags
 	// back says that the verb is unpark.
 	back     bool
 	path     *fieldpath.Path
@@ -36,7 +34,7 @@ type parkOptions struct {
 }
 
 func newParkCommand(common commonOptions) *cobra.Command {
-	o := &parkOptions{common: common, change: newChangeFlags("parked")}
+	o := &parkOptions{change: newChangeFlags(common, "parked")}
 	cmd := &cobra.Command{
 		Use:   "park (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--replicas-path=path] [--yes] [--dry-run=server|client|none] [--wait]",
 		Short: "Scale to zero and remember the replica count",
@@ -74,30 +72,29 @@ func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 	if o.back {
 		waitUsage = "Wait until the objects are ready."
 	}
-	o.targets.addFlags(cmd)
 	o.change.addFlags(cmd, waitUsage)
 	cmd.Flags().BoolVar(&o.allKinds, "all-kinds", false, "Select the objects of all types in the namespace that have a known replica field.")
-	return command(cmd, o.complete, o.change.validate, o.targets.explained(o.run))
+	return command(cmd, o.complete, o.change.validate, o.change.targets.explained(o.run))
 }
 
 func (o *parkOptions) complete(args []string) error {
 	switch {
 	case !o.allKinds:
-		return o.targets.complete(args)
-	case len(args) > 0 || o.targets.fromFiles() || o.targets.all:
+		return o.change.targets.complete(args)
+	case len(args) > 0 || o.change.targets.fromFiles() || o.change.targets.all:
 		return usageErrorf("--all-kinds cannot be used together with arguments, -f, -k, or --all")
 	}
 	return nil
 }
 
 func (o *parkOptions) run(ctx context.Context) error {
-	c, err := newChanger(ctx, o.common, &o.change, o.change.wait.waits())
+	c, err := newChanger(ctx, &o.change, o.change.wait.waits())
 	if err != nil {
 		return err
 	}
 	targets, errs := o.find(ctx, c)
 	if len(targets)+len(errs) == 0 {
-		return o.targets.sayNothingFound(&o.common)
+		return o.change.targets.sayNothingFound(&o.change.common)
 	}
 	var counts []printer.CountChange
 	all, failed := each(targets, func(t *observe.Target) (planned, error) {
@@ -129,8 +126,8 @@ func (o *parkOptions) find(ctx context.Context, c *changer) (found []observe.Tar
 	if c.finder, err = c.clients.Finder(); err != nil {
 		return nil, []error{err}
 	}
-	if typed := len(o.targets.args) > 0 || o.targets.fromFiles() || o.targets.selector == ""; typed && !o.allKinds {
-		return o.targets.find(ctx, c.clients)
+	if typed := len(o.change.targets.args) > 0 || o.change.targets.fromFiles() || o.change.targets.selector == ""; typed && !o.allKinds {
+		return o.change.targets.find(ctx, c.clients)
 	}
 	namespace, _, err := c.clients.Namespace()
 	if err != nil {
@@ -161,7 +158,7 @@ func (o *parkOptions) find(ctx context.Context, c *changer) (found []observe.Tar
 // ofKind lists the objects of a kind that no other object owns. To be parked, they must
 // have a known replica field.
 func (o *parkOptions) ofKind(ctx context.Context, finder *discover.Finder, kind kinds.Kind, namespace string) ([]observe.Target, error) {
-	list, err := kube.List(ctx, finder.Dynamic.Resource(kind.Resource).Namespace(namespace), metav1.ListOptions{LabelSelector: o.targets.selector})
+	list, err := kube.List(ctx, finder.Dynamic.Resource(kind.Resource).Namespace(namespace), metav1.ListOptions{LabelSelector: o.change.targets.selector})
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 		return nil, nil
 	}

@@ -21,15 +21,13 @@ import (
 )
 
 type pauseOptions struct {
-	common  commonOptions
-	targets targetFlags
-	change  changeFlags
-	length  pauseLength
-	reason  string
+	change changeFlags
+	length pauseLength
+	reason string
 }
 
 func newPauseCommand(common commonOptions) *cobra.Command {
-	o := &pauseOptions{common: common, change: newChangeFlags("paused"), length: pauseLength{For: time.Hour}}
+	o := &pauseOptions{change: newChangeFlags(common, "paused"), length: pauseLength{For: time.Hour}}
 	cmd := &cobra.Command{
 		Use:   "pause (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=DURATION|forever] [--reason=TEXT] [--dry-run=server|client|none] [--wait]",
 		Short: "Stop the controller from changing the pods of an object for a time",
@@ -59,17 +57,12 @@ these fields.`,
   # Pause the rollout of a Deployment until someone resumes it
   kubectl imoocpod pause deployment/web --for forever`,
 	}
-	o.targets.addFlags(cmd)
 	o.change.addFlags(cmd, "Wait until the controller has seen the pause.")
 	o.change.addManagerFlag(cmd)
 	cmd.Flags().Var(parsed[pauseLength]{&o.length, parsePauseLength, "duration"}, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)
 	completeFlag(cmd, "for", "30m", "1h", "8h", apis.PausedForever)
 	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is paused, for those who find it.")
-	return command(cmd, o.targets.complete, o.change.validate, o.targets.explained(o.run))
-}
-
-func (o *pauseOptions) run(ctx context.Context) error {
-	return o.change.run(ctx, o.common, &o.targets, o.pause)
+	return o.change.command(cmd, o.change.targets.complete, o.change.validate, o.pause)
 }
 
 // pause pauses an object that the controller of this program reconciles, or has another

@@ -27,14 +27,12 @@ import (
 )
 
 type restartOptions struct {
-	common  commonOptions
-	targets targetFlags
-	change  changeFlags
-	reason  string
+	change changeFlags
+	reason string
 }
 
 func newRestartCommand(common commonOptions) *cobra.Command {
-	o := &restartOptions{common: common, change: newChangeFlags("restarted")}
+	o := &restartOptions{change: newChangeFlags(common, "restarted")}
 	cmd := &cobra.Command{
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "Restart the pods of an object, a few at a time",
@@ -60,15 +58,10 @@ code 4 when the timeout is over, and with code 5 if someone else restarts them.`
   kubectl imoocpod restart deployment/web
   kubectl imoocpod restart appservices -l tier=front`,
 	}
-	o.targets.addFlags(cmd)
 	o.change.addFlags(cmd, "Wait until the objects have new pods and are ready.")
 	o.change.addManagerFlag(cmd)
 	addReasonFlag(cmd, &o.reason)
-	return command(cmd, o.targets.complete, o.change.validate, o.targets.explained(o.run))
-}
-
-func (o *restartOptions) run(ctx context.Context) error {
-	return o.change.run(ctx, o.common, &o.targets, o.restart)
+	return o.change.command(cmd, o.change.targets.complete, o.change.validate, o.restart)
 }
 
 func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Target) (*change, error) {

@@ -12,13 +12,11 @@ import (
 )
 
 type resumeOptions struct {
-	common  commonOptions
-	targets targetFlags
-	change  changeFlags
+	change changeFlags
 }
 
 func newResumeCommand(common commonOptions) *cobra.Command {
-	o := &resumeOptions{common: common, change: newChangeFlags("resumed")}
+	o := &resumeOptions{change: newChangeFlags(common, "resumed")}
 	cmd := &cobra.Command{
 		Use:   "resume (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "End the pause of an object",
@@ -36,14 +34,9 @@ sets to true.`,
   # Resume the rollout of a Deployment
   kubectl imoocpod resume deployment/web`,
 	}
-	o.targets.addFlags(cmd)
 	o.change.addFlags(cmd, "Wait until the objects are ready.")
 	o.change.addManagerFlag(cmd)
-	return command(cmd, o.targets.complete, o.change.validate, o.targets.explained(o.run))
-}
-
-func (o *resumeOptions) run(ctx context.Context) error {
-	return o.change.run(ctx, o.common, &o.targets, resume)
+	return o.change.command(cmd, o.change.targets.complete, o.change.validate, resume)
 }
 
 func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error) {

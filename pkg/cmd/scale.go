@@ -17,11 +17,9 @@ import (
 )
 
 type scaleOptions struct {
-	common  commonOptions
-	targets targetFlags
-	change  changeFlags
-	count   replicas.Request
-	path    *fieldpath.Path
+	change changeFlags
+	count  replicas.Request
+	path   *fieldpath.Path
 	// group names one of several groups of pods, in the place of a path.
 	group string
 	steps stepFlags
@@ -31,7 +29,7 @@ type scaleOptions struct {
 }
 
 func newScaleCommand(common commonOptions) *cobra.Command {
-	o := &scaleOptions{common: common, change: newChangeFlags("scaled"), count: replicas.Request{Current: replicas.AnyCount}}
+	o := &scaleOptions{change: newChangeFlags(common, "scaled"), count: replicas.Request{Current: replicas.AnyCount}}
 	cmd := &cobra.Command{
 		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE | --remove=POD | --undo) [--reuse] [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--step=step] [--wait] [--timeout=duration]",
 		Short: "Set a new number of replicas",
@@ -111,7 +109,6 @@ someone else changes the replica count.`,
   # Scale one element of a list
   kubectl imoocpod scale elasticsearch/es --replicas 3 --replicas-path '.spec.nodeSets[?(@.name=="hot")].count'`,
 	}
-	o.targets.addFlags(cmd)
 	o.change.addFlags(cmd, "Wait until the controller has seen the change and all pods are ready.")
 	cmd.Flags().VarP(countFlag(&o.count.Replicas, 0), "replicas", "r", "The new desired number of replicas. This, --by, --remove, or --undo is required.")
 	cmd.Flags().Var(optional(&o.count.By, candidates.ParseCountChange, "change"), "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
@@ -125,7 +122,7 @@ someone else changes the replica count.`,
 	o.steps.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before scaling several objects to zero.")
 	o.given = cmd.Flags().Changed
-	return command(cmd, o.targets.complete, o.validate, o.targets.explained(o.run))
+	return command(cmd, o.change.targets.complete, o.validate, o.change.targets.explained(o.run))
 }
 
 // waits reports whether the flags ask for a wait.
@@ -191,7 +188,7 @@ func isResourceVersion(word string) bool {
 }
 
 func (o *scaleOptions) run(ctx context.Context) error {
-	c, err := newChanger(ctx, o.common, &o.change, o.waits())
+	c, err := newChanger(ctx, &o.change, o.waits())
 	if err != nil {
 		return err
 	}
@@ -199,7 +196,7 @@ func (o *scaleOptions) run(ctx context.Context) error {
 	if !o.change.wait.wait {
 		c.reports = ""
 	}
-	targets, errs := c.find(ctx, &o.targets)
+	targets, errs := c.find(ctx)
 	switch {
 	case len(targets) > 1 && o.count.ResourceVersion != "":
 		return outcome.Join(append(errs, usageErrorf("--resource-version can only be used for one object")))

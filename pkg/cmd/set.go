@@ -52,18 +52,16 @@ code 9.`
 type setFlags struct {
 	what     string
 	words    []string
-	targets  targetFlags
 	change   changeFlags
 	reason   string
 	template *fieldpath.Path
 }
 
-func newSetFlags(what, done string) setFlags {
-	return setFlags{what: what, change: newChangeFlags(done)}
+func newSetFlags(common commonOptions, what, done string) setFlags {
+	return setFlags{what: what, change: newChangeFlags(common, done)}
 }
 
 func (f *setFlags) addFlags(cmd *cobra.Command) {
-	f.targets.addFlags(cmd)
 	f.change.addFlags(cmd, "Wait until the objects have pods of the new template and are ready.")
 	f.change.addManagerFlag(cmd)
 	addReasonFlag(cmd, &f.reason)
@@ -78,9 +76,9 @@ func (f *setFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(specFieldFlag(&f.template), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 
-// run changes the template of each target.
-func (f *setFlags) run(ctx context.Context, common commonOptions, want func(*changer, *observe.Target) (wanted, error)) error {
-	return f.change.run(ctx, common, &f.targets, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
+// command makes a command change the template of each target.
+func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, validate func() error, want func(*changer, *observe.Target) (wanted, error)) *cobra.Command {
+	return f.change.command(cmd, complete, validate, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 		wanted, err := want(c, t)
 		if err != nil {
 			return nil, err
@@ -89,8 +87,8 @@ func (f *setFlags) run(ctx context.Context, common commonOptions, want func(*cha
 	})
 }
 
-// command returns a command that sets something else in a target.
-func (f *setFlags) command(t *observe.Target, words ...string) commandline.Command {
+// line returns a command that sets something else in a target.
+func (f *setFlags) line(t *observe.Target, words ...string) commandline.Command {
 	return commandline.Plugin("set", f.what, argumentOf(t)).With(words...).In(t.Namespace)
 }
 
@@ -101,7 +99,7 @@ func (f *setFlags) places(c *changer, t *observe.Target, images bool) (template.
 		return template.Places{Template: f.template}, nil
 	}
 	places, err := template.FindPlaces(c.finder, *t, images)
-	return places, c.choosePlace(err, f.command(t, f.words...))
+	return places, c.choosePlace(err, f.line(t, f.words...))
 }
 
 // inTemplate wants a pod template as a function changes it in a copy.

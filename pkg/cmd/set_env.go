@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,14 +12,13 @@ import (
 )
 
 type setEnvOptions struct {
-	common    commonOptions
-	flags     setFlags
+	set       setFlags
 	container string
 	env       []podtemplate.EnvSetting
 }
 
 func newSetEnvCommand(common commonOptions) *cobra.Command {
-	o := &setEnvOptions{common: common, flags: newSetFlags("env", "env updated")}
+	o := &setEnvOptions{set: newSetFlags(common, "env", "env updated")}
 	cmd := &cobra.Command{
 		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY-) ... [-c CONTAINER] [--wait] [--on-failure=stop|revert]",
 		Short: "Set or remove environment variables",
@@ -33,9 +31,9 @@ arguments of kubectl).` + setWaits,
   # Remove it, and set another, in one container of a Deployment
   kubectl imoocpod set env deployment/web -c web LOG- MODE=fast`,
 	}
-	o.flags.addFlags(cmd)
+	o.set.addFlags(cmd)
 	addContainerFlag(cmd, &o.container)
-	return command(cmd, o.complete, o.validate, o.flags.targets.explained(o.run))
+	return o.set.command(cmd, o.complete, o.validate, o.want)
 }
 
 func addContainerFlag(cmd *cobra.Command, container *string) {
@@ -49,30 +47,26 @@ func (o *setEnvOptions) complete(args []string) error {
 	if at < 0 {
 		at = len(args)
 	}
-	o.flags.words = args[at:]
-	for _, word := range o.flags.words {
+	o.set.words = args[at:]
+	for _, word := range o.set.words {
 		setting, err := podtemplate.ParseEnv(word)
 		if err != nil {
 			return usageErrorf("%w", err)
 		}
 		o.env = append(o.env, setting)
 	}
-	return o.flags.targets.complete(args[:at])
+	return o.set.change.targets.complete(args[:at])
 }
 
 func (o *setEnvOptions) validate() error {
 	if len(o.env) == 0 {
 		return usageErrorf("at least one KEY=VALUE or KEY- is required")
 	}
-	return o.flags.change.validate()
-}
-
-func (o *setEnvOptions) run(ctx context.Context) error {
-	return o.flags.run(ctx, o.common, o.want)
+	return o.set.change.validate()
 }
 
 func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {
-	places, err := o.flags.places(c, t, false)
+	places, err := o.set.places(c, t, false)
 	switch {
 	case err != nil:
 		return nil, err

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,14 +15,13 @@ import (
 )
 
 type setImageOptions struct {
-	common commonOptions
-	flags  setFlags
+	set    setFlags
 	image  *fieldpath.Path
 	images []podtemplate.ImageSetting
 }
 
 func newSetImageCommand(common commonOptions) *cobra.Command {
-	o := &setImageOptions{common: common, flags: newSetFlags("image", "image updated")}
+	o := &setImageOptions{set: newSetFlags(common, "image", "image updated")}
 	cmd := &cobra.Command{
 		Use:   "image (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [CONTAINER=]IMAGE ... [--wait] [--on-failure=stop|revert]",
 		Short: "Set the image of a container",
@@ -44,26 +42,26 @@ Otherwise it changes nothing and lists the candidates, with the command for each
   # Set the image of one of several containers of a Deployment
   kubectl imoocpod set image deployment/web web=nginx:1.30`,
 	}
-	o.flags.addFlags(cmd)
+	o.set.addFlags(cmd)
 	cmd.Flags().Var(specFieldFlag(&o.image), "image-path", "JSONPath of the image field, for types that have several.")
-	return command(cmd, o.complete, o.validate, o.flags.targets.explained(o.run))
+	return o.set.command(cmd, o.complete, o.validate, o.want)
 }
 
 func (o *setImageOptions) complete(args []string) error {
-	args, o.flags.words = splitImages(args)
+	args, o.set.words = splitImages(args)
 	for _, arg := range args {
 		if strings.Contains(arg, ":") { // no name of an object does
 			return usageErrorf("%q is not an object; with several images, each must be CONTAINER=IMAGE", arg)
 		}
 	}
-	for _, word := range o.flags.words {
+	for _, word := range o.set.words {
 		image, err := podtemplate.ParseImage(word)
 		if err != nil {
 			return usageErrorf("%w", err)
 		}
 		o.images = append(o.images, image)
 	}
-	return o.flags.targets.complete(args)
+	return o.set.change.targets.complete(args)
 }
 
 // splitImages splits off the images at the end of the arguments: those with the name of a
@@ -80,22 +78,18 @@ func (o *setImageOptions) validate() error {
 	switch {
 	case len(o.images) == 0:
 		return usageErrorf("an IMAGE or CONTAINER=IMAGE is required")
-	case o.image != nil && o.flags.template != nil:
+	case o.image != nil && o.set.template != nil:
 		return usageErrorf("--image-path and --template-path cannot be used together")
 	case o.image != nil && (len(o.images) > 1 || o.images[0].Container != ""):
 		return usageErrorf("--image-path takes one IMAGE, without the name of a container")
 	}
-	return o.flags.change.validate()
-}
-
-func (o *setImageOptions) run(ctx context.Context) error {
-	return o.flags.run(ctx, o.common, o.want)
+	return o.set.change.validate()
 }
 
 func (o *setImageOptions) want(c *changer, t *observe.Target) (wanted, error) {
 	path := o.image
 	if path == nil {
-		places, err := o.flags.places(c, t, true)
+		places, err := o.set.places(c, t, true)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +119,7 @@ func (o *setImageOptions) setImages(c *changer, t *observe.Target, template map[
 	}
 	lines := []string{err.Error() + ". Choose one:"}
 	for _, name := range several.Names {
-		lines = append(lines, "  "+c.line(o.flags.command(t, name+"="+o.images[0].Image)))
+		lines = append(lines, "  "+c.line(o.set.line(t, name+"="+o.images[0].Image)))
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }

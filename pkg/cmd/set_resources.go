@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,16 +10,15 @@ import (
 )
 
 type setResourcesOptions struct {
-	common    commonOptions
-	flags     setFlags
-	container string
+	set                      setFlags
+	container                string
 	requestsText, limitsText string
 
 	requested, limited podtemplate.Quantities
 }
 
 func newSetResourcesCommand(common commonOptions) *cobra.Command {
-	o := &setResourcesOptions{common: common, flags: newSetFlags("resources", "resource requirements updated")}
+	o := &setResourcesOptions{set: newSetFlags(common, "resources", "resource requirements updated")}
 	cmd := &cobra.Command{
 		Use:   "resources (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--requests=REQUESTS] [--limits=LIMITS] [-c CONTAINER] [--wait] [--on-failure=stop|revert]",
 		Short: "Set resource requests and limits",
@@ -33,11 +31,11 @@ Resources that are not named stay as they are.` + setWaits,
   # Set the limits of one container of a Deployment
   kubectl imoocpod set resources deployment/web -c web --limits=cpu=200m`,
 	}
-	o.flags.addFlags(cmd)
+	o.set.addFlags(cmd)
 	addContainerFlag(cmd, &o.container)
 	cmd.Flags().StringVar(&o.requestsText, "requests", "", "The resource requests of the containers, for example 'cpu=100m,memory=256Mi'.")
 	cmd.Flags().StringVar(&o.limitsText, "limits", "", "The resource limits of the containers, for example 'cpu=200m,memory=512Mi'.")
-	return command(cmd, o.complete, o.validate, o.flags.targets.explained(o.run))
+	return o.set.command(cmd, o.complete, o.validate, o.want)
 }
 
 func (o *setResourcesOptions) complete(args []string) error {
@@ -52,24 +50,20 @@ func (o *setResourcesOptions) complete(args []string) error {
 		if *flag.into, err = podtemplate.ParseQuantities(flag.word); err != nil {
 			return usageErrorf("--%s: %w", flag.name, err)
 		}
-		o.flags.words = append(o.flags.words, "--"+flag.name+"="+flag.word)
+		o.set.words = append(o.set.words, "--"+flag.name+"="+flag.word)
 	}
-	return o.flags.targets.complete(args)
+	return o.set.change.targets.complete(args)
 }
 
 func (o *setResourcesOptions) validate() error {
 	if len(o.requested)+len(o.limited) == 0 {
 		return usageErrorf("--requests or --limits is required")
 	}
-	return o.flags.change.validate()
-}
-
-func (o *setResourcesOptions) run(ctx context.Context) error {
-	return o.flags.run(ctx, o.common, o.want)
+	return o.set.change.validate()
 }
 
 func (o *setResourcesOptions) want(c *changer, t *observe.Target) (wanted, error) {
-	places, err := o.flags.places(c, t, false)
+	places, err := o.set.places(c, t, false)
 	if err != nil {
 		return nil, err
 	}

@@ -18,15 +18,13 @@ import (
 )
 
 type undoOptions struct {
-	common   commonOptions
-	targets  targetFlags
 	change   changeFlags
 	reason   string
 	revision int64
 }
 
 func newUndoCommand(common commonOptions) *cobra.Command {
-	o := &undoOptions{common: common, change: newChangeFlags("undone")}
+	o := &undoOptions{change: newChangeFlags(common, "undone")}
 	cmd := &cobra.Command{
 		Use:   "undo (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--to-revision=N] [--dry-run=server|client|none] [--wait]",
 		Short: "Return to an earlier pod template",
@@ -53,12 +51,11 @@ changes the pod template.`,
   # Return to revision 1 and wait until the pods are ready
   kubectl imoocpod undo deployment/web --to-revision 1 --wait --timeout 5m`,
 	}
-	o.targets.addFlags(cmd)
 	o.change.addFlags(cmd, "Wait until the objects have pods of the new template and are ready.")
 	o.change.addManagerFlag(cmd)
 	addReasonFlag(cmd, &o.reason)
 	cmd.Flags().Int64Var(&o.revision, "to-revision", 0, "The revision to return to. Default to 0 (the last revision with another pod template).")
-	return command(cmd, o.targets.complete, o.validate, o.targets.explained(o.run))
+	return o.change.command(cmd, o.change.targets.complete, o.validate, o.undo)
 }
 
 func (o *undoOptions) validate() error {
@@ -68,14 +65,12 @@ func (o *undoOptions) validate() error {
 	return o.change.validate()
 }
 
-func (o *undoOptions) run(ctx context.Context) error {
-	return o.change.run(ctx, o.common, &o.targets, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
-		want, err := o.want(ctx, c, t)
-		if err != nil {
-			return nil, err
-		}
-		return c.changeTemplate(ctx, t, o.reason, want)
-	})
+func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
+	want, err := o.want(ctx, c, t)
+	if err != nil {
+		return nil, err
+	}
+	return c.changeTemplate(ctx, t, o.reason, want)
 }
 
 // want returns the function that computes the fields of the revision to return to.

@@ -3,7 +3,7 @@ package cmd
 import "github.com/spf13/cobra"
 
 func newUnparkCommand(common commonOptions) *cobra.Command {
-	o := &parkOptions{common: common, change: newChangeFlags("unparked"), back: true}
+	o := &parkOptions{change: newChangeFlags(common, "unparked"), back: true}
 	return o.command(&cobra.Command{
 		Use:   "unpark (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--dry-run=server|client|none] [--wait]",
 		Short: "Restore the replica count of a parked object",

@@ -14,7 +14,7 @@ import (
 // recount counts the pods of each budget anew, because the status of a budget lags behind the
 // pods.
 func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
-	f := m.pods(podsKey{namespace: m.target.Namespace})
+	f := m.pods(m.target.Namespace, "")
 	m.await(ctx, f)
 	pods, _, err := f.All(ctx)
 	if err != nil {

@@ -49,7 +49,6 @@ type feeds struct {
 	stop  func()
 
 	mu sync.Mutex
-	// of are the feeds by what they hold: a podsKey, a key of another type, or a node.
 	of map[any]any
 }
 
@@ -61,17 +60,11 @@ type (
 	objectFeed = follow.Feed[*unstructured.Unstructured, *unstructured.Unstructured]
 )
 
-type (
-	podsKey   struct{ namespace, selector string }
-	eventsKey struct{ namespace, selector string }
-	nodeKey   struct{ name string }
-	leasesKey struct{ namespace string }
-
-	childrenKey struct {
-		schema.GroupVersionKind
-		namespace, selector string
-	}
-)
+// key is what a feed holds: the selected objects of a kind.
+type key struct {
+	schema.GroupVersionKind
+	namespace, selector string
+}
 
 // runner is a feed of any type.
 type runner interface {
@@ -109,27 +102,35 @@ func (s *feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
 	})
 }
 
+// typed is a key of feeds of a type: pods may also be children.
+type typed[F any] struct{ key }
+
 // feedOf returns the feed of a key. It begins the feed if there is none yet.
-func feedOf[F any](s *feeds, key any, begin func() *F) *F {
+func feedOf[F any](s *feeds, k key, begin func() *F) *F {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f, is := s.of[key].(*F); is {
+	if f, is := s.of[typed[F]{k}].(*F); is {
 		return f
 	}
 	f := begin()
-	s.of[key] = f
+	s.of[typed[F]{k}] = f
 	return f
 }
 
+// core returns the key of objects of the core group.
+func core(kind, namespace, selector string) key {
+	return key{corev1.SchemeGroupVersion.WithKind(kind), namespace, selector}
+}
+
 // pods returns the feed of the pods that a selector selects.
-func (s *feeds) pods(key podsKey) *podFeed {
-	return feedOf(s, key, func() *podFeed {
+func (s *feeds) pods(namespace, selector string) *podFeed {
+	return feedOf(s, core("Pod", namespace, selector), func() *podFeed {
 		keep := func(pod *corev1.Pod) *status.PodInfo {
 			trimPod(pod)
 			return status.NewPodInfo(pod)
 		}
 		f := follow.New(keep, func(a, b *status.PodInfo) int { return status.ComparePods(a.Pod, b.Pod) })
-		pods := s.core.Pods(key.namespace)
+		pods := s.core.Pods(namespace)
 		from := follow.SourceOf(pods)
 		from.List = func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			page, err := pods.List(ctx, opts)
@@ -141,32 +142,24 @@ func (s *feeds) pods(key podsKey) *podFeed {
 			}
 			return page, nil
 		}
-		s.run(f, from, metav1.ListOptions{LabelSelector: key.selector})
+		s.run(f, from, metav1.ListOptions{LabelSelector: selector})
 		return f
 	})
 }
 
 // events returns the feed of the events that a field selector selects.
-func (s *feeds) events(key eventsKey) *eventFeed {
-	return feedOf(s, key, func() *eventFeed {
-		keep := func(event *corev1.Event) *corev1.Event {
-			event.ManagedFields = nil
-			return event
-		}
-		f := follow.New(keep, follow.Compare)
-		s.run(f, follow.SourceOf(s.core.Events(key.namespace)), metav1.ListOptions{FieldSelector: key.selector})
+func (s *feeds) events(namespace, selector string) *eventFeed {
+	return feedOf(s, core("Event", namespace, selector), func() *eventFeed {
+		f := follow.New(follow.Whole[*corev1.Event], follow.Compare)
+		s.run(f, follow.SourceOf(s.core.Events(namespace)), metav1.ListOptions{FieldSelector: selector})
 		return f
 	})
 }
 
 // node returns the feed of a node.
 func (s *feeds) node(name string) *nodeFeed {
-	return feedOf(s, nodeKey{name}, func() *nodeFeed {
-		keep := func(node *corev1.Node) *corev1.Node {
-			node.ManagedFields, node.Status.Images = nil, nil
-			return node
-		}
-		f := follow.New(keep, follow.Compare)
+	return feedOf(s, core("Node", "", name), func() *nodeFeed {
+		f := follow.New(follow.Whole[*corev1.Node], follow.Compare)
 		s.run(f, nodeSource(s.core.Nodes(), name), follow.ByName(name))
 		return f
 	})
@@ -174,9 +167,8 @@ func (s *feeds) node(name string) *nodeFeed {
 
 // leases returns the feed of the leases of the run-controllers in a namespace.
 func (s *feeds) leases(namespace string) *objectFeed {
-	return feedOf(s, leasesKey{namespace}, func() *objectFeed {
-		keep := func(obj *unstructured.Unstructured) *unstructured.Unstructured { return obj }
-		f := follow.New(keep, follow.Compare)
+	return feedOf(s, key{coordinationv1.SchemeGroupVersion.WithKind("Lease"), namespace, ""}, func() *objectFeed {
+		f := follow.New(follow.Whole[*unstructured.Unstructured], follow.Compare)
 		leases := s.dynamic.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
 		s.run(f, follow.SourceOf(leases), metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController})
 		return f
@@ -191,8 +183,8 @@ type child struct {
 
 // children returns the feed of the objects of a kind that a selector selects. Those without a
 // controller are nobody's children.
-func (s *feeds) children(key childrenKey) *childFeed {
-	return feedOf(s, key, func() *childFeed {
+func (s *feeds) children(gvk schema.GroupVersionKind, namespace, selector string) *childFeed {
+	return feedOf(s, key{gvk, namespace, selector}, func() *childFeed {
 		keep := func(obj *unstructured.Unstructured) child {
 			owner := metav1.GetControllerOfNoCopy(obj)
 			if owner == nil {
@@ -201,12 +193,12 @@ func (s *feeds) children(key childrenKey) *childFeed {
 			return child{facts.Child(obj), schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)}
 		}
 		f := follow.New(keep, func(a, b child) int { return strings.Compare(string(a.UID), string(b.UID)) })
-		objects, err := s.objectsOf(key.GroupVersionKind, key.namespace)
+		objects, err := s.objectsOf(gvk, namespace)
 		if err != nil {
 			f.Refuse(err)
 			return f
 		}
-		s.run(f, follow.SourceOf(objects), metav1.ListOptions{LabelSelector: key.selector})
+		s.run(f, follow.SourceOf(objects), metav1.ListOptions{LabelSelector: selector})
 		return f
 	})
 }

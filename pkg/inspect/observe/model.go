@@ -36,12 +36,10 @@ type model struct {
 	facts  status.Object
 	// history is what earlier looks have shown.
 	history history
-	// competitors returns who may revert a change; nil until they are read.
-	competitors func(context.Context) (status.Snapshot, error)
+	// competitors are who may revert a change of the count; nil until they are read.
+	competitors *status.Snapshot
 	// between are the kinds of the objects between the target and its pods.
 	between []schema.GroupVersionKind
-	// subscribed are the feeds that notify the model.
-	subscribed map[any]bool
 
 	mu sync.Mutex
 	// about are the UIDs of the object and of what stands below it.
@@ -57,7 +55,7 @@ type model struct {
 }
 
 func newModel(from *feeds, t Target, x Extent, notify func()) *model {
-	return &model{feeds: from, target: t, extent: x, notify: notify, subscribed: map[any]bool{}}
+	return &model{feeds: from, target: t, extent: x, notify: notify}
 }
 
 // look returns what is known of the target, whose object is given, and the report on it. It
@@ -67,18 +65,18 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	if err := m.read(ctx, obj); err != nil {
 		return status.Snapshot{}, status.Report{}, err
 	}
-	m.beginCompetitors()
 	e := status.Snapshot{Object: m.facts, Now: time.Now(), Commands: m.clients.CommandContext()}
 	if m.ownWord(e) {
 		m.remember(&e)
 		return e, status.NewReport(e), nil
 	}
-	if m.extent.Depth >= Below {
-		if err := m.addTree(ctx, &e); err != nil {
-			return e, status.Report{}, err
-		}
+	if m.extent.Depth >= Below && !m.target.Kind.IsPod() {
+		m.beginTree()
 	}
-	unread, err := m.addCompetitors(ctx, &e)
+	unread, err := m.addCompetitors(ctx, &e) // while the tree is read
+	if err == nil && m.extent.Depth >= Below {
+		err = m.addTree(ctx, &e)
+	}
 	if err != nil {
 		return e, status.Report{}, err
 	}
@@ -127,16 +125,8 @@ func (m *model) remember(e *status.Snapshot) {
 
 // subscribable is a feed of any type.
 type subscribable interface {
-	Subscribe(follow.Subscriber)
+	Subscribe(key any, s follow.Subscriber)
 	Known() <-chan struct{}
-}
-
-// subscribe has a feed notify the model of changes.
-func (m *model) subscribe(f subscribable, s follow.Subscriber) {
-	if !m.subscribed[f] {
-		m.subscribed[f] = true
-		f.Subscribe(s)
-	}
 }
 
 // await waits until a feed is known.
@@ -170,18 +160,25 @@ func (m *model) lacks(f subscribable) bool {
 	return true
 }
 
-// subscriber returns how the model hears of changes. In a feed that targets share, a change
-// matters if it is about something that belongs to this one.
-func (m *model) subscriber() follow.Subscriber {
-	if m.mode != followSeveral {
-		return follow.Subscriber{Notify: m.notify}
+// subscribe has a feed notify the model of changes. If targets share the feed, a change matters
+// if it is about something that belongs to this one.
+func (m *model) subscribe(f subscribable) {
+	s := follow.Subscriber{Notify: m.notify}
+	if m.mode == followSeveral {
+		s.Matters = func(all ...types.UID) bool {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return slices.ContainsFunc(all, m.about.Has)
+		}
 	}
-	matters := func(all ...types.UID) bool {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		return slices.ContainsFunc(all, m.about.Has)
-	}
-	return follow.Subscriber{Matters: matters, Notify: m.notify}
+	f.Subscribe(m, s)
+}
+
+// beginTree begins to read the pods, and the objects that are known to be between them and the
+// target.
+func (m *model) beginTree() *podFeed {
+	m.addKinds(childKinds(m.target.Kind)...)
+	return m.pods(m.target.Namespace, m.podSelector())
 }
 
 // addTree adds the pods, and the objects between them and the target.
@@ -190,9 +187,8 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	if kind.IsPod() {
 		return addItself(m.object, e)
 	}
-	pods := m.pods(podsKey{m.target.Namespace, m.podSelector()})
-	m.addKinds(childKinds(kind)...)
-	m.subscribe(pods, m.subscriber())
+	pods := m.beginTree()
+	m.subscribe(pods)
 	m.await(ctx, pods)
 	all, polled, err := pods.All(ctx)
 	if err != nil {
@@ -245,7 +241,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot) error {
 			break
 		}
 		f := m.childrenOf(m.between[i])
-		m.subscribe(f, m.subscriber())
+		m.subscribe(f)
 		m.await(ctx, f)
 		all, _, err := f.All(ctx)
 		if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -284,7 +280,7 @@ func (m *model) childrenOf(gvk schema.GroupVersionKind) *childFeed {
 	if m.mode != followSeveral {
 		selector = childSelector(m.target.Kind, m.object, gvk)
 	}
-	return m.children(childrenKey{gvk, m.target.Namespace, selector})
+	return m.children(gvk, m.target.Namespace, selector)
 }
 
 // noteAbout notes what belongs to the target.

@@ -77,7 +77,7 @@ func TestAllPods(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer from.stop()
-		pods, _, err := from.pods(podsKey{"ns", selector}).All(t.Context())
+		pods, _, err := from.pods("ns", selector).All(t.Context())
 		return pods, err
 	}
 	pods, err := read("app=web")

@@ -43,7 +43,6 @@ func Read(ctx context.Context, c *kube.Factory, t Target, x Extent) (status.Snap
 	defer from.stop()
 	m := newModel(from, t, x, func() {})
 	m.patient = true
-	m.beginCompetitors() // while the object is read
 	if err := t.Read(ctx, from.dynamic); err != nil {
 		return status.Snapshot{}, t, err
 	}

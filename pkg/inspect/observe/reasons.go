@@ -111,8 +111,8 @@ func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*eventFeed {
 	}
 	all := make([]*eventFeed, len(selectors))
 	for i, selector := range selectors {
-		all[i] = m.events(eventsKey{e.Object.Namespace, selector})
-		m.subscribe(all[i], m.subscriber())
+		all[i] = m.events(e.Object.Namespace, selector)
+		m.subscribe(all[i])
 	}
 	return all
 }
@@ -173,7 +173,7 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.
 	e.Nodes = make(map[string]*corev1.Node, len(names))
 	for _, name := range names {
 		f := m.node(name)
-		m.subscribe(f, follow.Subscriber{Notify: m.notify})
+		f.Subscribe(m, follow.Subscriber{Notify: m.notify}) // whatever changes
 		if m.lacks(f) {
 			continue
 		}
@@ -225,48 +225,27 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	return nil
 }
 
-// beginCompetitors begins to read who may revert a change of the count, and who guards the
-// pods, if the extent includes them.
-func (m *model) beginCompetitors() {
-	if !m.extent.Competitors || m.competitors != nil {
-		return
-	}
-	var found status.Snapshot
-	var err error
-	done := make(chan struct{})
-	m.begin(func(ctx context.Context) {
-		defer close(done)
-		err = readCompetitors(ctx, m.dynamic, m.target.Namespace, &found)
-	})
-	m.competitors = func(ctx context.Context) (status.Snapshot, error) {
-		select {
-		case <-done:
-			return found, err
-		case <-ctx.Done():
-			return status.Snapshot{}, context.Cause(ctx)
-		}
-	}
-}
-
-// addCompetitors adds who may revert a change of the count, and who guards the pods. It returns
-// what of that the user may not read.
+// addCompetitors adds who may revert a change of the count, and who guards the pods, if the
+// extent includes them. It returns what of that the user may not read.
 func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread []string, err error) {
-	if m.competitors == nil {
+	if !m.extent.Competitors {
 		return nil, nil
 	}
-	found, err := m.competitors(ctx)
-	if err != nil {
-		m.competitors = nil // to be read again
-		return nil, err
+	if m.competitors == nil {
+		var found status.Snapshot
+		if err := readCompetitors(ctx, m.dynamic, m.target.Namespace, &found); err != nil {
+			return nil, err
+		}
+		m.competitors = &found
 	}
-	e.Autoscalers, e.Budgets = found.Autoscalers, found.Budgets
+	e.Autoscalers, e.Budgets = m.competitors.Autoscalers, slices.Clone(m.competitors.Budgets)
 	if len(e.Budgets) > 0 && m.extent.Depth < Below {
 		err = unlessForbidden("pods", e, m.addTree(ctx, e))
 	}
 	if err == nil && len(e.Budgets) > 0 && m.extent.Recount {
 		err = m.recount(ctx, e)
 	}
-	return found.Unread, err
+	return m.competitors.Unread, err
 }
 
 // readCompetitors reads the autoscalers and the disruption budgets of a namespace, both at the

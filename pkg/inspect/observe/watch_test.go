@@ -593,7 +593,7 @@ func BenchmarkChangeOfOnePod(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := from.pods(podsKey{"ns", "app=web"}).Change(changed.DeepCopy(), false); err != nil {
+				if _, err := from.pods("ns", "app=web").Change(changed.DeepCopy(), false); err != nil {
 					b.Fatal(err)
 				}
 				look()

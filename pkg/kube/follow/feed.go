@@ -35,7 +35,7 @@ type Feed[T Object, V any] struct {
 	learned sync.Once
 
 	mu          sync.Mutex
-	subscribers []Subscriber
+	subscribers map[any]Subscriber
 	// all are the values, in order.
 	all []V
 	err error
@@ -52,19 +52,22 @@ type Subscriber struct {
 
 // New makes a feed, which is empty until it runs.
 func New[T Object, V any](keep func(T) V, compare func(a, b V) int) *Feed[T, V] {
-	return &Feed[T, V]{keep: keep, compare: compare, known: make(chan struct{}), all: []V{}}
+	return &Feed[T, V]{keep: keep, compare: compare, known: make(chan struct{}), subscribers: map[any]Subscriber{}, all: []V{}}
 }
+
+// Whole keeps an object as it is.
+func Whole[T Object](obj T) T { return obj }
 
 // Compare orders objects of a namespace by their names.
 func Compare[T Object](a, b T) int {
 	return cmp.Or(strings.Compare(a.GetName(), b.GetName()), strings.Compare(string(a.GetUID()), string(b.GetUID())))
 }
 
-// Subscribe adds a subscriber.
-func (f *Feed[T, V]) Subscribe(s Subscriber) {
+// Subscribe adds a subscriber with a key, or replaces the one with this key.
+func (f *Feed[T, V]) Subscribe(key any, s Subscriber) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.subscribers = append(f.subscribers, s)
+	f.subscribers[key] = s
 }
 
 // notifyAll notifies all subscribers. The objects are known before it does.

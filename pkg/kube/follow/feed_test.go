@@ -171,7 +171,7 @@ func aPod(name string, uid int) *corev1.Pod {
 type podFeed = Feed[*corev1.Pod, *corev1.Pod]
 
 func newFeed() *podFeed {
-	return New(func(pod *corev1.Pod) *corev1.Pod { return pod }, Compare)
+	return New(Whole[*corev1.Pod], Compare)
 }
 
 // pass lets so much of the test's own time pass, and all happen that is due.
@@ -211,7 +211,7 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 	s := newPodServer()
 	notified := false
 	f := newFeed()
-	f.Subscribe(Subscriber{Matters: func(...types.UID) bool { return true }, Notify: func() { notified = true }})
+	f.Subscribe(t, Subscriber{Matters: func(...types.UID) bool { return true }, Notify: func() { notified = true }})
 	var running sync.WaitGroup
 	running.Go(func() { f.Run(ctx, s.source(), metav1.ListOptions{}, nil) })
 	synctest.Wait()
@@ -345,7 +345,7 @@ func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	f := New(func(pod *corev1.Pod) *corev1.Pod { pod.Annotations = nil; return pod }, Compare)
 	told := map[types.UID]int{}
 	for _, uid := range []types.UID{"a-0", "b-0"} {
-		f.Subscribe(Subscriber{Matters: func(all ...types.UID) bool { return slices.Contains(all, uid) }, Notify: func() { told[uid]++ }})
+		f.Subscribe(uid, Subscriber{Matters: func(all ...types.UID) bool { return slices.Contains(all, uid) }, Notify: func() { told[uid]++ }})
 	}
 	pod := aPod("a", 0)
 	pod.Annotations = map[string]string{"note": "long"}

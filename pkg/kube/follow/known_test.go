@@ -16,7 +16,7 @@ func TestKnownWhenTold(t *testing.T) {
 	} {
 		f := newFeed()
 		told := 0
-		f.Subscribe(Subscriber{Matters: func(...types.UID) bool { return true }, Notify: func() {
+		f.Subscribe(t, Subscriber{Matters: func(...types.UID) bool { return true }, Notify: func() {
 			told++
 			select {
 			case <-f.Known():

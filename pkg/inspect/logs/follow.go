@@ -3,7 +3,6 @@ package logs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,12 +15,12 @@ import (
 )
 
 const (
-	// turn is how long a log stays open while others wait for it.
+	// turn is how long a log stays open while others wait.
 	turn = 2 * time.Second
-	// drain is how long the log of a pod that is gone is read on.
+	// drain is how long the log of a pod that is gone is still read.
 	drain = 10 * time.Second
-	// A log that ended or cannot be read is asked for again after leastPause, and then
-	// after twice as long each time.
+	// A log that ended or cannot be read is opened again after leastPause, and then after
+	// twice as long each time.
 	leastPause, longestPause = time.Second, 10 * time.Second
 )
 
@@ -37,7 +36,7 @@ type Follower struct {
 	mu    sync.Mutex
 	begun bool
 	tails map[tailKey]*tail
-	// labels are those of the pods that have been there.
+	// labels have the last pod of each label.
 	labels map[string]types.UID
 }
 
@@ -53,8 +52,8 @@ type slots struct {
 	told    sync.Once
 }
 
-// NewFollowers makes one follower for each of several objects. Together they have no more logs
-// open than the reader may. stop is called with an error that ends them.
+// NewFollowers makes a follower for each of several objects. Together they open no more logs
+// than the reader may. stop is called with an error that ends them.
 func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Follower {
 	shared := &slots{free: make(chan struct{}, r.Most)}
 	all := make([]*Follower, n)
@@ -64,8 +63,8 @@ func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Fo
 	return all
 }
 
-// See takes in the pods of the object as they are now. What it begins to follow ends
-// with the context.
+// See follows the containers of the pods of the object, as they are now, until the context
+// ends.
 func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -85,7 +84,7 @@ func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1
 		}
 		t := &tail{follower: f, container: c, changed: make(chan struct{}, 1), gone: make(chan struct{}), known: newResume(), tail: f.Tail, since: f.Since}
 		if f.begun {
-			// All of it is new, and all runs matter.
+			// All lines of all its runs are new.
 			t.tail, t.since = -1, time.Time{}
 			t.title = "new pod " + c.Pod
 			if before, again := f.labels[c.label]; again && before != c.uid {
@@ -107,8 +106,7 @@ func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1
 	f.begun = true
 }
 
-// End says that no pod comes any more, and waits until the logs of those that there
-// are have ended, though not for long.
+// End waits, not for long, until the logs have ended. There are no more pods.
 func (f *Follower) End() {
 	f.mu.Lock()
 	for key, t := range f.tails {
@@ -119,28 +117,28 @@ func (f *Follower) End() {
 	f.running.Wait()
 }
 
-// step is what is to be done about the log of a container.
+// step is what to do next about the log of a container.
 type step int
 
 const (
-	// toWait for a change.
+	// toWait waits for a change.
 	toWait step = iota
-	// toRead the log of the newest run, until it ends.
+	// toRead reads the log of the newest run until it ends.
 	toRead
-	// toReadPrevious reads what is left of the run before.
+	// toReadPrevious reads the rest of the log of the previous run.
 	toReadPrevious
-	// toEnd: nothing more comes.
+	// toEnd ends.
 	toEnd
 )
 
-// progress is how far the logs of a container were read.
+// progress is how far the logs of a container are read.
 type progress struct {
-	// run is the newest run whose log was looked at; done, all of that was read.
+	// run is the newest run whose log was opened, and done says that all of it is read.
 	run  int32
 	done bool
 }
 
-// next says what to do about a container as it is now.
+// next returns the next step for a container as it is now.
 func (p progress) next(c Container, gone bool) step {
 	unread := c.phase != phaseNotStarted && (!p.done || c.run > p.run)
 	switch {
@@ -159,19 +157,19 @@ type tail struct {
 	follower *Follower
 	known    *resume
 	progress progress
-	// tail and since are for the first look.
+	// tail and since select the lines when a log is opened first.
 	tail  int64
 	since time.Time
-	// title is what to say before the first line.
+	// title is said before the first line.
 	title string
 	// rest is what came after the end of the last line.
 	rest Line
-	// read says that a log was open before, opened when it first was, and told that a
-	// person was told why it cannot be.
+	// read says that a log was opened before, opened is when, and told says that a person
+	// knows that it cannot be opened.
 	read, told bool
 	opened     time.Time
 
-	// changed is told of every change, and gone is closed when the pod is gone.
+	// changed receives a value after a change, and gone is closed when the pod is gone.
 	changed, gone chan struct{}
 	mu            sync.Mutex
 	container     Container
@@ -190,7 +188,7 @@ func (t *tail) set(c Container, gone bool) {
 	}
 	select {
 	case t.changed <- struct{}{}:
-	default: // it was told already
+	default: // it is due already
 	}
 }
 
@@ -249,20 +247,17 @@ func (t *tail) sleep(ctx context.Context, atMost time.Duration) {
 	}
 }
 
-// errWrite says that lines cannot be written.
-var errWrite = errors.New("write the lines of a log")
-
 var (
 	errTurn = errors.New("others wait for their turn")
 	errGone = errors.New("the pod is gone")
 )
 
-// look reads a log, of the newest run or of the one before, to its end. came reports
-// whether something came, and yielded whether others wait.
+// look reads a log, of the newest run or of the previous one, to its end. came reports whether
+// there were new lines, and yielded whether others wait.
 func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded bool, err error) {
 	f := t.follower
 	if !f.slots.take(ctx, t.gone, f.Out) {
-		return false, true, nil // it is looked at again what to do
+		return false, true, nil // the next step may be another one
 	}
 	defer f.slots.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -274,16 +269,14 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 		if from := t.known.begin(); !from.IsZero() {
 			request.Since = from
 		} else if t.tail >= 0 {
-			request.Since = t.opened // there was none of the last lines yet
+			request.Since = t.opened // there were no lines yet
 		}
 	}
 	if s == toRead && c.run > t.progress.run {
 		t.flush(c)
 	}
-	body, err := f.Open(ctx, request)
+	body, err := f.Open.open(ctx, request)
 	switch {
-	case apierrors.IsForbidden(err):
-		return false, false, &MissingRightError{Namespace: c.Namespace, Err: err}
 	case s == toReadPrevious && notYet(err):
 		t.progress.done = true // it is gone for good
 		return false, false, nil
@@ -298,13 +291,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	}
 	t.read, t.told, t.rest = true, false, Line{}
 	go t.supervise(ctx, cancel)
-	t.rest, err = copyLines(body, f.Out.linesOf(c), t.known, resumed, func(lines []byte) error {
-		came = true
-		if err := f.Out.write(lines); err != nil {
-			return fmt.Errorf("%w: %w", errWrite, err)
-		}
-		return nil
-	})
+	t.rest, came, err = copyLines(body, f.Out.linesOf(c), t.known, resumed, f.Out)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(err, errWrite):
 	case errors.Is(cause, errTurn):
@@ -316,7 +303,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	return came, false, err
 }
 
-// mark tells a person, before the first line, which pod or which run it is.
+// mark says, before the first line, which pod or which run it is.
 func (t *tail) mark(c Container, s step) {
 	out := t.follower.Out
 	if t.title != "" {
@@ -340,8 +327,7 @@ func (t *tail) mark(c Container, s step) {
 	t.progress = progress{run: c.run}
 }
 
-// supervise ends a look when others wait for their turn, or when the pod has been gone
-// for a while.
+// supervise ends a look when others wait for their turn, or a while after the pod is gone.
 func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(turn)
 	defer ticker.Stop()
@@ -364,7 +350,7 @@ func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// flush writes what came after the end of the last line: nothing follows it.
+// flush writes what came after the end of the last line: the line does not go on.
 func (t *tail) flush(c Container) {
 	if t.rest.Text == "" || !t.known.isNew(t.rest, true) {
 		return
@@ -372,13 +358,12 @@ func (t *tail) flush(c Container) {
 	l := t.follower.Out.linesOf(c)
 	l.add(t.rest)
 	t.rest = Line{}
-	if err := t.follower.Out.write(l.take()); err != nil {
-		t.follower.stop(fmt.Errorf("%w: %w", errWrite, err))
+	if _, err := l.text.WriteTo(t.follower.Out); err != nil {
+		t.follower.stop(err)
 	}
 }
 
-// take waits for a free slot. It reports false if the context ended or the pod is
-// gone before there was one.
+// take waits for a free slot. It reports false if the context ends or the pod is gone first.
 func (s *slots) take(ctx context.Context, gone <-chan struct{}, out *Output) bool {
 	select {
 	case s.free <- struct{}{}:

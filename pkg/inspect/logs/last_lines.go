@@ -6,7 +6,6 @@ import (
 	"io"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -30,13 +29,10 @@ func FailingContainer(p problem.Problem, pod *corev1.Pod) (Container, bool) {
 // run before where it was started again. most bounds how many bytes are read; zero
 // does not. A line without a time is one of the kubelet about the log.
 func LastLines(ctx context.Context, open Open, c Container, lines, most int64) ([]Line, error) {
-	body, err := open(ctx, Request{
+	body, err := open.open(ctx, Request{
 		Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.last || c.crashed, Tail: lines, Bytes: most,
 	})
-	switch {
-	case apierrors.IsForbidden(err):
-		return nil, &MissingRightError{Namespace: c.Namespace, Err: err}
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
 	defer body.Close()

@@ -45,6 +45,15 @@ func Server(core corev1client.PodsGetter) Open {
 	}
 }
 
+// open opens a log. If the user may not read it, the error is a MissingRightError.
+func (open Open) open(ctx context.Context, r Request) (io.ReadCloser, error) {
+	body, err := open(ctx, r)
+	if apierrors.IsForbidden(err) {
+		err = &MissingRightError{Namespace: r.Namespace, Err: err}
+	}
+	return body, err
+}
+
 // MissingRightError says that logs may not be read, and which rule is missing.
 type MissingRightError struct {
 	Namespace string

@@ -1,7 +1,9 @@
 package logs
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -14,22 +16,25 @@ import (
 // Format is how lines are written.
 type Format string
 
-// The formats: for a person, each line as the container wrote it, and an object of
-// JSON for each line.
+// The formats: for a person, each line as the container wrote it, and a JSON object for each
+// line.
 const (
 	ForPeople Format = ""
 	Raw       Format = "raw"
 	JSON      Format = "json"
 )
 
-// batchBytes is how much is written at a time where lines come faster than that.
+// batchBytes is how much is written at a time if lines come faster than that.
 const batchBytes = 32 << 10
+
+// errWrite says that lines cannot be written.
+var errWrite = errors.New("write the lines of a log")
 
 // Output writes the lines of many containers, each as a whole.
 type Output struct {
 	Out, ErrOut io.Writer
 	Format      Format
-	// Timestamps has the time put before each line that is for a person, or raw.
+	// Timestamps puts the time before each line that is for a person, or raw.
 	Timestamps bool
 	// Paint, if it is set, colors a text. Texts of the same number have the same color.
 	Paint func(n uint32, text string) string
@@ -47,13 +52,13 @@ type entry struct {
 	Message   string     `json:"message"`
 }
 
-// lines are lines of a container that are to be written together.
+// lines are lines of a container that are written together.
 type lines struct {
 	output *Output
 	of     Container
-	// prefix is what each of them begins with, in the color of the pod.
+	// prefix is what each line begins with, in the color of the pod.
 	prefix string
-	text   []byte
+	text   bytes.Buffer
 }
 
 func (o *Output) linesOf(c Container) *lines {
@@ -77,44 +82,33 @@ func (l *lines) add(line Line) {
 		if !line.Time.IsZero() {
 			e.Time = &line.Time
 		}
-		to := json.NewEncoder(l)
+		to := json.NewEncoder(&l.text)
 		to.SetEscapeHTML(false)
 		_ = to.Encode(e) // strings can be encoded, and memory written to
 		return
 	}
-	l.text = append(l.text, l.prefix...)
+	l.text.WriteString(l.prefix)
 	if o.Timestamps && !line.Time.IsZero() {
-		l.text = append(line.Time.AppendFormat(l.text, time.RFC3339Nano), ' ')
+		l.text.WriteString(line.Time.Format(time.RFC3339Nano) + " ")
 	}
 	if o.Format == ForPeople {
 		line.Text = escape.Text(line.Text)
 	}
-	l.text = append(append(l.text, line.Text...), '\n')
+	l.text.WriteString(line.Text + "\n")
 }
 
-// Write adds text as it is.
-func (l *lines) Write(text []byte) (int, error) {
-	l.text = append(l.text, text...)
-	return len(text), nil
-}
-
-func (l *lines) take() []byte {
-	text := l.text
-	l.text = nil
-	return text
-}
-
-func (o *Output) write(lines []byte) error {
-	if len(lines) == 0 {
-		return nil
-	}
+// Write writes whole lines.
+func (o *Output) Write(lines []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, err := o.Out.Write(lines)
-	return err
+	n, err := o.Out.Write(lines)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errWrite, err)
+	}
+	return n, err
 }
 
-// Say tells a person something about the logs, between lines and apart from them.
+// Say tells a person something about the logs, apart from the lines.
 func (o *Output) Say(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

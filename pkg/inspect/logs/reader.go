@@ -7,8 +7,6 @@ import (
 	"io"
 	"sync"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Reader reads the logs of containers.
@@ -17,182 +15,155 @@ type Reader struct {
 	Out  *Output
 	// Most is how many logs are open at once.
 	Most int
-	// Tail is how many of the last lines of each are read; negative, all. Since is from
-	// when on, and Previous asks for the run before.
+	// Tail is how many of the last lines of each are read; all, if it is negative. Since is
+	// from when on, and Previous asks for the previous run.
 	Tail     int64
 	Since    time.Time
 	Previous bool
 }
 
-type chunk struct {
-	lines []byte
-	say   string
+// part is a part of what Once writes: a log, after a line that says what it is, or only a line.
+type part struct {
+	of      Container
+	say     string
+	request *Request
+	// from has the lines of the log as they are written, and to is its other end.
+	from *io.PipeReader
+	to   *io.PipeWriter
 }
 
-// chunksAhead is how much of a log is read ahead while others are written.
-const chunksAhead = 2
-
-// Once writes the logs of containers, one container after the other, those of failing
-// pods last. It reads several ahead. One that cannot be read does not stop the others.
+// Once writes the logs of containers, one after the other, those of failing pods last. It
+// opens several ahead. A log that cannot be read does not stop the others.
 func (r *Reader) Once(ctx context.Context, containers []Container) []error {
-	containers = failingLast(containers)
+	var parts []part
+	for _, c := range failingLast(containers) {
+		parts = append(parts, r.parts(c)...)
+	}
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer stop()
-	var failed []error
-	told := map[string]bool{}
-	for i, log := range r.readAhead(ctx, containers, &running) {
-		c := containers[i]
-		for part := range log.parts {
-			if part.say != "" {
-				r.Out.sayOf(c, "%s", part.say)
-			}
-			if err := r.Out.write(part.lines); err != nil {
-				return append(failed, err)
-			}
+	defer func() {
+		stop()
+		for _, p := range parts {
+			p.from.CloseWithError(context.Canceled) //nolint:errcheck // it never fails
 		}
+	}()
+	running.Go(func() { r.readAhead(ctx, parts, &running) })
+	var failed []error
+	var broken Container
+	told := map[string]bool{} // namespaces
+	for _, p := range parts {
+		if p.of == broken {
+			continue
+		}
+		if p.say != "" {
+			r.Out.sayOf(p.of, "%s", p.say)
+		}
+		_, err := io.Copy(r.Out, p.from)
+		if err == nil {
+			continue
+		}
+		broken = p.of
 		var missing *MissingRightError
-		switch err := log.err; {
+		switch {
+		case errors.Is(err, errWrite):
+			return append(failed, err)
 		case errors.As(err, &missing):
 			if !told[missing.Namespace] {
 				failed = append(failed, err)
 			}
 			told[missing.Namespace] = true
-		case err != nil && ctx.Err() != nil:
+		case ctx.Err() != nil:
 			return append(failed, context.Cause(ctx))
-		case err != nil:
-			failed = append(failed, fmt.Errorf("read the log of container %s of pod %s: %w", c.Name, c.Pod, err))
+		default:
+			failed = append(failed, fmt.Errorf("read the log of container %s of pod %s: %w", p.of.Name, p.of.Pod, err))
 		}
 	}
 	return failed
 }
 
-// ahead is a log that is read ahead. err is why it could not be, once all parts came.
-type ahead struct {
-	parts chan chunk
-	err   error
-}
-
-// readAhead reads the logs of containers in their order, as many at once as may be.
-func (r *Reader) readAhead(ctx context.Context, containers []Container, running *sync.WaitGroup) []*ahead {
-	logs := make([]*ahead, len(containers))
-	for i := range logs {
-		logs[i] = &ahead{parts: make(chan chunk, chunksAhead)}
+// parts returns what is written about a container: its log and, if that explains why the pod is
+// not ready, the log of the previous run. If there is no log, it says why.
+func (r *Reader) parts(c Container) []part {
+	say := func(format string, args ...any) part {
+		p := part{of: c, say: fmt.Sprintf(format, args...)}
+		p.from, p.to = io.Pipe()
+		return p
 	}
-	slots := make(chan struct{}, r.Most)
-	var denied sync.Map // the namespaces whose logs may not be read
-	running.Go(func() {
-		for i, c := range containers {
-			slots <- struct{}{} // those before end with the context
-			running.Go(func() {
-				defer func() { <-slots }()
-				defer close(logs[i].parts)
-				if _, is := denied.Load(c.Namespace); is {
-					return // it is the same as before
-				}
-				err := r.readOne(ctx, c, logs[i].parts)
-				if missing := (*MissingRightError)(nil); errors.As(err, &missing) {
-					denied.Store(c.Namespace, true)
-				}
-				logs[i].err = err
-			})
-		}
-	})
-	return logs
-}
-
-// requests are the logs of a container to read: that of the run before, too, where
-// that explains why the pod is not ready. Where there is none, why says so.
-func (r *Reader) requests(c Container) (all []Request, why string) {
-	request := Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: r.Tail, Since: r.Since}
-	before := request
-	before.Previous = true
+	current, before := say(""), say("")
+	current.request = &Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: r.Tail, Since: r.Since}
+	before.request = &Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: r.Tail, Since: r.Since, Previous: true}
 	switch {
 	case c.previous && (r.Previous || c.last):
-		return []Request{before}, ""
+		return []part{before}
 	case r.Previous:
-		return nil, "container " + c.Name + " was never restarted, so it has no previous log"
+		return []part{say("container %s was never restarted, so it has no previous log", c.Name)}
+	case c.phase == phaseNotStarted && c.reason != "":
+		return []part{say("container %s has not started, so there is no log: %s", c.Name, c.reason)}
 	case c.phase == phaseNotStarted:
-		why = "container " + c.Name + " has not started, so there is no log"
-		if c.reason != "" {
-			why += ": " + c.reason
-		}
-		return nil, why
+		return []part{say("container %s has not started, so there is no log", c.Name)}
 	case c.crashed:
-		return []Request{before, request}, ""
+		before.say = fmt.Sprintf("container %s exited (%s); last lines:", c.Name, c.end)
+		current.say = fmt.Sprintf("container %s restarted:", c.Name)
+		return []part{before, current}
 	}
-	return []Request{request}, ""
+	return []part{current}
 }
 
-// readOne reads what is wanted of a container.
-func (r *Reader) readOne(ctx context.Context, c Container, to chan<- chunk) error {
-	send := func(part chunk) error {
-		select {
-		case to <- part:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+// readAhead reads the logs in their order, as many at once as may be open. Each waits until the
+// ones before are written.
+func (r *Reader) readAhead(ctx context.Context, parts []part, running *sync.WaitGroup) {
+	slots := make(chan struct{}, r.Most)
+	for _, p := range parts {
+		slots <- struct{}{} // those before end with the context
+		running.Go(func() {
+			defer func() { <-slots }()
+			p.to.CloseWithError(r.read(ctx, p)) //nolint:errcheck // it never fails
+		})
 	}
-	requests, why := r.requests(c)
-	if len(requests) == 0 {
-		return send(chunk{say: why})
-	}
-	for _, request := range requests {
-		if request.Previous != requests[len(requests)-1].Previous {
-			if err := send(chunk{say: fmt.Sprintf("container %s exited (%s); last lines:", c.Name, c.end)}); err != nil {
-				return err
-			}
-		} else if len(requests) > 1 {
-			if err := send(chunk{say: fmt.Sprintf("container %s restarted:", c.Name)}); err != nil {
-				return err
-			}
-		}
-		body, err := r.Open(ctx, request)
-		switch {
-		case apierrors.IsForbidden(err):
-			return &MissingRightError{Namespace: c.Namespace, Err: err}
-		case err != nil:
-			return err
-		}
-		all := r.Out.linesOf(c)
-		rest, err := copyLines(body, all, nil, false, func(lines []byte) error { return send(chunk{lines: lines}) })
-		_ = body.Close() // it was read to its end
-		if err != nil {
-			return err
-		}
-		if rest.Text != "" {
-			all.add(rest)
-			if err := send(chunk{lines: all.take()}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
-// copyLines passes the lines of a log on until it ends. What was read before is left
-// out: known knows, and resumed says that the log was taken up. rest is what came
-// after the end of the last line.
-func copyLines(body io.Reader, to *lines, known *resume, resumed bool, write func([]byte) error) (rest Line, err error) {
+// read reads the log of a part.
+func (r *Reader) read(ctx context.Context, p part) error {
+	if p.request == nil {
+		return nil
+	}
+	body, err := r.Open.open(ctx, *p.request)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	all := r.Out.linesOf(p.of)
+	rest, _, err := copyLines(body, all, nil, false, p.to)
+	if err == nil && rest.Text != "" {
+		all.add(rest)
+		_, err = all.text.WriteTo(p.to)
+	}
+	return err
+}
+
+// copyLines writes the lines of a log until it ends, except those that are known. resumed says
+// that the log was read before. rest is what came after the end of the last line, and came
+// reports whether there were lines.
+func copyLines(body io.Reader, all *lines, known *resume, resumed bool, to io.Writer) (rest Line, came bool, err error) {
 	from := newLineReader(body)
 	for {
 		text, err := from.next()
 		line := parseLine(text)
 		if err == nil && (known == nil || known.isNew(line, resumed)) {
-			to.add(line)
+			all.add(line)
 		}
-		if len(to.text) > 0 && (err != nil || from.idle() || len(to.text) >= batchBytes) {
-			if err := write(to.take()); err != nil {
-				return Line{}, err
+		if all.text.Len() > 0 && (err != nil || from.idle() || all.text.Len() >= batchBytes) {
+			came = true
+			if _, err := all.text.WriteTo(to); err != nil {
+				return Line{}, came, err
 			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return line, nil
+			return line, came, nil
 		case err != nil:
-			return Line{}, err
+			return Line{}, came, err
 		}
 	}
 }

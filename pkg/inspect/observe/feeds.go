@@ -49,6 +49,7 @@ type feeds struct {
 	stop  func()
 
 	mu sync.Mutex
+	// of are the feeds, by their types and keys.
 	of map[any]any
 }
 

@@ -100,7 +100,7 @@ func (o *createOptions) check(kind kinds.Kind) error {
 		return fmt.Errorf("the kind %s runs the command of its image and takes no other", kind.Kind)
 	case len(o.command) > 0 && o.image == "" && r.TemplatePath != nil && r.Template == nil:
 		return fmt.Errorf("a command for the kind %s requires --image, because the kind has no default template", kind.Kind)
-	case o.given("replicas") && r.Strategy.Uncounted():
+	case o.given("replicas") && r.Strategy.WithoutReplicas():
 		return fmt.Errorf("--replicas cannot be used for the kind %s, which runs one pod per node", kind.Kind)
 	case kind.Shipped():
 		return checkLength(o.name)

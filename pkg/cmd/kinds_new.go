@@ -79,7 +79,7 @@ func (o *kindsNewOptions) validate() (err error) {
 	switch {
 	case o.scaffold.Group == "":
 		return usageErrorf("--group is required, such as example.com")
-	case o.scaffold.Plan.Uncounted() && o.scaffold.ReplicasPath != nil:
+	case o.scaffold.Plan.WithoutReplicas() && o.scaffold.ReplicasPath != nil:
 		return usageErrorf("--replicas-path cannot be used with --plan=nodes, which has no replica count")
 	case o.scaffold.Image == "":
 		return usageErrorf("--image must not be empty")

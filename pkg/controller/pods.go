@@ -87,7 +87,7 @@ func (l *loop) logFailures(k memory.Key, o *owners, obj *unstructured.Unstructur
 		}
 	}
 	desired := active
-	if !o.kind.Mapping.Strategy.Uncounted() {
+	if !o.kind.Mapping.Strategy.WithoutReplicas() {
 		if n, err := o.kind.Desired(obj); err == nil {
 			desired = int(n)
 		}

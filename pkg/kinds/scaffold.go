@@ -123,9 +123,9 @@ func (s Scaffold) resource() (schema.GroupVersionResource, error) {
 // count, nil where the kind has none.
 func (s Scaffold) countFields() ([]string, error) {
 	switch {
-	case s.Plan.Uncounted() && s.ReplicasPath != nil:
+	case s.Plan.WithoutReplicas() && s.ReplicasPath != nil:
 		return nil, errors.New("a pod on each node has no replica count")
-	case s.Plan.Uncounted():
+	case s.Plan.WithoutReplicas():
 		return nil, nil
 	case s.ReplicasPath == nil:
 		return []string{"spec", "replicas"}, nil

@@ -138,8 +138,8 @@ func strategyNames() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// Uncounted reports whether the objects of a strategy have no replica count.
-func (s Strategy) Uncounted() bool {
+// WithoutReplicas reports whether the objects of a strategy have no replica count.
+func (s Strategy) WithoutReplicas() bool {
 	rules, known := s.rules()
 	return known && !rules.counted
 }

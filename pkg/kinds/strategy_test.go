@@ -24,7 +24,7 @@ func TestEveryStrategyCanBeDeclared(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if kind.Mapping.Strategy != name || kind.Mapping.NameLabel != apis.LabelApp || name.Uncounted() != (kind.ReplicasPath == nil) {
+		if kind.Mapping.Strategy != name || kind.Mapping.NameLabel != apis.LabelApp || name.WithoutReplicas() != (kind.ReplicasPath == nil) {
 			t.Errorf("%s is declared as %+v", name, kind)
 		}
 		rules, known := name.rules()
@@ -48,7 +48,7 @@ func TestEveryStrategyCanBeDeclared(t *testing.T) {
 // A kind that nothing is known of has a count, and no pods of its own.
 func TestUnknownStrategy(t *testing.T) {
 	for _, name := range []Strategy{"", "jobs"} {
-		if rules, known := name.rules(); known || !reflect.DeepEqual(rules, strategyRules{}) || name.Uncounted() || name.OwnsPods() {
+		if rules, known := name.rules(); known || !reflect.DeepEqual(rules, strategyRules{}) || name.WithoutReplicas() || name.OwnsPods() {
 			t.Errorf("the strategy %q is known", name)
 		}
 	}

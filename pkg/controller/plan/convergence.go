@@ -7,10 +7,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// Convergence reports whether the owner has what it asks for, by the condition Ready of
-// its status, and nothing is left to do for it (ready), and whether its status says so
-// (converged). why says what is missing. An owner that is being deleted has all that it
-// will get.
+// Convergence reports whether the owner has what it wants and nothing is left to do
+// (ready), whether its status says so (converged), and otherwise why not. An owner that
+// is being deleted has everything that it will get.
 func (p Actions) Convergence(v View) (ready, converged bool, why string) {
 	ready = v.Owner.Deleting
 	if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady); c != nil {

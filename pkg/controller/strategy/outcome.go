@@ -79,7 +79,8 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
 		if err != nil {
 			return err
 		}
-		o.Applied = &plan.Applied{Wanted: plan.Wanted{Name: op.Name, Fields: op.Fields}, UID: u.GetUID(), Stored: found.fields}
+		applied := &plan.Applied{Wanted: plan.Wanted{Name: op.Name, Fields: op.Fields}, UID: u.GetUID(), Stored: found.fields}
+		o.note(func() { o.Applied = applied })
 	}
 	o.note(func() {
 		event := func(reason, done string) {

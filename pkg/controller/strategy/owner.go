@@ -25,7 +25,7 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 		HistoryLimit: kinds.RevisionHistoryLimit(kind, obj),
 	}
 	var err error
-	if !kind.Mapping.Strategy.Uncounted() {
+	if !kind.Mapping.Strategy.WithoutReplicas() {
 		if v.Desired, err = kind.Desired(obj); err != nil {
 			v.Invalid = err.Error()
 		}

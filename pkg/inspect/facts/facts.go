@@ -102,16 +102,16 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 		o.Untracked = true
 	}
 	if len(at.Ready)+len(at.Available) == 0 {
-		o.Uncounted = true
+		o.WithoutReplicas = true
 	}
-	if k.Mapping.Strategy.Uncounted() && len(at.Desired) == 0 {
+	if k.Mapping.Strategy.WithoutReplicas() && len(at.Desired) == 0 {
 		o.NoCount = true
 	}
 	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
 	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
 		// The names of its pods were written and all else was dropped: the CRD is
 		// one that has no other field.
-		o.Untracked, o.Uncounted = true, true
+		o.Untracked, o.WithoutReplicas = true, true
 	}
 }
 

@@ -61,9 +61,9 @@ type Counts struct {
 	// Template is the label of the pods with the newest template; empty if Updated comes
 	// from the status.
 	Template string
-	// Uncounted is set if the status does not say how many are ready, and NoCount if
+	// WithoutReplicas is set if the status does not say how many are ready, and NoCount if
 	// nothing says how many are wanted.
-	Uncounted, NoCount bool
+	WithoutReplicas, NoCount bool
 	// Count is the path of the desired count. Unit is what it counts; empty means pods.
 	Count, Unit string
 	// Beside are the other counts of the spec. Several is set if they count other groups
@@ -160,9 +160,9 @@ func (o Object) counted(pods []Pod, children []Child) Object {
 	}
 	makers := workloads(children)
 	switch {
-	case o.Unit != "" && o.Uncounted:
+	case o.Unit != "" && o.WithoutReplicas:
 		o.Current, o.Ready = o.inUnits(makers)
-	case !o.Uncounted:
+	case !o.WithoutReplicas:
 	case current == 0 && len(makers) == 0 && o.Told != nil && !o.Selects:
 		o.Current, o.Ready = *o.Told, *o.Told
 	default:

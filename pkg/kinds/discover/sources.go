@@ -40,7 +40,7 @@ func givenPath(_ context.Context, _ *Finder, q query) (*Field, error) {
 
 // nodes ends the search for a kind that has as many pods as there are nodes.
 func nodes(_ context.Context, _ *Finder, q query) (*Field, error) {
-	if q.kind.Mapping.Strategy.Uncounted() {
+	if q.kind.Mapping.Strategy.WithoutReplicas() {
 		return nil, &NoCountError{Kind: q.kind}
 	}
 	return nil, nil

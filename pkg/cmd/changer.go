@@ -1,16 +1,11 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -265,23 +260,4 @@ func each[T any](targets []observe.Target, do func(*observe.Target) (T, error)) 
 		done = append(done, result)
 	}
 	return done, errs
-}
-
-// onOneLine makes a printer of JSON print an object that is waited for on one line, as the
-// reports that follow it.
-func onOneLine(p printers.ResourcePrinter, flags *genericclioptions.PrintFlags) printers.ResourcePrinter {
-	if *flags.OutputFormat != "json" {
-		return p
-	}
-	return printers.ResourcePrinterFunc(func(obj runtime.Object, w io.Writer) error {
-		var text, line bytes.Buffer
-		if err := p.PrintObj(obj, &text); err != nil {
-			return err
-		}
-		if err := json.Compact(&line, text.Bytes()); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(w, line.String())
-		return err
-	})
 }

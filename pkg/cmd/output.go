@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -41,6 +42,25 @@ func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter,
 	return printers.ResourcePrinterFunc(func(obj runtime.Object, w io.Writer) error {
 		return p.PrintObj(obj, escape.Writer(w))
 	}), nil
+}
+
+// onOneLine makes a printer of JSON print an object that is waited for on one line, as the
+// reports that follow it.
+func onOneLine(p printers.ResourcePrinter, flags *genericclioptions.PrintFlags) printers.ResourcePrinter {
+	if *flags.OutputFormat != "json" {
+		return p
+	}
+	return printers.ResourcePrinterFunc(func(obj runtime.Object, w io.Writer) error {
+		var text, line bytes.Buffer
+		if err := p.PrintObj(obj, &text); err != nil {
+			return err
+		}
+		if err := json.Compact(&line, text.Bytes()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(w, line.String())
+		return err
+	})
 }
 
 // addPrintFlags adds kubectl's -o and its other flags for output.

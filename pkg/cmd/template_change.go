@@ -59,7 +59,9 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason 
 		return made, nil
 	}
 	made.said = done.Change
-	c.warnOverwriters(t, done)
+	for _, warning := range revision.Overwriters(t.Object, revision.Paths(changedFields(done))) {
+		c.tell("Warning: %s: %s", t, warning)
+	}
 	if c.flags.dryRun != "none" {
 		return made, diffFields(c.streams.ErrOut, t.String(), t.String()+" (dry run)", done.Before, done.After)
 	}
@@ -75,29 +77,31 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason 
 // failedRevision returns the edit that records the revision of a change that never became
 // ready, if its number is known.
 func (c *changer) failedRevision(ctx context.Context, t *observe.Target, done template.Result) []fieldpath.Edit {
-	history, err := template.History(ctx, c.finder.Dynamic, *t)
-	if err != nil {
-		klog.FromContext(ctx).V(1).Info("Cannot record the revision that failed", "object", t.String(), "err", err)
-		return nil
-	}
-	failed, known := history.Find(done.After)
+	failed, known := c.revisionOf(ctx, t, done)
 	if !known {
 		return nil
 	}
 	return []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationFailedRevision), Value: strconv.FormatInt(failed.Number, 10)}}
 }
 
-// warnOverwriters warns of other tools that will write the old value again.
-func (c *changer) warnOverwriters(t *observe.Target, done template.Result) {
+// revisionOf reads the revision that a change has made, if there is one.
+func (c *changer) revisionOf(ctx context.Context, t *observe.Target, done template.Result) (revision.Revision, bool) {
+	history, err := template.History(ctx, c.finder.Dynamic, *t)
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("Cannot read the revision of a change", "object", t.String(), "err", err)
+	}
+	return history.Find(done.After)
+}
+
+// changedFields returns the fields that a change has given another value.
+func changedFields(done template.Result) []revision.Field {
 	var changed []revision.Field
 	for i, f := range done.After {
 		if !revision.Same(done.Before[i:i+1], done.After[i:i+1]) {
 			changed = append(changed, f)
 		}
 	}
-	for _, warning := range revision.Overwriters(t.Object, revision.Paths(changed)) {
-		c.tell("Warning: %s: %s", t, warning)
-	}
+	return changed
 }
 
 // rolledOut returns the condition to wait for after a change. The built-in controllers
@@ -115,7 +119,8 @@ func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before statu
 	case t.Kind.Reconciled() || t.Kind.BuiltIn():
 		return observe.Ready()
 	default:
-		made = c.madeFrom(ctx, t, done)
+		current, known := c.revisionOf(ctx, t, done)
+		made = func(pod *corev1.Pod) bool { return known && current.Made(pod.Labels) }
 	}
 	old := status.NewReport(before).Pods
 	for _, pod := range before.Pods.Objects() {
@@ -134,24 +139,11 @@ func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before statu
 // nil for another change.
 func madeSince(done template.Result) func(*corev1.Pod) bool {
 	at := ""
-	for i, f := range done.After {
-		if revision.Same(done.Before[i:i+1], done.After[i:i+1]) {
-			continue
-		}
+	for _, f := range changedFields(done) {
 		if f.Path.Steps[0].Name != "metadata" {
 			return nil
 		}
 		at, _ = f.Value.(string)
 	}
 	return func(pod *corev1.Pod) bool { return pod.Annotations[apis.AnnotationRestartedAt] == at }
-}
-
-// madeFrom returns a function that reports whether a pod is of the revision that was written.
-func (c *changer) madeFrom(ctx context.Context, t *observe.Target, done template.Result) func(*corev1.Pod) bool {
-	history, err := template.History(ctx, c.finder.Dynamic, *t)
-	if err != nil {
-		klog.FromContext(ctx).V(1).Info("All pods are waited for to be replaced", "object", t.String(), "err", err)
-	}
-	target, known := history.Find(done.After)
-	return func(pod *corev1.Pod) bool { return known && target.Made(pod.Labels) }
 }

@@ -15,14 +15,14 @@ import (
 )
 
 type checkOptions struct {
-	commonOptions
+	common        commonOptions
 	color         color
 	output        *output
 	allNamespaces bool
 }
 
 func newCheckCommand(common commonOptions) *cobra.Command {
-	o := &checkOptions{commonOptions: common}
+	o := &checkOptions{common: common}
 	cmd := &cobra.Command{
 		Use:   "check [--namespace=NAMESPACE | --all-namespaces] [--output=json]",
 		Short: "Check the cluster, your permissions and the controller",
@@ -48,49 +48,42 @@ as optional and does not fail.`,
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Check all namespaces.")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json")
 	o.color.addFlag(cmd)
-	return command(cmd, o.complete, o.validate, o.Run)
+	return command(cmd, o.complete, o.output.validate, o.run)
 }
 
 func (o *checkOptions) complete(args []string) error { return noArgs("check", args) }
 
-func (o *checkOptions) validate() error { return o.output.validate() }
-
-func (o *checkOptions) Run(ctx context.Context) error {
-	namespace, _, err := o.clients.Namespace()
+func (o *checkOptions) run(ctx context.Context) error {
+	namespace, _, err := o.common.clients.Namespace()
 	if err != nil {
 		return err
 	}
 	if o.allNamespaces {
 		namespace = metav1.NamespaceAll
 	}
-	checks, err := (&doctor.Doctor{Namespace: namespace, Version: o.version}).Run(ctx, o.clients)
+	checks, err := (&doctor.Doctor{Namespace: namespace, Version: o.common.version}).Run(ctx, o.common.clients)
 	if err != nil {
 		return err
 	}
 	failed := 0
-	for i := range checks {
-		if checks[i].State == check.Failed {
+	for _, c := range checks {
+		if c.State == check.Failed {
 			failed++
 		}
 	}
-	if err := o.print(checks, failed == 0); err != nil {
-		return err
-	}
-	if failed > 0 {
-		return fmt.Errorf("%d of %d checks failed", failed, len(checks))
-	}
-	return nil
-}
-
-func (o *checkOptions) print(checks []check.Result, passed bool) error {
 	if o.output.format == "" {
-		return printer.Checks(o.streams.Out, fixOnce(checks), o.color.style(o.streams.Out))
+		err = printer.Checks(o.common.streams.Out, fixOnce(checks), o.color.style(o.common.streams.Out))
+	} else {
+		report := map[string]any{"apiVersion": status.ReportVersion, "kind": "CheckReport", "passed": failed == 0, "checks": checks}
+		err = o.output.write(o.common.streams.Out, report, "  ")
 	}
-	report := map[string]any{"apiVersion": status.ReportVersion, "kind": "CheckReport", "passed": passed, "checks": checks}
-	return o.output.write(o.streams.Out, report, "  ")
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("%d of %d checks failed", failed, len(checks))
+	}
+	return err
 }
 
-// fixOnce leaves the commands that fix several checks below the last of these.
+// fixOnce leaves commands that fix several checks below the last of them.
 func fixOnce(checks []check.Result) []check.Result {
 	checks = slices.Clone(checks)
 	for i := range checks {

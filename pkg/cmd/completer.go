@@ -24,16 +24,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// completionProgram is the name under which kubectl calls the program for what
-// could come next on the command line.
+// completionProgram is the name under which kubectl calls the program for completions.
 const completionProgram = "kubectl_complete-imoocpod"
 
 // completionTimeout is how long a person at the keyboard waits for completions.
 const completionTimeout = 2 * time.Second
 
-// Arguments are those of the command that a process was started for. Under the
-// name by which kubectl asks for completions, it is the command of cobra that
-// gives them: kubectl understands its answer.
+// The directives to the shell. No file is offered, and no space follows a word that is not at
+// its end.
+const (
+	wholeWords = cobra.ShellCompDirectiveNoFileComp
+	beginnings = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+)
+
+// Arguments returns the arguments of the command that a process was started for. Under the
+// name by which kubectl asks for completions, that is cobra's own command for them, whose
+// answer kubectl understands.
 func Arguments(argv []string) []string {
 	if strings.TrimSuffix(filepath.Base(argv[0]), ".exe") == completionProgram {
 		return append([]string{cobra.ShellCompRequestCmd}, argv[1:]...)
@@ -41,20 +47,13 @@ func Arguments(argv []string) []string {
 	return argv[1:]
 }
 
-// found is what could come next.
-type found struct {
-	words []cobra.Completion
-	// noSpace says that a word is not at its end yet.
-	noSpace bool
-}
-
-// completer finds what could come next on the command line of a verb.
+// completer completes what comes next on the command line of a verb.
 type completer struct {
 	c *kube.Factory
 }
 
-// addCompletion makes arguments and flags of all verbs complete. Where nothing
-// is known of what can come, nothing is offered, least of all a file.
+// addCompletion completes the arguments and flags of all verbs. If nothing is known, it offers
+// nothing, least of all a file.
 func addCompletion(root *cobra.Command, c *kube.Factory) {
 	f := completer{c}
 	values := map[string]cobra.CompletionFunc{
@@ -71,7 +70,7 @@ func addCompletion(root *cobra.Command, c *kube.Factory) {
 			_, known := of.GetFlagCompletionFunc(flag.Name)
 			switch {
 			case known || slices.Contains(files, flag.Name):
-				return // said where it is added, or what shells do by themselves
+				return // the verb completes it, or the shell does
 			case flag.Value.Type() == "bool":
 				complete = oneOf("true", "false")
 			case complete == nil:
@@ -97,7 +96,7 @@ func addCompletion(root *cobra.Command, c *kube.Factory) {
 	}
 }
 
-// commandsBelow are the commands below another, at any depth.
+// commandsBelow returns the commands below another one, at any depth.
 func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, sub := range cmd.Commands() {
@@ -106,31 +105,34 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// bounded makes a completion of something that asks a server: it says nothing
-// where the answer takes too long.
-func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, word string) found) cobra.CompletionFunc {
+// bounded bounds a completion that asks a server. It offers nothing if the answer takes too
+// long.
+func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
-		answer := make(chan found, 1)
-		// Not all that is called below ends with a context: discovery does not, nor
-		// a program that gives credentials. What is late is left behind.
-		go func() { answer <- find(ctx, cmd, args, word) }()
-		directive := cobra.ShellCompDirectiveNoFileComp
+		type answer struct {
+			words     []cobra.Completion
+			directive cobra.ShellCompDirective
+		}
+		answers := make(chan answer, 1)
+		// Discovery, and a program that gives credentials, do not end with the context. They
+		// are left behind if they are late.
+		go func() {
+			words, directive := find(ctx, cmd, args, word)
+			answers <- answer{words, directive}
+		}()
 		select {
-		case a := <-answer:
-			if a.noSpace {
-				directive |= cobra.ShellCompDirectiveNoSpace
-			}
-			return beginningWith(word, harmless(a.words)), directive
+		case a := <-answers:
+			return beginningWith(word, harmless(a.words)), a.directive
 		case <-ctx.Done():
-			return nil, directive
+			return nil, wholeWords
 		}
 	}
 }
 
-// harmless are completions that a shell can show. A word that a terminal must not
-// see as it is cannot be typed either, so it is left out.
+// harmless returns the completions that a shell can show. A word that a terminal must not show
+// cannot be typed either.
 func harmless(words []cobra.Completion) []cobra.Completion {
 	var all []cobra.Completion
 	for _, w := range words {
@@ -170,45 +172,41 @@ func beginningWith(word string, words []cobra.Completion) []cobra.Completion {
 	return slices.DeleteFunc(words, func(w cobra.Completion) bool { return !strings.HasPrefix(w, word) })
 }
 
-// objects completes what targetFlags reads: NAME, TYPE/NAME… or TYPE NAME….
-func (f completer) objects(ctx context.Context, cmd *cobra.Command, args []string, word string) found {
+// objects completes the arguments of targetFlags: NAME, TYPE/NAME… or TYPE NAME….
+func (f completer) objects(ctx context.Context, cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	selected := slices.ContainsFunc([]string{"selector", "all", "all-namespaces"}, cmd.Flags().Changed)
 	kindWord, _, slash := strings.Cut(word, "/")
 	switch {
-	case cmd.Flags().Changed("filename") || cmd.Flags().Changed("kustomize"):
-		return found{}
-	case selected && len(args) == 0:
-		return found{words: f.types("")}
+	case cmd.Flags().Changed("filename") || cmd.Flags().Changed("kustomize"), selected && len(args) > 0:
+		return nil, wholeWords
 	case selected:
-		return found{}
+		return f.types(""), wholeWords
 	case slash:
-		return found{words: f.names(ctx, kindWord, kindWord+"/", args)}
+		return f.names(ctx, kindWord, kindWord+"/", args), wholeWords
 	case len(args) == 0:
-		own := f.names(ctx, kinds.ImoocPod().Singular, "", nil)
-		return found{words: append(own, f.types("")...)}
+		return append(f.names(ctx, kinds.ImoocPod().Singular, "", nil), f.types("")...), wholeWords
 	case strings.Contains(args[0], "/"):
-		return found{words: f.types("/"), noSpace: true}
+		return f.types("/"), beginnings
 	}
-	// The first word is a type, or else the name of the one ImoocPod meant.
-	return found{words: f.names(ctx, args[0], "", args[1:])}
+	// The first word is a type, or else the name of the one ImoocPod.
+	return f.names(ctx, args[0], "", args[1:]), wholeWords
 }
 
-// typesToCreate completes TYPE/NAME as far as the type: the name is new.
-func (f completer) typesToCreate(_ context.Context, _ *cobra.Command, args []string, word string) found {
+// typesToCreate completes the type of TYPE/NAME. The name is new.
+func (f completer) typesToCreate(_ context.Context, _ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 || strings.Contains(word, "/") {
-		return found{}
+		return nil, wholeWords
 	}
-	return found{words: f.types("/"), noSpace: true}
+	return f.types("/"), beginnings
 }
 
-// types lists the types that carry a replica count or could, by the word that
-// names no other.
+// types returns the types that have a replica count or could, each by a word that is unique.
 func (f completer) types(suffix string) []cobra.Completion {
 	finder, err := f.c.Finder()
 	if err != nil {
 		return nil
 	}
-	kinds, _ := finder.Kinds() // what could be read is better than nothing
+	kinds, _ := finder.Kinds() // some are better than none
 	shared := map[string]int{}
 	for _, k := range kinds {
 		shared[k.Resource.Resource]++
@@ -224,15 +222,13 @@ func (f completer) types(suffix string) []cobra.Completion {
 	return words
 }
 
-// names lists the objects of a type but those that are named already, each
-// with how it is doing.
+// names returns the objects of a type that are not named yet, each with its state.
 func (f completer) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
-	t := observe.Target{Kind: kinds.ImoocPod()}
 	namespace, _, err := f.c.Namespace()
 	if err != nil {
 		return nil
 	}
-	t.Namespace = namespace
+	t := observe.Target{Kind: kinds.ImoocPod(), Namespace: namespace}
 	if !slices.Contains(kube.TypeNames(kinds.ImoocPod()), kindWord) {
 		if t.Kind, err = f.c.KindNamed(ctx, kindWord); err != nil {
 			return nil
@@ -242,7 +238,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 	if err != nil {
 		return nil
 	}
-	// Zero is any version: that of the server's cache is near enough.
+	// Version zero is that of the server's cache, which is recent enough.
 	list, err := t.Resource(client).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil
@@ -257,7 +253,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 	return words
 }
 
-// doing says in a few words how an object is doing, "" where it does not tell.
+// doing returns the state of an object in a few words, or nothing if it does not say.
 func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	o, err := facts.Of(kind, obj)
 	switch {
@@ -269,17 +265,17 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	return fmt.Sprintf("%d/%d ready", o.Ready, o.Desired)
 }
 
-// paths lists the fields of the object named that could be its replica count,
-// the one that is it first.
-func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _ string) found {
+// paths completes the fields of the named object that could be its replica count. The one that
+// is comes first.
+func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	targets, _ := (&targetFlags{args: args}).find(ctx, f.c)
 	finder, err := f.c.Finder()
 	if err != nil || len(targets) == 0 {
-		return found{}
+		return nil, wholeWords
 	}
 	t := targets[0]
 	if err := t.Read(ctx, finder.Dynamic); err != nil {
-		return found{}
+		return nil, wholeWords
 	}
 	var words []cobra.Completion
 	known := ""
@@ -295,36 +291,36 @@ func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _
 	}
 	schema, err := finder.Schema(t.Kind)
 	if err != nil {
-		return found{words: words}
+		return words, wholeWords
 	}
 	for _, candidate := range candidates.Fields(schema, t.Object.Object) {
 		if !candidate.Pattern && candidate.Path != known {
 			words = append(words, cobra.CompletionWithDesc(candidate.Path, strings.TrimLeft(remarks(candidate), " :")))
 		}
 	}
-	return found{words: words}
+	return words, wholeWords
 }
 
-func (f completer) namespaces(ctx context.Context, _ *cobra.Command, _ []string, _ string) found {
+func (f completer) namespaces(ctx context.Context, _ *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	core, err := f.c.Core()
 	if err != nil {
-		return found{}
+		return nil, wholeWords
 	}
 	list, err := core.Namespaces().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
-		return found{}
+		return nil, wholeWords
 	}
 	var words []cobra.Completion
 	for _, n := range list.Items {
 		words = append(words, n.Name)
 	}
-	return found{words: words}
+	return words, wholeWords
 }
 
-// configured completes the names of something that is in the kubeconfig.
+// configured completes names of the kubeconfig.
 func (f completer) configured(names func(clientcmdapi.Config) iter.Seq[string]) cobra.CompletionFunc {
-	return bounded(func(context.Context, *cobra.Command, []string, string) found {
+	return bounded(func(context.Context, *cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		config, _ := f.c.Flags.ToRawKubeConfigLoader().RawConfig()
-		return found{words: slices.Sorted(names(config))}
+		return slices.Sorted(names(config)), wholeWords
 	})
 }

@@ -20,11 +20,10 @@ import (
 )
 
 type completionOptions struct {
-	commonOptions
-	// called is the program as it was called, such as by kubectl, which finds it
-	// on PATH.
+	common commonOptions
+	// called is the program as it was called, such as by kubectl, which finds it on PATH.
 	called string
-	// words are what it can be asked for, and do is what of these was.
+	// words are the possible arguments, and do is what the given one does.
 	words []completionWord
 	do    func(io.Writer) error
 }
@@ -35,7 +34,7 @@ type completionWord struct {
 }
 
 func newCompletionCommand(common commonOptions) *cobra.Command {
-	o := &completionOptions{commonOptions: common, called: os.Args[0]}
+	o := &completionOptions{common: common, called: os.Args[0]}
 	cmd := &cobra.Command{
 		Use:   "completion (install | uninstall | bash | zsh | fish | powershell)",
 		Short: "Complete the command line of \"kubectl imoocpod\" in your shell",
@@ -70,7 +69,7 @@ kubectl-imoocpod, the program called without kubectl.`,
 	for _, w := range o.words {
 		cmd.ValidArgs = append(cmd.ValidArgs, cobra.CompletionWithDesc(w.word, w.description))
 	}
-	return command(cmd, o.complete, nil, o.Run)
+	return command(cmd, o.complete, nil, o.run)
 }
 
 func (o *completionOptions) complete(args []string) error {
@@ -85,11 +84,11 @@ func (o *completionOptions) complete(args []string) error {
 	return nil
 }
 
-func (o *completionOptions) Run(context.Context) error { return o.do(o.streams.Out) }
+func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }
 
-// install puts the link that kubectl looks for beside the program as it was
-// called, so that both are on PATH. Where that is a link itself, as krew makes
-// it, the new one leads to it and holds when it is set to the next version.
+// install creates the link that kubectl looks for next to the program as it was called, so that
+// both are on PATH. If that is a link of krew, the new one leads to it, and stays valid when
+// krew installs the next version.
 func (o *completionOptions) install(out io.Writer) error {
 	plugin, link, err := o.places()
 	if err != nil {
@@ -118,7 +117,7 @@ func (o *completionOptions) install(out io.Writer) error {
 	}
 	dir := filepath.Dir(link)
 	if !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir) {
-		err = escape.PrintLine(o.streams.ErrOut, "Warning: %s is not on PATH, so kubectl cannot find it", dir)
+		err = escape.PrintLine(o.common.streams.ErrOut, "Warning: %s is not on PATH, so kubectl cannot find it", dir)
 	}
 	return err
 }
@@ -141,7 +140,7 @@ func (o *completionOptions) uninstall(out io.Writer) error {
 	return escape.PrintLine(out, "%s deleted", link)
 }
 
-// places are the paths of the program as it was called and of the link.
+// places returns the paths of the program as it was called and of the link.
 func (o *completionOptions) places() (plugin, link string, err error) {
 	plugin, err = exec.LookPath(o.called)
 	if err == nil {
@@ -157,8 +156,8 @@ func (o *completionOptions) places() (plugin, link string, err error) {
 	return plugin, link, nil
 }
 
-// readLink tells where the link leads, "" if there is none. What is no link to
-// a version of this program is not to be touched.
+// readLink returns where the link leads, or nothing if there is none. It fails if there is
+// something else than a link to a version of this program.
 func readLink(link string) (string, error) {
 	info, err := os.Lstat(link)
 	if errors.Is(err, fs.ErrNotExist) {

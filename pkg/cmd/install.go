@@ -15,7 +15,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -24,33 +23,23 @@ import (
 )
 
 type installOptions struct {
-	commonOptions
+	common  commonOptions
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
 	timeout time.Duration
 
-	// controller says that the controller is installed too; where and for what is
-	// in settings.
+	// controller reports whether to install the controller, as settings says.
 	controller bool
 	settings   deploy.Settings
-	// roles says that the roles are installed, too, which nobody is bound to.
+	// roles reports whether to install the roles, which are bound to nobody.
 	roles bool
-	// given reports whether a flag was.
+	// given reports whether a flag was given.
 	given func(flag string) bool
-}
-
-// publishedImage is the image of a release; "" for other builds, of which none is
-// published.
-func publishedImage(version string) string {
-	if !isRelease(version) {
-		return ""
-	}
-	return deploy.Image + ":" + version
 }
 
 func newInstallCommand(common commonOptions) *cobra.Command {
 	o := &installOptions{
-		commonOptions: common, print: genericclioptions.NewPrintFlags(""), timeout: 2 * time.Minute,
+		common: common, print: genericclioptions.NewPrintFlags(""), timeout: 2 * time.Minute,
 		settings: deploy.Settings{Replicas: 2, Version: common.version},
 	}
 	cmd := &cobra.Command{
@@ -78,21 +67,25 @@ controller needs in the current namespace. It binds them to nobody.`,
   # Print the manifests of a controller for one namespace
   kubectl imoocpod install --controller -n team-a --dry-run=client -o yaml`,
 	}
+	defaultImage := "" // no image is published for other builds
+	if isRelease(common.version) {
+		defaultImage = deploy.Image + ":" + common.version
+	}
 	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
 	cmd.Flags().BoolVar(&o.controller, "controller", false, "Install the controller as well.")
 	cmd.Flags().BoolVar(&o.roles, "roles", false, "Install the roles for people, and the role of a controller in the current namespace.")
 	cmd.Flags().BoolVarP(&o.settings.AllNamespaces, "all-namespaces", "A", false, "Install a controller for all namespaces.")
-	cmd.Flags().StringVar(&o.settings.Image, "image", publishedImage(common.version), "Image of the controller.")
+	cmd.Flags().StringVar(&o.settings.Image, "image", defaultImage, "Image of the controller.")
 	cmd.Flags().VarP(countFlag(&o.settings.Replicas, 0), "replicas", "r", "Number of pods of the controller, one of which is active.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "The length of time to wait for each definition to be served and for the controller to be ready.")
 	o.given = cmd.Flags().Changed
-	return command(cmd, o.complete, o.validate, o.Run)
+	return command(cmd, o.complete, o.validate, o.run)
 }
 
 func (o *installOptions) complete(args []string) error {
 	if !o.given("image") {
-		o.settings.Image = deploy.Image + ":" + o.version
+		o.settings.Image = deploy.Image + ":" + o.common.version
 	}
 	return noArgs("install", args)
 }
@@ -106,8 +99,8 @@ func (o *installOptions) validate() error {
 			return usageErrorf("--%s needs --controller", flag)
 		}
 	}
-	if o.controller && !o.given("image") && !o.dryRun.client() && !isRelease(o.version) {
-		return usageErrorf("--image is required: version %[1]s is not a release, so no image of it is published; build one with \"docker build --build-arg VERSION=%[1]s --tag REGISTRY/kubectl-imoocpod:%[1]s .\" and push it", o.version)
+	if o.controller && !o.given("image") && !o.dryRun.client() && !isRelease(o.common.version) {
+		return usageErrorf("--image is required: version %[1]s is not a release, so no image of it is published; build one with \"docker build --build-arg VERSION=%[1]s --tag REGISTRY/kubectl-imoocpod:%[1]s .\" and push it", o.common.version)
 	}
 	if o.settings.Image == "" {
 		return usageErrorf("--image must not be empty")
@@ -121,21 +114,16 @@ func (o *installOptions) validate() error {
 	return err
 }
 
-func (o *installOptions) Run(ctx context.Context) error {
+func (o *installOptions) run(ctx context.Context) error {
 	crds, err := deploy.CRDs()
 	if err != nil {
 		return err
 	}
-	objs, err := o.roleObjects()
+	objs, err := o.objects()
 	if err != nil {
 		return err
 	}
-	controller, err := o.controllerObjects()
-	if err != nil {
-		return err
-	}
-	objs = append(objs, controller...)
-	a := &applier{dryRun: o.dryRun, print: o.print, out: o.streams.Out}
+	a := &applier{dryRun: o.dryRun, print: o.print, out: o.common.streams.Out}
 	if o.dryRun.client() {
 		for _, obj := range append(crds, objs...) {
 			if err := a.say(obj, "applied"); err != nil {
@@ -144,19 +132,22 @@ func (o *installOptions) Run(ctx context.Context) error {
 		}
 		return nil
 	}
-	if a.client, err = o.clients.Dynamic(); err != nil {
+	if a.client, err = o.common.clients.Dynamic(); err != nil {
 		return err
 	}
 	err = o.installCRDs(ctx, a, crds)
 	if o.controller && apierrors.IsForbidden(err) {
-		// They are everybody's, and may well be there.
-		err = escape.PrintLine(o.streams.ErrOut, "Warning: the custom resource definitions were not updated: %v", err)
-	}
-	if err != nil {
+		// They belong to everyone, and may be there.
+		o.common.tell("Warning: the custom resource definitions were not updated: %v", err)
+	} else if err != nil {
 		return err
 	}
 	for _, obj := range objs {
-		if err := o.installObject(ctx, a, obj); err != nil {
+		before, after, err := a.apply(ctx, obj)
+		if err == nil {
+			err = a.say(after, applyDeed(before, after)+versionChange(before, after))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -164,63 +155,60 @@ func (o *installOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.warnOfSkew(found); err != nil {
-		return err
-	}
+	o.common.warnOfSkew(found)
 	if !o.controller || o.dryRun != "none" {
 		return nil
 	}
 	return o.awaitController(ctx)
 }
 
-// isRelease reports whether an image of a version is published: not of what "git describe"
-// calls a commit after a release.
+// isRelease reports whether an image of a version is published. It is not for what
+// "git describe" calls a commit after a release.
 func isRelease(version string) bool {
 	return version != "v0.0.0-dev" && regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`).MatchString(version)
 }
 
 func (o *installOptions) awaitController(ctx context.Context) error {
-	kind, err := o.clients.KindNamed(ctx, "deployments.apps")
+	kind, err := o.common.clients.KindNamed(ctx, "deployments.apps")
 	if err != nil {
 		return err
 	}
 	t := observe.Target{Kind: kind, Namespace: o.settings.Namespace, Name: deploy.ControllerName}
 	limits := waitFlags{Limits: observe.Limits{Timeout: o.timeout, FailAfter: failAfter, FailFast: true}}
-	return outcome.Join(o.awaitAll(ctx, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
+	return outcome.Join(o.common.awaitAll(ctx, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
 }
 
-// roleObjects are the roles, none unless they are asked for.
-func (o *installOptions) roleObjects() ([]*unstructured.Unstructured, error) {
-	if !o.roles {
-		return nil, nil
+// objects returns the roles and the objects of the controller, as far as the flags ask for
+// them. The namespace that is meant for the controller comes before these.
+func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error) {
+	if o.roles {
+		namespace, _, err := o.common.clients.Namespace()
+		if err != nil {
+			return nil, err
+		}
+		if objs, err = deploy.Roles(namespace); err != nil {
+			return nil, err
+		}
 	}
-	namespace, _, err := o.clients.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	return deploy.Roles(namespace)
-}
-
-// controllerObjects are the controller's, with the namespace that is meant for
-// it in front of them, none unless it is asked for.
-func (o *installOptions) controllerObjects() ([]*unstructured.Unstructured, error) {
 	if !o.controller {
-		return nil, nil
+		return objs, nil
 	}
-	var err error
-	if o.settings.Namespace, err = controllerNamespace(o.clients, o.settings.AllNamespaces); err != nil {
+	if o.settings.Namespace, err = controllerNamespace(o.common.clients, o.settings.AllNamespaces); err != nil {
 		return nil, err
 	}
-	objs, err := deploy.Controller(o.settings)
-	if err != nil || o.settings.Namespace != deploy.SystemNamespace {
-		return objs, err
+	if o.settings.Namespace == deploy.SystemNamespace {
+		namespace, err := deploy.Namespace()
+		if err != nil {
+			return nil, err
+		}
+		objs = append(objs, namespace)
 	}
-	namespace, err := deploy.Namespace()
-	return append([]*unstructured.Unstructured{namespace}, objs...), err
+	controller, err := deploy.Controller(o.settings)
+	return append(objs, controller...), err
 }
 
-// controllerNamespace is where a controller is: the namespace that a flag names,
-// or else the current one, or for all namespaces the one that is meant for it.
+// controllerNamespace returns where a controller is: the namespace that a flag names, or else
+// the current one, or for all namespaces the one that is meant for it.
 func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 	namespace, given, err := c.Namespace()
 	if err == nil && all && !given {
@@ -229,15 +217,7 @@ func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 	return namespace, err
 }
 
-func (o *installOptions) installObject(ctx context.Context, a *applier, obj *unstructured.Unstructured) error {
-	before, after, err := a.apply(ctx, obj)
-	if err != nil {
-		return err
-	}
-	return a.say(after, applyDeed(before, after)+versionChange(before, after))
-}
-
-// versionChange tells of another version, where the label for it is.
+// versionChange says that the version changed, if the label for it did.
 func versionChange(before, after *unstructured.Unstructured) string {
 	if before == nil {
 		return ""
@@ -249,39 +229,34 @@ func versionChange(before, after *unstructured.Unstructured) string {
 	return fmt.Sprintf(" (was %s, is %s)", was, is)
 }
 
-// sentCRD is a definition that the server has, and may not serve yet.
-type sentCRD struct{ before, after *unstructured.Unstructured }
-
+// installCRDs applies the definitions and waits until the server serves them. It sends all
+// before it waits for the first: some servers take seconds for each.
 func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*unstructured.Unstructured) error {
-	// All are sent before the first is waited for: some servers take seconds for each.
-	var sent []sentCRD
 	var errs []error
-	for _, crd := range crds {
+	var deeds []string
+	for i, crd := range crds {
 		err := o.awaitDeleted(ctx, objectsLike(a.client, crd), crd.GetName())
-		var one sentCRD
+		var before, after *unstructured.Unstructured
 		if err == nil {
-			one.before, one.after, err = a.apply(ctx, crd)
+			before, after, err = a.apply(ctx, crd)
 		}
 		if err != nil {
 			errs = append(errs, err)
 			break
 		}
-		sent = append(sent, one)
+		crds[i], deeds = after, append(deeds, applyDeed(before, after))
 	}
-	for _, crd := range sent {
-		errs = append(errs, o.await(ctx, a, crd))
+	for i, deed := range deeds {
+		var err error
+		if o.dryRun == "none" {
+			err = awaitEstablished(ctx, objectsLike(a.client, crds[i]), crds[i], o.timeout)
+		}
+		if err == nil {
+			err = a.say(crds[i], deed)
+		}
+		errs = append(errs, err)
 	}
 	return outcome.Join(errs)
-}
-
-// await waits until the server serves a definition, and says what was done.
-func (o *installOptions) await(ctx context.Context, a *applier, crd sentCRD) error {
-	if o.dryRun == "none" {
-		if err := awaitEstablished(ctx, objectsLike(a.client, crd.after), crd.after, o.timeout); err != nil {
-			return err
-		}
-	}
-	return a.say(crd.after, applyDeed(crd.before, crd.after))
 }
 
 // awaitEstablished waits until the server serves a definition that was sent.

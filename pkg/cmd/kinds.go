@@ -34,11 +34,11 @@ import (
 const surveyors = 8
 
 type kindsOptions struct {
-	commonOptions
-	print *genericclioptions.PrintFlags
-	// types are those that were asked for; none means all.
+	common commonOptions
+	print  *genericclioptions.PrintFlags
+	// types are the types that were named; none means all.
 	types []string
-	// nearest are the subcommands that a word may be meant to be.
+	// nearest returns the subcommands that a word may mean.
 	nearest func(word string) []string
 
 	write     func(io.Writer, []*printer.Kind) error
@@ -48,7 +48,7 @@ type kindsOptions struct {
 }
 
 func newKindsCommand(common commonOptions) *cobra.Command {
-	o := &kindsOptions{commonOptions: common, print: genericclioptions.NewPrintFlags("")}
+	o := &kindsOptions{common: common, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "kinds [TYPE ...] [--output=wide|json|yaml|name|...]",
 		Short: "List the resource types that have a replica count",
@@ -74,7 +74,7 @@ that.`,
 	addListPrintFlags(cmd, o.print)
 	cmd.AddCommand(newKindsNewCommand(common), newKindsRBACCommand(common))
 	o.nearest = cmd.SuggestionsFor
-	return command(cmd, o.complete, nil, o.Run)
+	return command(cmd, o.complete, nil, o.run)
 }
 
 func (o *kindsOptions) complete(args []string) (err error) {
@@ -89,7 +89,7 @@ func (o *kindsOptions) complete(args []string) (err error) {
 	return nil
 }
 
-// writer prints kinds in the format that the flags ask for.
+// writer returns the printer for the output format.
 func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) {
 	switch format := *o.print.OutputFormat; format {
 	case "", "wide":
@@ -126,18 +126,18 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 	}, nil
 }
 
-func (o *kindsOptions) Run(ctx context.Context) error {
+func (o *kindsOptions) run(ctx context.Context) error {
 	var err error
-	if o.finder, err = o.clients.Finder(); err != nil {
+	if o.finder, err = o.common.clients.Finder(); err != nil {
 		return err
 	}
-	if o.namespace, _, err = o.clients.Namespace(); err != nil {
+	if o.namespace, _, err = o.common.clients.Namespace(); err != nil {
 		return err
 	}
-	if o.access, err = o.clients.Access(); err != nil {
+	if o.access, err = o.common.clients.Access(); err != nil {
 		return err
 	}
-	o.finder.Discovery.Invalidate() // a CRD of a minute ago is what people look for
+	o.finder.Discovery.Invalidate() // people look for the CRD of a minute ago
 	kinds, groupsErr := o.kinds(ctx)
 	if len(kinds) == 0 && groupsErr != nil {
 		return groupsErr
@@ -148,16 +148,16 @@ func (o *kindsOptions) Run(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	rows = slices.DeleteFunc(rows, func(k *printer.Kind) bool { return k == nil })
-	errs := []error{o.write(o.streams.Out, rows), groupsErr}
+	errs := []error{o.write(o.common.streams.Out, rows), groupsErr}
 	for _, row := range rows {
 		if row.Error != "" {
-			errs = append(errs, escape.PrintLine(o.streams.ErrOut, "Warning: %s", row.Error))
+			errs = append(errs, escape.PrintLine(o.common.streams.ErrOut, "Warning: %s", row.Error))
 		}
 	}
 	return outcome.Join(errs)
 }
 
-// kinds are those that were asked for, or all that there are.
+// kinds returns the kinds that were named, or all.
 func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if len(o.types) == 0 {
 		return o.finder.Kinds()
@@ -165,7 +165,7 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	var list []kinds.Kind
 	var errs []error
 	for _, word := range o.types {
-		kind, err := o.clients.KindNamed(ctx, word)
+		kind, err := o.common.clients.KindNamed(ctx, word)
 		if unknown := (*outcome.UnknownTypeError)(nil); errors.As(err, &unknown) {
 			err = usageErrorf("unknown command %q for %q, and the server has no such resource type", word, programName+" kinds")
 		}
@@ -178,11 +178,11 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	return list, outcome.Join(errs)
 }
 
-// statusFacts puts what the status of a kind can tell into a row, and what counts
-// there are beside the one that was found.
+// statusFacts adds to a row what the status of a kind can say, and the counts beside the one
+// that was found.
 func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *discover.Field, row *printer.Kind) {
 	if kind.Reconciled() {
-		return // it is as its declaration says
+		return // its declaration says it
 	}
 	var count *fieldpath.Path
 	if field != nil {
@@ -209,8 +209,7 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *
 	}
 }
 
-// row finds out about one kind; nil means that it carries no count, and was
-// not asked for by name.
+// row finds out about one kind. It returns nil if the kind has no count and was not named.
 func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	byName := len(o.types) > 0
 	kind, wrong := o.finder.Declare(ctx, kind)
@@ -258,8 +257,8 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	return row
 }
 
-// countOf counts the objects of a kind in all namespaces, nil if that may not
-// be known.
+// countOf counts the objects of a kind in all namespaces. It returns nil if they cannot be
+// listed.
 func countOf(ctx context.Context, objects dynamic.ResourceInterface) *int64 {
 	list, err := objects.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 type kindsNewOptions struct {
-	commonOptions
+	common   commonOptions
 	print    *genericclioptions.PrintFlags
 	scaffold kinds.Scaffold
 	install  bool
@@ -30,7 +30,7 @@ type kindsNewOptions struct {
 
 func newKindsNewCommand(common commonOptions) *cobra.Command {
 	o := &kindsNewOptions{
-		commonOptions: common, print: genericclioptions.NewPrintFlags("created"),
+		common: common, print: genericclioptions.NewPrintFlags("created"),
 		scaffold: kinds.Scaffold{Plan: kinds.StrategyPods, Image: "nginx"},
 	}
 	cmd := &cobra.Command{
@@ -61,7 +61,7 @@ an existing definition: one with different content is an error.`,
 	cmd.Flags().Var(replicasPathFlag(&o.scaffold.ReplicasPath), "replicas-path", "JSONPath of the replica field. (default .spec.replicas)")
 	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Default image of the container.")
 	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster instead of printing it.")
-	return command(cmd, o.complete, nil, o.Run)
+	return command(cmd, o.complete, nil, o.run)
 }
 
 func (o *kindsNewOptions) complete(args []string) error {
@@ -94,12 +94,12 @@ func (o *kindsNewOptions) validate() (err error) {
 	return err
 }
 
-func (o *kindsNewOptions) Run(ctx context.Context) error {
-	said := &applier{print: o.print, out: o.streams.Out}
+func (o *kindsNewOptions) run(ctx context.Context) error {
+	said := &applier{print: o.print, out: o.common.streams.Out}
 	if !o.install {
 		return said.say(o.crd, "created")
 	}
-	client, err := o.clients.Dynamic()
+	client, err := o.common.clients.Dynamic()
 	if err != nil {
 		return err
 	}
@@ -125,18 +125,18 @@ func (o *kindsNewOptions) Run(ctx context.Context) error {
 	return o.sayNext()
 }
 
-// sayNext prints the commands that reconcile the kind and make its first object.
+// sayNext prints the commands that reconcile the kind and create its first object.
 func (o *kindsNewOptions) sayNext() error {
 	crd := o.crd.GetName()
-	for _, line := range []string{"Next:", "  " + o.line(commandline.Plugin("run-controller", "--kinds", crd)), "  " + o.line(commandline.Plugin("create", crd+"/NAME"))} {
-		if err := escape.PrintLine(o.streams.ErrOut, "%s", line); err != nil {
+	for _, line := range []string{"Next:", "  " + o.common.line(commandline.Plugin("run-controller", "--kinds", crd)), "  " + o.common.line(commandline.Plugin("create", crd+"/NAME"))} {
+		if err := escape.PrintLine(o.common.streams.ErrOut, "%s", line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// says reports whether a definition has all that another has; it may have more.
+// says reports whether a definition has everything that another one has. It may have more.
 func says(there, wanted *unstructured.Unstructured) bool {
 	notes := there.GetAnnotations()
 	for key, value := range wanted.GetAnnotations() {

@@ -17,17 +17,17 @@ import (
 )
 
 type kindsRBACOptions struct {
-	commonOptions
-	print *genericclioptions.PrintFlags
-	word  string
-	file  string
-	// commented says that the commands to bind the roles are printed, too.
+	common commonOptions
+	print  *genericclioptions.PrintFlags
+	word   string
+	file   string
+	// commented reports whether to print the commands that bind the roles, too.
 	commented bool
 	printer   printers.ResourcePrinter
 }
 
 func newKindsRBACCommand(common commonOptions) *cobra.Command {
-	o := &kindsRBACOptions{commonOptions: common, print: genericclioptions.NewPrintFlags("")}
+	o := &kindsRBACOptions{common: common, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "rbac (KIND | PLURAL.GROUP | --filename=FILE)",
 		Short: "Print the permissions that \"run-controller\" needs for a kind",
@@ -45,7 +45,7 @@ CRD from the cluster or, with --filename, from a file.`,
 	}
 	addPrintFlags(cmd, o.print)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "A file with the CRDs of the kinds, instead of those in the cluster. '-' reads standard input.")
-	return command(cmd, o.complete, nil, o.Run)
+	return command(cmd, o.complete, nil, o.run)
 }
 
 func (o *kindsRBACOptions) complete(args []string) error {
@@ -66,22 +66,22 @@ func (o *kindsRBACOptions) validate() (err error) {
 	return err
 }
 
-// kinds are those that are named, or in the file.
+// kinds returns the kind that is named, or those in the file.
 func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if o.file != "" {
-		declared, err := run.KindsOfFile(o.file, o.streams.In)
+		declared, err := run.KindsOfFile(o.file, o.common.streams.In)
 		if err != nil {
 			return nil, usageErrorf("--filename %s: %w", o.file, err)
 		}
 		return declared, nil
 	}
-	kind, err := o.clients.KindNamed(ctx, o.word)
+	kind, err := o.common.clients.KindNamed(ctx, o.word)
 	if err != nil {
 		return nil, err
 	}
-	finder, err := o.clients.Finder()
+	finder, err := o.common.clients.Finder()
 	if err == nil {
-		kind, err = finder.Declare(ctx, kind) // for what is wrong with it
+		kind, err = finder.Declare(ctx, kind) // reports what is wrong with it
 	}
 	if err == nil && !kind.Reconciled() {
 		err = fmt.Errorf("%w: run-controller does not reconcile %s: its CRD has no annotation %s", outcome.ErrRefused, kind.CRD(), kinds.AnnotationPlan)
@@ -89,7 +89,7 @@ func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	return []kinds.Kind{kind}, err
 }
 
-func (o *kindsRBACOptions) Run(ctx context.Context) error {
+func (o *kindsRBACOptions) run(ctx context.Context) error {
 	kinds, err := o.kinds(ctx)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (o *kindsRBACOptions) Run(ctx context.Context) error {
 			}
 		}
 		for _, role := range roles {
-			if err := o.printer.PrintObj(role, o.streams.Out); err != nil {
+			if err := o.printer.PrintObj(role, o.common.streams.Out); err != nil {
 				return err
 			}
 		}
@@ -114,13 +114,13 @@ func (o *kindsRBACOptions) Run(ctx context.Context) error {
 	return nil
 }
 
-// sayHowToBind writes the commands that give the roles to a service account.
+// sayHowToBind writes the commands that grant the roles to a service account.
 func (o *kindsRBACOptions) sayHowToBind(kind kinds.Kind, role string, clusterwide rbacv1.ClusterRole) error {
 	bind := func(what, role string) commandline.Command {
 		return commandline.Kubectl("create", what, role, "--clusterrole="+role, "--serviceaccount=NAMESPACE:NAME")
 	}
-	commands := o.clients.ClusterContext()
-	_, err := fmt.Fprintf(o.streams.Out, `# The permissions of "run-controller --kinds %s". To grant them in one namespace:
+	commands := o.common.clients.ClusterContext()
+	_, err := fmt.Fprintf(o.common.streams.Out, `# The permissions of "run-controller --kinds %s". To grant them in one namespace:
 #   %s
 # To grant them in all namespaces (-A):
 #   %s
@@ -128,7 +128,7 @@ func (o *kindsRBACOptions) sayHowToBind(kind kinds.Kind, role string, clusterwid
 	if err != nil || len(clusterwide.Rules) == 0 {
 		return err
 	}
-	_, err = fmt.Fprintf(o.streams.Out, `# In both cases, for cluster-scoped resources:
+	_, err = fmt.Fprintf(o.common.streams.Out, `# In both cases, for cluster-scoped resources:
 #   %s
 `, escape.Line(commands.Line(bind("clusterrolebinding", clusterwide.Name))))
 	return err

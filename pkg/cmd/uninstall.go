@@ -23,7 +23,7 @@ import (
 )
 
 type uninstallOptions struct {
-	commonOptions
+	common        commonOptions
 	allNamespaces bool
 	crds          bool
 	deleteObjects bool
@@ -31,7 +31,7 @@ type uninstallOptions struct {
 }
 
 func newUninstallCommand(common commonOptions) *cobra.Command {
-	o := &uninstallOptions{commonOptions: common, timeout: 2 * time.Minute}
+	o := &uninstallOptions{common: common, timeout: 2 * time.Minute}
 	cmd := &cobra.Command{
 		Use:   "uninstall ([--namespace=NAMESPACE | --all-namespaces] | --crds [--delete-objects]) [--timeout=duration]",
 		Short: "Remove the controller or the custom resource definitions",
@@ -54,7 +54,7 @@ while there are any, unless you pass --delete-objects.`,
 	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions instead of a controller.")
 	cmd.Flags().BoolVar(&o.deleteObjects, "delete-objects", false, "Also delete all objects of the definitions, in all namespaces.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "The length of time to wait for each object to be gone.")
-	return command(cmd, o.complete, o.validate, o.Run)
+	return command(cmd, o.complete, o.validate, o.run)
 }
 
 func (o *uninstallOptions) complete(args []string) error { return noArgs("uninstall", args) }
@@ -71,18 +71,14 @@ func (o *uninstallOptions) validate() error {
 	return nil
 }
 
-func (o *uninstallOptions) Run(ctx context.Context) error {
-	client, err := o.clients.Dynamic()
+func (o *uninstallOptions) run(ctx context.Context) error {
+	client, err := o.common.clients.Dynamic()
 	if err != nil {
 		return err
 	}
-	if o.crds {
-		return o.uninstallCRDs(ctx, client)
+	if !o.crds {
+		return o.uninstallController(ctx, client)
 	}
-	return o.uninstallController(ctx, client)
-}
-
-func (o *uninstallOptions) uninstallCRDs(ctx context.Context, client dynamic.Interface) error {
 	crds, err := deploy.CRDs()
 	if err != nil {
 		return err
@@ -99,17 +95,17 @@ func (o *uninstallOptions) uninstallCRDs(ctx context.Context, client dynamic.Int
 		if !removed {
 			said = "was not installed"
 		}
-		if err := escape.PrintLine(o.streams.Out, "customresourcedefinition.apiextensions.k8s.io/%s %s", crd.GetName(), said); err != nil {
+		if err := escape.PrintLine(o.common.streams.Out, "customresourcedefinition.apiextensions.k8s.io/%s %s", crd.GetName(), said); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// uninstallController removes what "install --controller" applied, but for the
-// namespace, in the opposite order: nothing loses its rights while it runs.
+// uninstallController removes what "install --controller" applied except the namespace, in the
+// opposite order, so that nothing loses its rights while it runs.
 func (o *uninstallOptions) uninstallController(ctx context.Context, client dynamic.Interface) error {
-	namespace, err := controllerNamespace(o.clients, o.allNamespaces)
+	namespace, err := controllerNamespace(o.common.clients, o.allNamespaces)
 	if err != nil {
 		return err
 	}
@@ -125,7 +121,7 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 		}
 		if gone {
 			removed = true
-			if err := (&printers.NamePrinter{Operation: "deleted"}).PrintObj(obj, escape.Writer(o.streams.Out)); err != nil {
+			if err := (&printers.NamePrinter{Operation: "deleted"}).PrintObj(obj, escape.Writer(o.common.streams.Out)); err != nil {
 				return err
 			}
 		}
@@ -137,11 +133,11 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 	if o.allNamespaces {
 		where = "all namespaces"
 	}
-	return escape.PrintLine(o.streams.Out, "no controller is installed for %s", where)
+	return escape.PrintLine(o.common.streams.Out, "no controller is installed for %s", where)
 }
 
-// remove deletes an object and waits until it is gone: after what it owns, if the policy
-// is foreground. removed is false if it was not there.
+// remove deletes an object and waits until it is gone: after what it owns, if the policy is
+// foreground. removed reports whether it was there.
 func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceInterface, name string, policy *metav1.DeletionPropagation) (removed bool, err error) {
 	present, err := objects.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -157,14 +153,13 @@ func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceI
 	return true, observe.WaitUntilGone(ctx, objects, present, o.timeout)
 }
 
-// clear makes sure that no objects are left: it deletes them if that is meant,
-// and refuses otherwise, before the first is deleted. They go before their
-// definition does, and their pods before them: once the definition is gone, the
-// garbage collector may not learn any more that its objects are.
+// clear makes sure that no objects are left. It deletes them if that is confirmed, and otherwise
+// refuses before the first is deleted. Objects go before their definition, and pods before their
+// objects: without the definition, the garbage collector may not learn that objects are gone.
 func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) error {
-	found := map[string][]unstructured.Unstructured{}
+	found := make([][]unstructured.Unstructured, len(kinds.Shipped()))
 	var refusals []error
-	for _, kind := range kinds.Shipped() {
+	for i, kind := range kinds.Shipped() {
 		list, err := kube.List(ctx, client.Resource(kind.Resource), metav1.ListOptions{})
 		switch {
 		case kube.NotServed(err):
@@ -172,16 +167,15 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 		case err != nil:
 			return fmt.Errorf("count the objects that would be deleted: %w", err)
 		}
-		found[kind.CRD()] = list
-		if n := len(list); n > 0 && !o.deleteObjects {
-			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete %s in all namespaces; pass --delete-objects to confirm", outcome.ErrRefused, kind.CRD(), problem.Quantity(n, "object")))
+		if found[i] = list; len(list) > 0 && !o.deleteObjects {
+			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete %s in all namespaces; pass --delete-objects to confirm", outcome.ErrRefused, kind.CRD(), problem.Quantity(len(list), "object")))
 		}
 	}
 	if len(refusals) > 0 {
 		return outcome.Join(refusals)
 	}
-	for _, kind := range kinds.Shipped() {
-		if err := o.deleteAll(ctx, client.Resource(kind.Resource), kind, found[kind.CRD()]); err != nil {
+	for i, kind := range kinds.Shipped() {
+		if err := o.deleteAll(ctx, client.Resource(kind.Resource), kind, found[i]); err != nil {
 			return err
 		}
 	}
@@ -191,8 +185,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 // deleteAll deletes objects of one kind, and waits until they are gone.
 func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.NamespaceableResourceInterface, kind kinds.Kind, found []unstructured.Unstructured) error {
 	for _, obj := range found {
-		objects := client.Namespace(obj.GetNamespace())
-		err := objects.Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})
+		err := client.Namespace(obj.GetNamespace()).Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
@@ -201,7 +194,7 @@ func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.Namespa
 		if err := observe.WaitUntilGone(ctx, client.Namespace(obj.GetNamespace()), &obj, o.timeout); err != nil {
 			return err
 		}
-		if err := escape.PrintLine(o.streams.Out, "%s %q deleted from %s namespace", kind, obj.GetName(), obj.GetNamespace()); err != nil {
+		if err := escape.PrintLine(o.common.streams.Out, "%s %q deleted from %s namespace", kind, obj.GetName(), obj.GetNamespace()); err != nil {
 			return err
 		}
 	}

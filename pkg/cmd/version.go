@@ -10,11 +10,10 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 type versionOptions struct {
-	commonOptions
+	common commonOptions
 	only   bool
 	output *output
 }
@@ -27,7 +26,7 @@ type versions struct {
 }
 
 func newVersionCommand(common commonOptions) *cobra.Command {
-	o := &versionOptions{commonOptions: common}
+	o := &versionOptions{common: common}
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of the plugin, the server and the controllers",
@@ -39,47 +38,32 @@ func newVersionCommand(common commonOptions) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.only, "client", false, "If true, shows client version only (no server required).")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json", "yaml")
-	return command(cmd, o.complete, o.validate, o.Run)
+	return command(cmd, o.complete, o.output.validate, o.run)
 }
 
 func (o *versionOptions) complete(args []string) error { return noArgs("version", args) }
 
-func (o *versionOptions) validate() error { return o.output.validate() }
-
-func (o *versionOptions) Run(ctx context.Context) error {
-	v := versions{ClientVersion: o.version}
+func (o *versionOptions) run(ctx context.Context) error {
+	v := versions{ClientVersion: o.common.version}
 	var serverErr error
 	if !o.only {
-		v.ServerVersion, serverErr = o.clients.ServerVersion(ctx)
-		if serverErr == nil {
-			v.Controllers, serverErr = controllerVersions(ctx, o.clients)
+		if v.ServerVersion, serverErr = o.common.clients.ServerVersion(ctx); serverErr == nil {
+			v.Controllers, serverErr = o.common.controllers(ctx)
 		}
 	}
-	// The client's version is worth having also where the server's is not to be had.
+	// Without the server's version, the client's is still worth printing.
 	if err := o.print(v); err != nil {
 		return err
 	}
-	if serverErr != nil {
-		return serverErr
+	if serverErr == nil {
+		o.common.warnOfSkew(v.Controllers)
 	}
-	return o.warnOfSkew(v.Controllers)
-}
-
-func controllerVersions(ctx context.Context, c *kube.Factory) ([]doctor.Controller, error) {
-	client, err := c.Dynamic()
-	if err != nil {
-		return nil, err
-	}
-	namespace, _, err := c.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	return doctor.Controllers(ctx, client, namespace)
+	return serverErr
 }
 
 func (o *versionOptions) print(v versions) error {
 	if o.output.format != "" {
-		return o.output.write(o.streams.Out, v, "  ")
+		return o.output.write(o.common.streams.Out, v, "  ")
 	}
 	lines := []string{"Client Version: " + v.ClientVersion}
 	if v.ServerVersion != nil {
@@ -89,22 +73,31 @@ func (o *versionOptions) print(v versions) error {
 		lines = append(lines, fmt.Sprintf("Controller Version: %s (namespace %s)", cmp.Or(d.Version, "unknown"), d.Namespace))
 	}
 	for _, line := range lines {
-		if err := escape.PrintLine(o.streams.Out, "%s", line); err != nil {
+		if err := escape.PrintLine(o.common.streams.Out, "%s", line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// warnOfSkew says which controllers are not of this program's version.
-func (o *commonOptions) warnOfSkew(found []doctor.Controller) error {
+// controllers returns the controllers that are installed.
+func (o *commonOptions) controllers(ctx context.Context) ([]doctor.Controller, error) {
+	client, err := o.clients.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	namespace, _, err := o.clients.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	return doctor.Controllers(ctx, client, namespace)
+}
+
+// warnOfSkew warns about controllers of another version than this program.
+func (o *commonOptions) warnOfSkew(found []doctor.Controller) {
 	for _, d := range found {
-		if d.Version == "" || d.Version == o.version {
-			continue
-		}
-		if err := escape.PrintLine(o.streams.ErrOut, "Warning: the controller in namespace %s has version %s, and this program has version %s", d.Namespace, d.Version, o.version); err != nil {
-			return err
+		if d.Version != "" && d.Version != o.version {
+			o.tell("Warning: the controller in namespace %s has version %s, and this program has version %s", d.Namespace, d.Version, o.version)
 		}
 	}
-	return nil
 }

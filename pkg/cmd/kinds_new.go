@@ -61,7 +61,7 @@ an existing definition: one with different content is an error.`,
 	cmd.Flags().Var(replicasPathFlag(&o.scaffold.ReplicasPath), "replicas-path", "JSONPath of the replica field. (default .spec.replicas)")
 	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Default image of the container.")
 	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster instead of printing it.")
-	return command(cmd, o.complete, nil, o.run)
+	return command(cmd, o.complete, o.validate, o.run)
 }
 
 func (o *kindsNewOptions) complete(args []string) error {

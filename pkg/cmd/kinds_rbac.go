@@ -48,7 +48,7 @@ CRD from the cluster or, with --filename, from a file.`,
 	return command(cmd, o.complete, nil, o.run)
 }
 
-func (o *kindsRBACOptions) complete(args []string) error {
+func (o *kindsRBACOptions) complete(args []string) (err error) {
 	if len(args) > 1 || (len(args) == 1) == (o.file != "") {
 		return usageErrorf("expected one KIND, or --filename with CRDs, got %d arguments", len(args))
 	}
@@ -58,10 +58,6 @@ func (o *kindsRBACOptions) complete(args []string) error {
 	if o.commented = *o.print.OutputFormat == ""; o.commented {
 		*o.print.OutputFormat = "yaml"
 	}
-	return nil
-}
-
-func (o *kindsRBACOptions) validate() (err error) {
 	o.printer, err = linePrinter(o.print)
 	return err
 }

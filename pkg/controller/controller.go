@@ -67,47 +67,25 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-// loop is what all parts of a Controller share: what it works on and with, and
-// what it knows.
-type loop struct {
+// Controller reconciles the objects of some kinds.
+type Controller struct {
 	Options
 
 	strategies map[kinds.Strategy]*strategy.Strategy
 	kinds      *kindSet
-	// pods are all pods, with a stub for those of others; inputs, by strategy, is what
-	// plans read apart from them.
-	pods   cache.SharedIndexInformer
-	inputs map[kinds.Strategy]*informer.Lazy
-	// revisions are the templates that objects had.
-	revisions *revisions
-	queue     *queue.Queue
+	// pods caches all pods, with a stub for those of others; inputs, by strategy, what plans
+	// read apart from them; revisions the templates that objects had.
+	pods      *informer.Informer
+	inputs    map[kinds.Strategy]*informer.Informer
+	revisions *revisionCache
 
-	memory *memory.Memory
-	report *report.Reporter
-	health *informer.Health
-}
-
-// clients are those of the namespace that the loop works in.
-func (l *loop) clients() strategy.Clients {
-	return strategy.Clients{Core: l.Core, Dynamic: l.Dynamic, Namespace: l.Namespace}
-}
-
-// Controller reconciles the objects of some kinds.
-type Controller struct {
-	*loop
-	reconciler   *reconciler
 	declarations *declarations
-	follower     *follower
-	underWay     underWay
+	preflight    preflight
+	queue        *queue.Queue
+	memory       *memory.Memory
+	report       *report.Reporter
+	health       *informer.Health
 }
-
-// Reconciles is how many times an object was looked at. A converged system
-// does not add to it.
-func (c *Controller) Reconciles() int64 { return c.queue.Looked() }
-
-// troubleAfter is how many failures in a row are told by an event, and for
-// creates by a condition: a few seconds of them.
-const troubleAfter = 5
 
 // New makes a Controller; Run starts it.
 func New(opts Options) (*Controller, error) {
@@ -124,42 +102,40 @@ func New(opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{
+	c := &Controller{
 		Options:    opts,
 		strategies: strategies,
 		kinds:      &kindSet{all: map[string]*owners{}},
-		inputs:     map[kinds.Strategy]*informer.Lazy{},
+		inputs:     map[kinds.Strategy]*informer.Informer{},
 		queue:      queue.New(queueName(opts.Namespace), opts.Metrics),
 		memory:     memory.New(opts.Metrics),
 	}
-	l.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: l.memory, Look: l.queue.Look}
-	l.health = informer.NewHealth(l.report.Logf)
-	c := &Controller{loop: l, reconciler: &reconciler{loop: l}}
-	c.follower = &follower{loop: l, preflight: preflight{kinds: len(opts.Kinds)}}
-	c.declarations = &declarations{loop: l, refused: map[string]error{}}
-	if err := l.makeCaches(); err != nil {
+	c.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: c.memory, Look: c.queue.Number}
+	c.health = informer.NewHealth(c.report.Logf)
+	c.declarations = &declarations{Controller: c, refused: map[string]error{}}
+	if err := c.makeCaches(); err != nil {
 		return nil, err
 	}
 	for _, kind := range opts.Kinds {
-		o, err := l.ownersOf(kind)
+		o, err := c.ownersOf(kind)
 		if err != nil {
 			return nil, err
 		}
-		l.kinds.put(o)
+		c.kinds.put(o)
 	}
 	return c, nil
 }
 
 // ownersOf makes the cache of a kind's objects, which is yet to be filled.
-func (l *loop) ownersOf(kind kinds.Kind) (*owners, error) {
-	s := l.strategies[kind.Mapping.Strategy]
+func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
+	s := c.strategies[kind.Mapping.Strategy]
 	if s == nil {
 		return nil, fmt.Errorf("%s: unknown strategy %q", kind.CRD(), kind.Mapping.Strategy)
 	}
-	l.Metrics.Know(kind.CRD())
+	c.Metrics.Know(kind.CRD())
 	return &owners{
-		kind: kind, strategy: s, ownsPods: kind.Mapping.Strategy.OwnsPods(),
-		client: l.Dynamic.Resource(kind.Resource), stopped: make(chan struct{}),
+		kind: kind, strategy: s,
+		client: c.Dynamic.Resource(kind.Resource), stopped: make(chan struct{}),
 	}, nil
 }
 
@@ -198,49 +174,42 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.report.Events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: kinds.FieldManager})
 
-	if _, err := c.pods.AddEventHandler(c.podEvents()); err != nil {
-		return fmt.Errorf("watch pods: %w", err)
-	}
-	// What informers find worth a warning is said in the loop's own words (health);
-	// theirs are for those who ask with -v=2.
+	// The loop reports in its own words (health) what informers find worth a warning.
+	// Theirs are logged with -v=2.
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).V(2))
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var running sync.WaitGroup
-	running.Go(func() { c.pods.RunWithContext(ctx) })
-	for name := range c.inputs {
-		running.Go(func() { c.keepInput(ctx, name) })
-	}
-	running.Go(func() { c.revisions.keep(ctx) })
-	run := func(o *owners) {
-		ctx, end := context.WithCancel(ctx)
-		o.stop = end
+	start := func(ctx context.Context, run func(context.Context) error) {
 		running.Go(func() {
-			defer close(o.stopped)
-			// That a declaration was withdrawn is no error of the loop.
-			if err := c.follower.follow(ctx, o); err != nil && ctx.Err() == nil {
+			if err := run(ctx); err != nil && ctx.Err() == nil {
 				stop(err)
 			}
+		})
+	}
+	running.Go(func() { c.pods.RunWithContext(ctx) })
+	for name := range c.inputs {
+		start(ctx, func(ctx context.Context) error { return c.keepInput(ctx, name) })
+	}
+	start(ctx, c.revisions.keep)
+	start(ctx, c.followQuotas)
+	run := func(o *owners) {
+		ctx, end := context.WithCancel(ctx) // the end of a declaration is no error
+		o.stop = end
+		start(ctx, func(ctx context.Context) error {
+			defer close(o.stopped)
+			return c.follow(ctx, o)
 		})
 	}
 	for _, o := range c.kinds.list() {
 		run(o)
 	}
 	if c.declarations.any() {
-		running.Go(func() {
-			if err := c.declarations.follow(ctx, run); err != nil {
-				stop(err)
-			}
-		})
+		start(ctx, func(ctx context.Context) error { return c.declarations.follow(ctx, run) })
 	}
-	running.Go(func() {
-		if err := c.followQuotas(ctx); err != nil {
-			stop(err)
-		}
-	})
 	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
 		if c.Resync > 0 {
-			running.Go(func() { c.resyncs(ctx) })
+			running.Go(func() { wait.UntilWithContext(ctx, func(context.Context) { c.wakeAll("resync") }, c.Resync) })
 		}
 		for range c.Workers {
 			running.Go(func() { c.work(ctx) })
@@ -249,7 +218,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	<-ctx.Done()
 	c.queue.ShutDown()
 	running.Wait()
-	c.queue.Stop() // after the last worker that could set a timer
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -271,71 +239,35 @@ func (c *Controller) mayStart(ctx context.Context) error {
 	return nil
 }
 
-// work takes objects from the queue until it is shut down.
-func (c *Controller) work(ctx context.Context) {
-	for {
-		k, shutdown := c.queue.Get()
-		if shutdown {
-			return
-		}
-		if ctx.Err() == nil {
-			c.underWay.begin(k, time.Now())
-			c.handle(ctx, k)
-			c.underWay.end(k)
-		}
-		c.queue.Done(k)
+// Reconciles returns how many reconciles have begun. A converged system adds none.
+func (c *Controller) Reconciles() int64 { return c.queue.Reconciles() }
+
+// stuckAfter is how long no reconcile takes that makes any progress: each of its requests
+// and waits is bounded by a fraction of it.
+const stuckAfter = 10 * time.Minute
+
+// Stuck reports which reconcile has been running for so long that it will not end, "" for
+// none. A loop whose context has ended and that does not return is stuck likewise.
+func (c *Controller) Stuck() string {
+	k, since, running := c.queue.Oldest()
+	if !running || c.Clock.Now().Sub(since) < stuckAfter {
+		return ""
 	}
+	return fmt.Sprintf("the reconcile of %s %s/%s has not ended since %s", k.Kind, k.Namespace, k.Name, since.UTC().Format("2006-01-02 15:04:05 MST"))
 }
 
-// handle reconciles one object and says when it is looked at again.
-func (c *Controller) handle(ctx context.Context, k memory.Key) {
-	look, reasons := c.queue.Begin(k, time.Now())
-	logger := klog.FromContext(ctx).WithValues("kind", k.Kind, "namespace", k.Namespace, "name", k.Name, "reconcile", look)
-	ctx = klog.NewContext(ctx, logger)
-	logger.Info("Reconcile", "because", reasons) // for those who ask with -v=2, see Run
-	again, err := c.reconciler.reconcile(ctx, k)
-	c.Metrics.Reconciled(k.Kind, err)
-	if err != nil {
-		if ctx.Err() != nil {
-			return
-		}
-		// A conflict is nothing to speak of, but it must be looked at again: the
-		// change that was missed may be one that wakes nobody.
-		if !errors.Is(err, strategy.ErrConflict) {
-			c.report.LogObject(k, "%v; trying again", err)
-		}
-		c.memory.Failed(k, c.Clock.Now(), err)
-		if c.queue.NumRequeues(k) == troubleAfter {
-			c.reportFailure(k, err)
-		}
-		c.queue.Because(k, "the last attempt failed")
-		c.queue.AddRateLimited(k)
-		return
-	}
-	c.queue.Forget(k)
-	c.queue.LookAgain(k, again)
+// clients reach the namespace that the loop works in.
+func (c *Controller) clients() strategy.Clients {
+	return strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: c.Namespace}
 }
 
-// reportFailure records on the object that it could not be reconciled for a while.
-func (c *Controller) reportFailure(k memory.Key, err error) {
-	o := c.kinds.get(k.Kind)
-	if o == nil {
-		return
-	}
-	if obj := o.get(k.Namespace, k.Name); obj != nil {
-		c.report.Event(report.Reference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
-	}
-}
-
-// resyncs puts all objects into the queue, again and again.
-func (c *Controller) resyncs(ctx context.Context) {
-	wait.UntilWithContext(ctx, func(context.Context) {
-		for _, o := range c.kinds.list() {
-			for _, k := range o.keys() {
-				c.queue.WakeLater(k, "resync")
-			}
+// wakeAll puts all objects into the queue, behind those that changed.
+func (c *Controller) wakeAll(why string) {
+	for _, o := range c.kinds.list() {
+		for _, k := range o.keys() {
+			c.queue.WakeLater(k, why)
 		}
-	}, c.Resync)
+	}
 }
 
 // forbidden reports whether an error means that rights are missing.

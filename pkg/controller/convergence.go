@@ -49,9 +49,9 @@ func (c *Controller) Refused() map[string]error {
 func (c *Controller) States() (all []State, settled bool) {
 	settled = c.declarations.known()
 	for _, o := range c.kinds.list() {
-		store, synced := o.cached()
+		_, synced := o.cached()
 		settled = settled && synced
-		for _, k := range o.keysIn(store) {
+		for _, k := range o.keys() {
 			progress, known := c.memory.Progress(k)
 			if !known {
 				progress.Why = "not reconciled yet"

@@ -26,7 +26,7 @@ type Declarations struct {
 
 // declarations takes them up, and knows what is wrong with them.
 type declarations struct {
-	*loop
+	*Controller
 
 	mu sync.Mutex
 	// read says that those which there were at the start have been taken up.
@@ -104,7 +104,7 @@ func declarationOf(obj any) (any, error) {
 // do not any more.
 func (d *declarations) follow(ctx context.Context, run func(*owners)) error {
 	crds := d.Dynamic.Resource(kinds.CRDResource())
-	crdInformer, err := d.health.Informer(informer.Source{
+	crdInformer, err := d.health.New(informer.Source{
 		Resource: kinds.CRDResource().Resource,
 		List:     informer.Lists(crds.List),
 		Watch:    crds.Watch,

@@ -2,154 +2,175 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
+	"slices"
+	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// crdInterval is how often the loop looks for a CRD that is not installed. A
-// watch of CRDs would need a right that reconciling does not.
-const crdInterval = time.Second
-
-// follower watches the objects of kinds, each from when its CRD is installed.
-type follower struct {
-	*loop
-	preflight preflight
-}
-
-// follow watches a kind's objects until the context ends: from when its CRD is
-// installed until it is removed, and again when it is back.
-func (f *follower) follow(ctx context.Context, o *owners) error {
+// follow watches a kind's objects until the context ends: from when its CRD is installed
+// until it is removed, and again when it is back.
+func (c *Controller) follow(ctx context.Context, o *owners) error {
 	for first := !o.declared; ctx.Err() == nil; first = false {
-		if err := f.awaitInstalled(ctx, o, first); err != nil {
+		if err := c.followInstalled(ctx, o, first); err != nil {
 			return err
 		}
-		if input := f.inputs[o.kind.Mapping.Strategy]; input != nil {
-			input.WaitForSync(ctx)
-		}
-		f.revisions.await(ctx)
-		if err := f.followInstalled(ctx, o); err != nil {
-			return fmt.Errorf("watch %s: %w", o.kind.CRD(), err)
-		}
 	}
 	return nil
 }
 
-// followInstalled watches a kind's objects until its CRD is removed.
-func (f *follower) followInstalled(ctx context.Context, o *owners) error {
+// followInstalled waits until a kind's CRD is installed, and watches its objects until the
+// CRD is removed. Missing rights are waited out, unless no kind may be read from the start
+// of a loop that does not resume, which is an error. A watch of CRDs would need a right
+// that reconciling does not.
+func (c *Controller) followInstalled(ctx context.Context, o *owners, first bool) error {
 	installed, removed := context.WithCancel(ctx)
 	defer removed()
-	objects := o.client.Namespace(f.Namespace)
-	objectInformer, err := f.health.Informer(informer.Source{
-		Resource: o.kind.CRD(),
-		List:     informer.Lists(objects.List),
-		Watch:    objects.Watch,
-		Selector: f.Selector.String(),
-		Client:   o.client, Example: &unstructured.Unstructured{}, Trim: trimOwner(o.kind),
-		Indexers: o.indexers(), Missing: removed,
-	})
+	source, crd := c.ownerSource(o, removed), o.kind.CRD()
+	objects, err := c.health.New(source)
 	if err != nil {
-		return err
+		return fmt.Errorf("watch %s: %w", crd, err)
 	}
-	handled, err := objectInformer.AddEventHandler(f.ownerEvents(o))
+	handled, err := objects.AddEventHandler(c.handler(source, func(obj any) []memory.Key { return o.keysOf(obj) }))
 	if err != nil {
-		return err
+		return fmt.Errorf("watch %s: %w", crd, err)
 	}
-	o.setStore(objectInformer.GetIndexer(), handled.HasSynced)
 	go func() {
 		if cache.WaitForCacheSync(installed.Done(), handled.HasSynced) {
-			f.memory.Notify()
+			c.memory.Notify()
 		}
 	}()
-	objectInformer.RunWithContext(installed)
-	f.health.Forget(o.kind.CRD())
-	if ctx.Err() == nil {
-		o.setStore(nil, nil) // what a loop knew that has ended stays to be told
-	}
-	return nil
-}
-
-// awaitInstalled returns when the kind is served. Missing rights are waited out,
-// unless no kind may be read from the start of a loop that does not resume, which
-// is an error.
-func (f *follower) awaitInstalled(ctx context.Context, o *owners, first bool) error {
-	missing, troubled := false, false
-	return wait.PollUntilContextCancel(ctx, crdInterval, true, func(ctx context.Context) (bool, error) {
-		_, err := o.client.Namespace(f.Namespace).List(ctx, metav1.ListOptions{LabelSelector: f.Selector.String(), Limit: 1})
-		crd, absent := o.kind.CRD(), apierrors.IsNotFound(err)
+	missing, reported := false, false
+	objects.Need()
+	err = objects.Run(installed, func(err error) error {
+		absent := apierrors.IsNotFound(err)
 		switch {
 		case absent:
 			o.setMissing()
-			f.memory.Notify()
+			c.memory.Notify()
 		case forbidden(err):
 			o.setRefused(err)
-			f.memory.Notify()
+			c.memory.Notify()
 		}
 		if first {
 			first = false
-			var denied error
-			if forbidden(err) && !f.Resumed {
-				denied = fmt.Errorf("list %s: %w", crd, err)
+			if err := c.firstAnswer(crd, err); err != nil {
+				return err
 			}
-			notInstalled, err := f.preflight.answer(crd, absent, denied)
-			if err != nil {
-				return false, err
-			}
-			f.logNotInstalled(notInstalled...)
 		} else if absent && !missing && !o.declared {
-			f.logNotInstalled(crd)
+			c.logNotInstalled(crd)
 		}
 		switch {
 		case err == nil:
 			if missing && !o.declared {
-				f.report.Logf("%s is installed", crd)
+				c.report.Logf("%s is installed", crd)
 			}
-			return true, nil
+			c.awaitCaches(installed, o)
+			o.setStore(objects.GetIndexer(), handled.HasSynced)
 		case absent:
 			missing = true
-		case !troubled && ctx.Err() == nil:
-			f.report.Logf("cannot list %s: %v; trying again", crd, err)
-			troubled = true
+		case !reported:
+			c.report.Logf("cannot list %s: %v; trying again", crd, err)
+			reported = true
 		}
-		return false, nil
+		return nil
 	})
-}
-
-// ownerEvents puts an object into the queue when something changed that a plan
-// reads, or when the loop waits to see what it wrote itself.
-func (f *follower) ownerEvents(o *owners) cache.ResourceEventHandler {
-	enqueue := func(obj any, changed bool, how string) {
-		u, ok := informer.Object(obj).(*unstructured.Unstructured)
-		if !ok {
-			return
-		}
-		f.wake(o.key(u), changed, how, "it", how)
+	c.health.Forget(crd)
+	if ctx.Err() == nil {
+		o.setStore(nil, nil) // the states of a loop that has ended can still be read
 	}
-	return handler(enqueue, func(old, obj any) {
-		before, ok := old.(*unstructured.Unstructured)
-		after, ok2 := obj.(*unstructured.Unstructured)
-		changed := !ok || !ok2 || differs(o.kind, before, after)
-		if !changed {
-			changed = f.statusChanged(o.key(after), o.kind, before, after)
-		}
-		enqueue(obj, changed, updated)
-	})
+	return err
 }
 
-// statusChanged reports whether somebody else has changed what a plan writes of
-// an object's status.
-func (f *follower) statusChanged(k memory.Key, kind kinds.Kind, before, after *unstructured.Unstructured) bool {
-	now := strategy.DecodeStatus(kind.Mapping.Status, after)
-	return !equality.Semantic.DeepEqual(now, strategy.DecodeStatus(kind.Mapping.Status, before)) && !f.memory.WroteStatus(k, now)
+// awaitCaches waits until the caches are filled that plans for a kind read. From an empty
+// one, a plan would conclude that there is nothing.
+func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
+	if input := c.inputs[o.kind.Mapping.Strategy]; input != nil {
+		select {
+		case <-input.Need():
+		case <-ctx.Done():
+		}
+	}
+	c.revisions.await(ctx)
+}
+
+// ownerSource is the source of a kind's objects.
+func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
+	objects := o.client.Namespace(c.Namespace)
+	return informer.Source{
+		Resource: o.kind.CRD(),
+		List:     informer.Lists(objects.List),
+		Watch:    objects.Watch,
+		Selector: c.Selector.String(),
+		Client:   o.client, Example: &unstructured.Unstructured{}, Trim: trimOwner(o.kind),
+		Equal:    func(before, after any) bool { return c.ownersEqual(o, before, after) },
+		Indexers: o.indexers(), Missing: missing,
+	}
+}
+
+// ownersEqual reports whether a plan reads the same of two states of an object, but for a
+// status that this loop wrote.
+func (c *Controller) ownersEqual(o *owners, before, after any) bool {
+	a, ok := before.(*unstructured.Unstructured)
+	b, ok2 := after.(*unstructured.Unstructured)
+	if !ok || !ok2 || differs(o.kind, a, b) {
+		return false
+	}
+	now := strategy.DecodeStatus(o.kind.Mapping.Status, b)
+	return equality.Semantic.DeepEqual(now, strategy.DecodeStatus(o.kind.Mapping.Status, a)) ||
+		c.memory.WroteStatus(o.keyOf(b.GetNamespace(), b.GetName()), now)
+}
+
+// preflight collects the first answers for all kinds, so that a start logs in one line
+// which CRDs are not installed.
+type preflight struct {
+	mu      sync.Mutex
+	answers int
+	missing []string
+	denied  []error
+}
+
+// firstAnswer takes the result of the first list of a kind. The last one logs which CRDs
+// are not installed, and returns an error if no kind may be read.
+func (c *Controller) firstAnswer(crd string, err error) error {
+	p := &c.preflight
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers++
+	switch {
+	case apierrors.IsNotFound(err):
+		p.missing = append(p.missing, crd)
+	case forbidden(err) && !c.Resumed:
+		p.denied = append(p.denied, fmt.Errorf("list %s: %w", crd, err))
+	}
+	switch {
+	case p.answers < len(c.Kinds):
+		return nil
+	case len(p.denied) == len(c.Kinds):
+		return errors.Join(p.denied...)
+	}
+	slices.Sort(p.missing)
+	c.logNotInstalled(p.missing...)
+	return nil
+}
+
+// logNotInstalled logs which CRDs are not installed, and the command that installs them.
+func (c *Controller) logNotInstalled(crds ...string) {
+	switch len(crds) {
+	case 0:
+	case 1:
+		c.report.Logf("%s is not installed: run \"%s\"; waiting until it is installed", crds[0], c.Install)
+	default:
+		c.report.Logf("%s are not installed: run \"%s\"; waiting until they are installed", strings.Join(crds, ", "), c.Install)
+	}
 }

@@ -14,21 +14,21 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// kindSet are those that are reconciled now, each with the cache of its objects,
+// kindSet holds the kinds that are reconciled now, each with the cache of its objects,
 // by the names of their CRDs.
 type kindSet struct {
 	mu  sync.RWMutex
 	all map[string]*owners
 }
 
-// get returns nil where the kind is not reconciled.
+// get returns nil if the kind is not reconciled.
 func (k *kindSet) get(crd string) *owners {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.all[crd]
 }
 
-// list is in the order of the names.
+// list lists the kinds by name.
 func (k *kindSet) list() []*owners {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -47,13 +47,13 @@ func (k *kindSet) remove(o *owners) {
 	delete(k.all, o.kind.CRD())
 }
 
-// by lists those that are reconciled by a strategy.
+// by lists the kinds of a strategy.
 func (k *kindSet) by(name kinds.Strategy) []*owners {
 	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Mapping.Strategy != name })
 }
 
-// of is the kind of the object that a controller reference names, nil if it is
-// not reconciled. In which of its versions the object was seen does not matter.
+// of returns the kind of the object that a controller reference names, nil if it is not
+// reconciled. The version in the reference does not matter.
 func (k *kindSet) of(ref *metav1.OwnerReference) *owners {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
@@ -69,19 +69,13 @@ func (k *kindSet) of(ref *metav1.OwnerReference) *owners {
 	return nil
 }
 
-// ofPod is of for the controller reference of a pod: nil also where the objects
-// of the kind have no pods of their own.
-func (k *kindSet) ofPod(ref *metav1.OwnerReference) *owners {
-	if o := k.of(ref); o != nil && o.ownsPods {
-		return o
+// readersOf returns the keys of the objects of a strategy whose plans read an input: all
+// if it is in no namespace, otherwise its controller, and those that want its name.
+func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
+	input, ok := obj.(metav1.Object)
+	if !ok {
+		return nil
 	}
-	return nil
-}
-
-// readersOf lists the objects of a strategy whose plans read an input: all if it is in
-// no namespace, otherwise its controller, and those that want its name.
-func (k *kindSet) readersOf(name kinds.Strategy, input metav1.Object) []memory.Key {
-	var keys []memory.Key
 	if ref := metav1.GetControllerOfNoCopy(input); ref != nil {
 		if o := k.of(ref); o != nil && o.kind.Mapping.Strategy == name {
 			keys = append(keys, o.keyOf(input.GetNamespace(), ref.Name))
@@ -90,10 +84,8 @@ func (k *kindSet) readersOf(name kinds.Strategy, input metav1.Object) []memory.K
 	for _, o := range k.by(name) {
 		if input.GetNamespace() == "" {
 			keys = append(keys, o.keys()...)
-			continue
-		}
-		for _, obj := range o.find(byWanted, cache.MetaObjectToName(input).String()) {
-			keys = append(keys, o.key(obj))
+		} else {
+			keys = append(keys, o.keysBy(byWanted, cache.MetaObjectToName(input).String())...)
 		}
 	}
 	return keys

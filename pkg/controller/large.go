@@ -1,11 +1,8 @@
 package controller
 
 import (
-	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -13,15 +10,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// maxCached is how large an object may be to be cached whole, in bytes. Of a
-// larger one the cache holds an outline, and each reconcile reads the object.
+// maxCached is how large an object may be to be cached, in bytes. Of a larger one the
+// cache holds an outline, and each reconcile reads the object.
 const maxCached = 32 << 10
 
 // annotationOutline marks an outline. It is in the cache alone.
 const annotationOutline = apis.Prefix + "outline"
 
-// trimOwner drops what no plan reads and what is most of a small object, and
-// nearly all of a large one.
+// isOutline reports whether the cache holds no more than the outline of an object.
+func isOutline(obj *unstructured.Unstructured) bool {
+	return obj.GetAnnotations()[annotationOutline] != ""
+}
+
+// trimOwner drops what no plan reads, which is most of a small object, and nearly all of
+// a large one: it bounds what an object of a stranger costs.
 func trimOwner(kind kinds.Kind) func(any) (any, error) {
 	return func(obj any) (any, error) {
 		u, ok := obj.(*unstructured.Unstructured)
@@ -29,6 +31,7 @@ func trimOwner(kind kinds.Kind) func(any) (any, error) {
 			return obj, nil // a tombstone
 		}
 		u.SetManagedFields(nil)
+		u.SetAnnotations(plannedAnnotations(u))
 		if strategy.Size(u.Object, maxCached) <= maxCached {
 			return u, nil
 		}
@@ -36,29 +39,31 @@ func trimOwner(kind kinds.Kind) func(any) (any, error) {
 	}
 }
 
-// outline keeps of an object what tells that it changed, and by what it is found.
-func outline(kind kinds.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	o := &unstructured.Unstructured{Object: map[string]any{}}
-	o.SetAPIVersion(obj.GetAPIVersion())
-	o.SetKind(obj.GetKind())
-	o.SetNamespace(obj.GetNamespace())
-	o.SetName(obj.GetName())
-	o.SetUID(obj.GetUID())
-	o.SetResourceVersion(obj.GetResourceVersion())
-	o.SetGeneration(obj.GetGeneration())
-	o.SetDeletionTimestamp(obj.GetDeletionTimestamp())
-	annotations := map[string]string{annotationOutline: "true"}
-	if at := kinds.RestartedAt(kind, obj); at != "" {
-		annotations[apis.AnnotationRestartedAt] = at
-	}
-	for _, key := range []string{apis.AnnotationPausedUntil, apis.AnnotationPausedBy, apis.AnnotationPausedReason} {
-		if value, is := obj.GetAnnotations()[key]; is {
-			annotations[key] = value
+// plannedAnnotations returns the annotations of an object that plans read.
+func plannedAnnotations(obj *unstructured.Unstructured) map[string]string {
+	planned := map[string]string{}
+	for _, name := range []string{apis.AnnotationRestartedAt, apis.AnnotationPausedUntil, apis.AnnotationPausedBy, apis.AnnotationPausedReason} {
+		if value, ok := obj.GetAnnotations()[name]; ok {
+			planned[name] = value
 		}
 	}
 	if removed := removedSlots(obj); removed != "" {
-		annotations[apis.AnnotationRemovedSlots] = removed
+		planned[apis.AnnotationRemovedSlots] = removed
 	}
+	return planned
+}
+
+// outline keeps of an object what shows that it changed, and by what it is found.
+func outline(kind kinds.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	metadata := map[string]any{}
+	for _, name := range []string{"namespace", "name", "uid", "resourceVersion", "generation", "deletionTimestamp"} {
+		if value, found, err := unstructured.NestedFieldNoCopy(obj.Object, "metadata", name); found && err == nil {
+			metadata[name] = value
+		}
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": obj.GetAPIVersion(), "kind": obj.GetKind(), "metadata": metadata}}
+	annotations := plannedAnnotations(obj)
+	annotations[annotationOutline] = "true"
 	o.SetAnnotations(annotations)
 	if path := kind.Mapping.DeploymentNamePath; len(path) > 0 {
 		if name, found, err := unstructured.NestedString(obj.Object, path...); found && err == nil {
@@ -73,20 +78,4 @@ func outline(kind kinds.Kind, obj *unstructured.Unstructured) (*unstructured.Uns
 	}
 	o.Object["status"] = status
 	return o, nil
-}
-
-// whole returns an object of the cache, or where that holds an outline, the
-// object as it is now; nil: it is gone.
-func (o *owners) whole(ctx context.Context, cached *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if _, outlined := cached.GetAnnotations()[annotationOutline]; !outlined {
-		return cached, nil
-	}
-	obj, err := o.client.Namespace(cached.GetNamespace()).Get(ctx, cached.GetName(), metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err), err == nil && obj.GetUID() != cached.GetUID():
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read %s, which is too large to cache: %w", cached.GetName(), err)
-	}
-	return obj, nil
 }

@@ -18,16 +18,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// owners is the cache of one kind's objects. Its informer comes and goes with
-// the CRD; between two of them there is nothing to reconcile.
+// owners is the cache of one kind's objects. Its informer comes and goes with the CRD.
+// Between two of them there is nothing to reconcile.
 type owners struct {
 	kind     kinds.Kind
 	strategy *strategy.Strategy
-	ownsPods bool // as its strategy has it
 	client   dynamic.NamespaceableResourceInterface
-	// declared says that a CRD declares the kind: stop ends its informer, and
-	// stopped is closed then. withdrawn says that the declaration is not in force any
-	// more: the cache stands still, and nothing is written by it.
+	// declared says that a CRD declares the kind: stop ends its informer, and closes
+	// stopped. withdrawn says that the declaration is not in force any more: the cache
+	// stands still, and nothing is written by it.
 	declared  bool
 	stop      context.CancelFunc
 	stopped   chan struct{}
@@ -35,15 +34,15 @@ type owners struct {
 
 	mu    sync.RWMutex
 	store cache.Indexer
-	// synced reports whether all objects that there were have been put into the queue;
-	// missing, that the CRD is not installed, so there are none; refused, why they, or what
-	// their plans need, may not be read.
+	// synced reports whether all objects have been put into the queue. missing says that
+	// the CRD is not installed, and refused why the objects, or what plans for them read,
+	// may not be read.
 	synced  func() bool
 	missing bool
 	refused error
 }
 
-// The indexes of a kind's objects: by their UIDs, and by the input that they want.
+// The indexes of a kind's objects: by UID, and by the input that they want.
 const (
 	byUID    = "uid"
 	byWanted = "wanted"
@@ -68,34 +67,31 @@ func (o *owners) indexers() cache.Indexers {
 	return indexers
 }
 
-func (o *owners) key(obj *unstructured.Unstructured) memory.Key {
-	return o.keyOf(obj.GetNamespace(), obj.GetName())
-}
-
 func (o *owners) keyOf(namespace, name string) memory.Key {
 	return memory.Key{Kind: o.kind.CRD(), Namespace: namespace, Name: name}
 }
 
-// keys are those of all objects in the cache.
-func (o *owners) keys() []memory.Key { return o.keysIn(o.getStore()) }
-
-// keysIn are those of all objects in a cache of the kind, which may be nil.
-func (o *owners) keysIn(store cache.Indexer) []memory.Key {
-	if store == nil {
-		return nil
-	}
-	var keys []memory.Key
-	for _, obj := range store.List() {
+// keysOf returns the keys of objects of the kind.
+func (o *owners) keysOf(objects ...any) (keys []memory.Key) {
+	for _, obj := range objects {
 		if u, ok := obj.(*unstructured.Unstructured); ok {
-			keys = append(keys, o.key(u))
+			keys = append(keys, o.keyOf(u.GetNamespace(), u.GetName()))
 		}
 	}
 	return keys
 }
 
-// find returns the objects that an index has under a value.
-func (o *owners) find(index, value string) []*unstructured.Unstructured {
-	store := o.getStore()
+// keys returns the keys of all objects in the cache.
+func (o *owners) keys() []memory.Key {
+	if store, _ := o.cached(); store != nil {
+		return o.keysOf(store.List()...)
+	}
+	return nil
+}
+
+// keysBy returns the keys of the objects that an index has under a value.
+func (o *owners) keysBy(index, value string) []memory.Key {
+	store, _ := o.cached()
 	if store == nil {
 		return nil
 	}
@@ -103,13 +99,7 @@ func (o *owners) find(index, value string) []*unstructured.Unstructured {
 	if err != nil {
 		return nil // the kind has no such index
 	}
-	objects := make([]*unstructured.Unstructured, 0, len(found))
-	for _, obj := range found {
-		if u, ok := obj.(*unstructured.Unstructured); ok {
-			objects = append(objects, u)
-		}
-	}
-	return objects
+	return o.keysOf(found...)
 }
 
 func (o *owners) setStore(s cache.Indexer, synced func() bool) {
@@ -136,48 +126,38 @@ func (o *owners) getRefused() error {
 	return o.refused
 }
 
-// cached returns the cache, nil if there is none, and says whether it holds all
-// that there is.
+// cached returns the cache, nil if there is none, and reports whether it holds all
+// objects that can be read.
 func (o *owners) cached() (store cache.Indexer, synced bool) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.store, o.missing || o.refused != nil || (o.synced != nil && o.synced())
 }
 
-func (o *owners) getStore() cache.Indexer {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return o.store
-}
-
-// get returns an object from the cache, nil if there is none. It is shared:
-// nobody may change it.
+// get returns an object from the cache, nil if there is none. It is shared and must not
+// be changed.
 func (o *owners) get(namespace, name string) *unstructured.Unstructured {
-	store := o.getStore()
+	store, _ := o.cached()
 	if store == nil {
 		return nil
 	}
-	obj, found, err := store.GetByKey(cache.NewObjectName(namespace, name).String())
-	if err != nil || !found {
-		return nil
+	obj, _, err := store.GetByKey(cache.NewObjectName(namespace, name).String())
+	if u, ok := obj.(*unstructured.Unstructured); ok && err == nil {
+		return u
 	}
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return nil
-	}
-	return u
+	return nil
 }
 
-// differs reports whether a plan could tell the two objects apart. A change of
-// the status alone is mostly the loop's own: statusChanged knows.
+// differs reports whether a plan could tell two states of an object apart, their statuses
+// aside.
 func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
 	return kinds.RestartedAt(kind, a) != kinds.RestartedAt(kind, b) || apis.ReadPause(a.GetAnnotations()) != apis.ReadPause(b.GetAnnotations()) ||
 		removedSlots(a) != removedSlots(b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
 }
 
-// removedSlots is what an object says of the slots that it has given up, no longer than
-// what can be read, and a byte to tell that it is.
+// removedSlots returns the annotation of the slots that an object has given up, cut to
+// what can be read and a byte that shows that it is longer.
 func removedSlots(obj *unstructured.Unstructured) string {
 	text := obj.GetAnnotations()[apis.AnnotationRemovedSlots]
 	return text[:min(len(text), slots.MaxRemovedText+1)]

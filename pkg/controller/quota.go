@@ -16,17 +16,17 @@ import (
 // followQuotas wakes the objects whose creates were refused when a quota of
 // their namespace gives way, so that they need not wait out their back-off. It
 // is a convenience: without the right to watch quotas the back-off does.
-func (l *loop) followQuotas(ctx context.Context) error {
-	quotas := l.Core.ResourceQuotas(l.Namespace)
+func (c *Controller) followQuotas(ctx context.Context) error {
+	quotas := c.Core.ResourceQuotas(c.Namespace)
 	if _, err := quotas.List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsForbidden(err) {
 		klog.FromContext(ctx).V(1).Info("Cannot watch quotas", "err", err)
 		return nil
 	}
-	quotaInformer, err := l.health.Informer(informer.Source{
+	quotaInformer, err := c.health.New(informer.Source{
 		Resource: "resourcequotas",
 		List:     informer.Lists(quotas.List),
 		Watch:    quotas.Watch,
-		Client:   l.Core, Example: &corev1.ResourceQuota{},
+		Client:   c.Core, Example: &corev1.ResourceQuota{},
 	})
 	if err != nil {
 		return fmt.Errorf("watch resourcequotas: %w", err)
@@ -36,12 +36,12 @@ func (l *loop) followQuotas(ctx context.Context) error {
 			before, ok := old.(*corev1.ResourceQuota)
 			after, ok2 := obj.(*corev1.ResourceQuota)
 			if ok && ok2 && givesWay(before.Status, after.Status) {
-				l.retryRefused(after.Namespace)
+				c.retryRefused(after.Namespace)
 			}
 		},
 		DeleteFunc: func(obj any) {
 			if q, ok := informer.Object(obj).(*corev1.ResourceQuota); ok {
-				l.retryRefused(q.Namespace)
+				c.retryRefused(q.Namespace)
 			}
 		},
 	})
@@ -70,8 +70,8 @@ func givesWay(before, after corev1.ResourceQuotaStatus) bool {
 
 // retryRefused puts the objects of a namespace whose creates were refused into
 // the queue, to be tried at once.
-func (l *loop) retryRefused(namespace string) {
-	for _, k := range l.memory.Lift(namespace) {
-		l.queue.Wake(k, "a quota has room again")
+func (c *Controller) retryRefused(namespace string) {
+	for _, k := range c.memory.Lift(namespace) {
+		c.queue.Wake(k, "a quota has room again")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
@@ -21,222 +22,245 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
 
-// readAgain is how old the knowledge of an object may be when a pod is made or
-// deleted for it.
-const readAgain = time.Second
+const (
+	// liveReadInterval is how old the last read of an object may be when a pod is created
+	// or deleted for it.
+	liveReadInterval = time.Second
+	// cacheTimeout ends the wait for a cache if no event does.
+	cacheTimeout = time.Second
+	// troubleAfter is how many failures in a row are reported by an event, and for
+	// creates by a condition. They take a few seconds.
+	troubleAfter = 5
+)
 
-// cacheTimeout is the backstop behind the events that end the wait for a cache.
-const cacheTimeout = time.Second
-
-// reconciler looks at one object after the other, plans and executes.
-type reconciler struct {
-	*loop
+// work reconciles objects from the queue until it is shut down.
+func (c *Controller) work(ctx context.Context) {
+	for {
+		k, shutdown := c.queue.Get()
+		if shutdown {
+			return
+		}
+		if ctx.Err() == nil {
+			c.handle(ctx, k)
+		}
+		c.queue.Done(k)
+	}
 }
 
-// reconcile brings one object a step closer to what it asks for: it looks,
-// plans, executes, and writes the status if it changed. again is when to look
-// again without an event, zero for not.
-func (r *reconciler) reconcile(ctx context.Context, k memory.Key) (again time.Duration, err error) {
-	owners := r.kinds.get(k.Kind)
-	if owners != nil && owners.withdrawn.Load() {
-		return 0, nil // handleCRDChange wakes the object when it knows what is in force
+// handle reconciles one object, and puts it into the queue again for when it is due.
+func (c *Controller) handle(ctx context.Context, k memory.Key) {
+	number, reasons := c.queue.Begin(k, time.Now())
+	logger := klog.FromContext(ctx).WithValues("kind", k.Kind, "namespace", k.Namespace, "name", k.Name, "reconcile", number)
+	ctx = klog.NewContext(ctx, logger)
+	logger.Info("Reconcile", "because", reasons) // logged with -v=2, see Run
+	recheck, err := c.reconcile(ctx, k)
+	c.Metrics.Reconciled(k.Kind, err)
+	if err == nil {
+		c.queue.Forget(k)
+		c.queue.WakeAfter(k, recheck)
+		return
 	}
+	if ctx.Err() != nil {
+		return
+	}
+	// A conflict is not worth a line, but the change that was missed may be one that no
+	// event reports.
+	if !errors.Is(err, strategy.ErrConflict) {
+		c.report.LogObject(k, "%v; trying again", err)
+	}
+	c.memory.Failed(k, c.Clock.Now(), err)
+	if o := c.kinds.get(k.Kind); o != nil && c.queue.NumRequeues(k) == troubleAfter {
+		if obj := o.get(k.Namespace, k.Name); obj != nil {
+			c.report.Event(report.Reference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
+		}
+	}
+	c.queue.Because(k, "the last attempt failed")
+	c.queue.AddRateLimited(k)
+}
+
+// reconcile brings one object a step closer to what it asks for. recheck is when to plan
+// again without an event, zero for never.
+func (c *Controller) reconcile(ctx context.Context, k memory.Key) (recheck time.Duration, err error) {
 	var obj *unstructured.Unstructured
-	if owners != nil {
-		obj = owners.get(k.Namespace, k.Name)
+	o := c.kinds.get(k.Kind)
+	if o != nil {
+		if o.withdrawn.Load() {
+			return 0, nil // handleCRDChange wakes the object when it knows what is in force
+		}
+		obj = o.get(k.Namespace, k.Name)
 	}
 	if obj == nil {
-		r.memory.Forget(k)
-		r.queue.Drop(k)
+		c.memory.Forget(k)
+		c.queue.Drop(k)
 		return 0, nil
 	}
-	return r.reconcileObject(ctx, k, owners, obj)
-}
-
-// reconcileObject is reconcile for an object that is there.
-func (r *reconciler) reconcileObject(ctx context.Context, k memory.Key, owners *owners, obj *unstructured.Unstructured) (again time.Duration, err error) {
+	r := &reconciliation{Controller: c, key: k, owners: o, object: obj, mem: c.memory.Get(k, obj.GetUID())}
 	// What is wrong with one object must not stop the loop for the others.
 	defer func() {
 		if p := recover(); p != nil {
 			err = strategy.Panicked(ctx, p)
-			r.report.Event(report.Reference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", "%v", err)
+			c.report.Event(r.reference(), corev1.EventTypeWarning, "InternalError", "%v", err)
 		}
 	}()
-	rec := r.memory.Get(k, obj.GetUID())
-	if err := r.findUnanswered(ctx, k, rec); err != nil && r.queue.NumRequeues(k) < troubleAfter {
-		return 0, err
-	}
-	if r.cachesBehind(k, owners, rec) {
-		return cacheTimeout, nil
-	}
-	if r.memory.TakeLifted(k) {
-		rec.Plan = rec.Plan.Lifted()
-	}
-	if obj, err = owners.whole(ctx, obj); obj == nil {
-		return 0, err // where it is gone, its event is under way
-	}
-	view, err := r.look(owners, obj, rec)
-	if err != nil {
-		return 0, err
-	}
-	p := plan.Decide(view, owners.strategy.Plan)
-	r.queue.Saw(k, len(view.Pods)+len(view.Nodes))
-	if p.Writes() {
-		// A cached owner may be old by any stretch of time. Things are written
-		// only for an owner that is there now, as it is now.
-		obj, err = owners.client.Namespace(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || (err == nil && obj.GetUID() != rec.UID) {
-			return 0, nil // its event is under way
-		}
-		if err != nil {
-			return 0, fmt.Errorf("read %s before writing: %w", k.Name, err)
-		}
-		if !r.Selector.Matches(labels.Set(obj.GetLabels())) {
-			return 0, nil // likewise
-		}
-		if view, err = r.look(owners, obj, rec); err != nil {
-			return 0, err
-		}
-		p = plan.Decide(view, owners.strategy.Plan)
-	}
-	if r.DryRun {
-		r.memory.Planned(k, r.Clock.Now(), view, p, plan.NewDryRun(view, p))
-		return 0, nil
-	}
-	return r.execute(ctx, k, owners, obj, rec, view, p)
+	return r.run(ctx)
 }
 
-// findUnanswered looks for the pods that may have been created without an answer. The cache
-// has to see those that are there: by then, the object may want other slots.
-func (r *reconciler) findUnanswered(ctx context.Context, k memory.Key, rec *memory.Object) error {
+// reconciliation is one reconcile of one object.
+type reconciliation struct {
+	*Controller
+	key    memory.Key
+	owners *owners
+	// object is the owner as it is cached, or as it was just read from the server (live).
+	object *unstructured.Unstructured
+	live   bool
+	mem    *memory.Object
+	view   plan.View
+	plan   plan.Actions
+}
+
+// reference is what events on the object refer to.
+func (r *reconciliation) reference() *corev1.ObjectReference {
+	return report.Reference(r.owners.kind, r.object)
+}
+
+func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err error) {
+	if err := r.findUnanswered(ctx); err != nil && r.queue.NumRequeues(r.key) < troubleAfter {
+		return 0, err
+	}
+	if r.cachesBehind() {
+		return cacheTimeout, nil
+	}
+	if r.memory.TakeLifted(r.key) {
+		r.mem.Plan = r.mem.Plan.Lifted()
+	}
+	if isOutline(r.object) {
+		if there, err := r.readLive(ctx); !there {
+			return 0, err
+		}
+	}
+	if err := r.makePlan(); err != nil {
+		return 0, err
+	}
+	r.queue.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
+	// A cached owner may be arbitrarily old. Things are written only for an owner that is
+	// there now, as it is now.
+	if r.plan.Writes() && !r.live {
+		if there, err := r.readLive(ctx); !there {
+			return 0, err
+		}
+		if err := r.makePlan(); err != nil {
+			return 0, err
+		}
+	}
+	if r.DryRun {
+		r.memory.Planned(r.key, r.Clock.Now(), r.view, r.plan, plan.NewDryRun(r.view, r.plan))
+		return 0, nil
+	}
+	return r.apply(ctx)
+}
+
+// findUnanswered looks for the pods whose creates were not answered. The cache has to see
+// those that exist: by then, the object may want other slots.
+func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	var mu sync.Mutex
-	names := rec.Unanswered
-	rec.Unanswered = nil
+	names := r.mem.Unanswered
+	r.mem.Unanswered = nil
 	begun, err := strategy.SlowStart(ctx, names, func() bool { return true }, func(ctx context.Context, name string) error {
-		pod, err := r.Core.Pods(k.Namespace).Get(ctx, name, metav1.GetOptions{})
+		pod, err := r.Core.Pods(r.key.Namespace).Get(ctx, name, metav1.GetOptions{})
 		mu.Lock()
 		defer mu.Unlock()
 		if _, refused := strategy.RefusalReason(err); refused {
-			return nil // mostly as it is not there
+			return nil // usually because it does not exist
 		}
 		if err != nil {
-			rec.Unanswered = append(rec.Unanswered, name)
+			r.mem.Unanswered = append(r.mem.Unanswered, name)
 			return fmt.Errorf("find pod %s, which may have been created: %w", name, err)
 		}
-		rec.Wrote(podsName, pod.ResourceVersion)
+		r.mem.Wrote(r.pods.Resource, pod.ResourceVersion)
 		return nil
 	})
-	rec.Unanswered = append(rec.Unanswered, names[begun:]...)
+	r.mem.Unanswered = append(r.mem.Unanswered, names[begun:]...)
 	return err
 }
 
-// cachesBehind reports whether a cache has yet to see this loop's own writes. While it has,
-// every event of the object wakes it up.
-func (r *reconciler) cachesBehind(k memory.Key, o *owners, rec *memory.Object) bool {
-	r.memory.SetBehind(k, true) // before the look: no event may come between
-	input, store := r.inputs[o.kind.Mapping.Strategy], o.getStore()
-	behind := informer.Behind(r.pods.GetStore(), rec.Written[podsName]) ||
-		(input != nil && informer.Behind(input.GetStore(), rec.Written[input.Resource()])) ||
-		r.revisions.behind(rec.Written[r.revisions.Resource()]) ||
-		(store != nil && informer.Behind(store, rec.Written[o.kind.CRD()]))
-	if behind {
-		r.Metrics.CacheWaits.WithLabelValues(k.Kind).Inc()
+// cachesBehind reports whether a cache has not yet seen this loop's own writes. While it
+// has not, every event of the object wakes it.
+func (r *reconciliation) cachesBehind() bool {
+	r.memory.SetBehind(r.key, true) // before the caches are asked: no event may come between
+	behind := informer.Behind(r.pods.GetStore(), r.mem.Written[r.pods.Resource]) ||
+		r.revisions.behind(r.mem.Written[r.revisions.Resource])
+	if s := r.inputs[r.owners.kind.Mapping.Strategy]; s != nil {
+		behind = behind || informer.Behind(s.GetStore(), r.mem.Written[s.Resource])
 	}
-	r.memory.SetBehind(k, behind)
+	if store, _ := r.owners.cached(); store != nil {
+		behind = behind || informer.Behind(store, r.mem.Written[r.key.Kind])
+	}
+	if behind {
+		r.Metrics.CacheWaits.WithLabelValues(r.key.Kind).Inc()
+	}
+	r.memory.SetBehind(r.key, behind)
 	return behind
 }
 
-// look collects what the plan may know.
-func (r *reconciler) look(o *owners, obj *unstructured.Unstructured, rec *memory.Object) (plan.View, error) {
-	v := plan.View{Owner: o.strategy.Owner(o.kind, obj), Memory: rec.Plan, Now: r.Clock.Now().Round(0)}
+// readLive reads the owner from the server, and reports whether it is still there and
+// selected. If not, its event is on the way.
+func (r *reconciliation) readLive(ctx context.Context) (there bool, err error) {
+	now, err := r.owners.client.Namespace(r.key.Namespace).Get(ctx, r.key.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s before writing: %w", r.key.Name, err)
+	}
+	r.object, r.live = now, true
+	return now.GetUID() == r.mem.UID && r.Selector.Matches(labels.Set(now.GetLabels())), nil
+}
+
+// makePlan collects what the plan may know, and plans.
+func (r *reconciliation) makePlan() error {
+	o, s := r.owners, r.owners.strategy
+	r.view = plan.View{Owner: s.Owner(o.kind, r.object), Memory: r.mem.Plan, Now: r.Clock.Now().Round(0)}
 	var input cache.Indexer
-	if lazy := r.inputs[o.kind.Mapping.Strategy]; lazy != nil {
-		input = lazy.GetIndexer()
+	if i := r.inputs[o.kind.Mapping.Strategy]; i != nil {
+		input = i.GetIndexer()
 	}
-	if err := r.revisions.read(&v, obj); err != nil {
-		return v, err
+	if r.revisions.Filled() {
+		if err := strategy.ReadRevisions(&r.view, r.object, r.revisions.GetIndexer()); err != nil {
+			return err
+		}
 	}
-	return v, o.strategy.Read(&v, obj, r.pods.GetIndexer(), input)
+	if err := s.Read(&r.view, r.object, r.pods.GetIndexer(), input); err != nil {
+		return err
+	}
+	r.plan = plan.Decide(r.view, s.Plan)
+	return nil
 }
 
-// stillWanted returns a function that reports whether a plan still speaks of its
-// object as it is, which was read at a time. The cache tells most changes; it may
-// be behind by any stretch of time, so now and then the object is read again. The
-// function is for one goroutine.
-func (r *reconciler) stillWanted(ctx context.Context, o *owners, obj *unstructured.Unstructured, read time.Time) func() bool {
-	return func() bool {
-		cached := o.get(obj.GetNamespace(), obj.GetName())
-		// A cache that is behind what was read has nothing to say against it.
-		if o.withdrawn.Load() || cached == nil || (!informer.Older(cached.GetResourceVersion(), obj.GetResourceVersion()) && differs(o.kind, cached, obj)) {
-			return false
-		}
-		if r.Clock.Now().Sub(read) < readAgain {
-			return true
-		}
-		now, err := o.client.Namespace(obj.GetNamespace()).Get(ctx, obj.GetName(), metav1.GetOptions{})
-		if err != nil {
-			return false // nothing is known of it; the next reconcile says what is wrong
-		}
-		read = r.Clock.Now()
-		return !differs(o.kind, now, obj)
-	}
-}
-
-// execute executes a plan. The status, which does not wait for that, is written
-// at the same time.
-func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *unstructured.Unstructured, rec *memory.Object,
-	view plan.View, p plan.Actions) (time.Duration, error) {
+// apply does what the plan asks for, and writes the status at the same time.
+func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err error) {
+	k, o, v, p := r.key, r.owners, r.view, r.plan
+	r.report.Plan(k, v, p)
+	r.report.Pause(k, r.reference(), v, p, r.mem)
+	r.Metrics.Planned(k.Kind, p)
 	w := &strategy.Work{
 		Clients: strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
-		Clock:   r.Clock, Kind: o.kind, Owner: reference(o.kind, obj), Object: obj, Of: view.Owner, Plan: p,
-		Failing: rec.Failing, MaxFailing: troubleAfter,
-		Current: r.stillWanted(ctx, o, obj, view.Now),
+		Clock:   r.Clock, Kind: o.kind, Owner: reference(o.kind, r.object), Object: r.object, Of: v.Owner, Plan: p,
+		Failing: r.mem.Failing, MaxFailing: troubleAfter,
+		Current: r.isCurrent(ctx),
 	}
-	r.report.Plan(k, view, p)
-	r.report.Pause(k, report.Reference(o.kind, obj), view, p, rec)
-	rec.Plan = p.Memory
-	during, executed := context.WithCancel(ctx)
-	defer executed() // also after a panic
-	told, statusDone := p, make(chan error, 1)
-	go func() {
-		statusDone <- strategy.Recover(ctx, func() (err error) {
-			told, err = r.keepStatus(during, k, o, obj, rec, view, p)
-			return err
-		})
-	}()
-	r.Metrics.Planned(k.Kind, p)
+	r.mem.Plan = p.Memory
+	during, applied := context.WithCancel(ctx)
+	defer applied() // also after a panic
+	status := statusWriter{reconciliation: *r, written: p}
+	statusDone := make(chan error, 1)
+	go func() { statusDone <- strategy.Recover(ctx, func() error { return status.keep(during) }) }()
 	out, done, err := w.Execute(ctx)
-	executed()
-	r.Metrics.Created.WithLabelValues(k.Kind).Add(float64(out.Created))
-	r.Metrics.Deleted.WithLabelValues(k.Kind).Add(float64(out.Deleted))
+	applied()
 	statusErr := <-statusDone
-	for resource, version := range out.Written {
-		rec.Wrote(resource, version)
-	}
-	rec.Unanswered = out.Unanswered
-	if out.Applied != nil {
-		rec.Plan.Applied = out.Applied
-	}
-	r.recorded(k, o, obj, rec, view.Owner, out)
-	switch {
-	case out.Created > 0 || out.Applied != nil:
-		rec.Plan, rec.Failing = rec.Plan.Accepted(), 0
-	case out.Failing:
-		rec.Failing++
-	}
-	for _, refusal := range out.Refused {
-		r.Metrics.Refusals.WithLabelValues(k.Kind, refusal.Reason).Inc()
-		rec.Plan = rec.Plan.Refused(refusal.Slot, plan.Refusal{
-			Reason: refusal.Reason, Message: refusal.Message, Generation: view.Owner.Generation, At: r.Clock.Now(),
-		})
-	}
-	if out.Declined[plan.KindPod] != "" {
-		rec.Plan.LabelRefused = r.Clock.Now().Round(0)
-	}
-	r.memory.SetRefused(k, len(rec.Plan.Refusals) > 0)
-	r.report.Result(k, report.Reference(o.kind, obj), rec, p, out, done)
+	r.remember(out)
+	r.report.Result(k, r.reference(), r.mem, p, out, done)
 	if err != nil && errors.Is(statusErr, strategy.ErrConflict) {
-		statusErr = nil // the other error is the one to speak of
+		statusErr = nil // the other error says more
 	}
 	if err = errors.Join(err, statusErr); err != nil {
 		return 0, err
@@ -244,45 +268,82 @@ func (r *reconciler) execute(ctx context.Context, k memory.Key, o *owners, obj *
 	if !out.Ending && (!done || len(out.Refused) > 0 || out.Declined[plan.KindPod] != "") {
 		r.queue.Wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
 	}
-	r.report.State(k, report.Reference(o.kind, obj), view, told)
-	r.logFailures(k, o, obj)
-	r.memory.Planned(k, r.Clock.Now(), view, p, nil)
+	r.report.State(k, r.reference(), v, status.written)
+	r.logFailures(k, o, r.object)
+	r.memory.Planned(k, r.Clock.Now(), v, p, nil)
 	return p.Recheck, nil
 }
 
-// keepStatus writes the status that a plan found and, until the context ends, how
-// far its execution has come. It returns the plan whose status was written last,
-// and it alone writes notes meanwhile: what it wrote.
-func (r *reconciler) keepStatus(ctx context.Context, k memory.Key, o *owners, obj *unstructured.Unstructured, rec *memory.Object,
-	view plan.View, found plan.Actions) (told plan.Actions, err error) {
-	told = found
-	w := statusWriter{owners: o, key: k, memory: r.memory}
-	for {
-		if found.WriteStatus && !o.withdrawn.Load() {
-			now, err := w.write(ctx, obj, found.Status)
-			if errors.Is(err, strategy.ErrConflict) {
-				rec.Plan.Written = rec.Plan.Written.Refused(view.Now)
-			}
-			if err != nil {
-				return told, err
-			}
-			stored := view.Owner.Status
-			if now != nil {
-				obj = now
-				rec.Wrote(o.kind.CRD(), now.GetResourceVersion())
-				stored = strategy.DecodeStatus(o.kind.Mapping.Status, now)
-			}
-			rec.Plan.Written = rec.Plan.Written.Next(view.Now, found.Status, stored)
-			told = found
+// isCurrent returns a function that reports whether the object still is as it was planned
+// for. The cache knows most changes. It may be arbitrarily old, so now and then the object
+// is read again. The function is for one goroutine.
+func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
+	kind, planned, read := r.owners.kind, r.object, r.view.Now
+	return func() bool {
+		cached := r.owners.get(r.key.Namespace, r.key.Name)
+		if cached == nil || r.owners.withdrawn.Load() {
+			return false
 		}
-		select {
-		case <-ctx.Done():
-			return told, nil
-		case <-time.After(plan.StatusInterval):
+		// A cache that is older than what was read does not count.
+		if !informer.Older(cached.GetResourceVersion(), planned.GetResourceVersion()) && differs(kind, cached, planned) {
+			return false
 		}
-		if view, err = r.look(o, obj, rec); err != nil {
-			return told, err
+		if r.Clock.Now().Sub(read) < liveReadInterval {
+			return true
 		}
-		found = o.strategy.Plan(view)
+		now, err := r.owners.client.Namespace(r.key.Namespace).Get(ctx, r.key.Name, metav1.GetOptions{})
+		if err != nil {
+			return false // the next reconcile reports what is wrong
+		}
+		read = r.Clock.Now()
+		return !differs(kind, now, planned)
+	}
+}
+
+// remember notes what came of a plan for the next one.
+func (r *reconciliation) remember(out *strategy.Outcome) {
+	k, mem, owner := r.key, r.mem, r.view.Owner
+	r.Metrics.Created.WithLabelValues(k.Kind).Add(float64(out.Created))
+	r.Metrics.Deleted.WithLabelValues(k.Kind).Add(float64(out.Deleted))
+	for resource, version := range out.Written {
+		mem.Wrote(resource, version)
+	}
+	mem.Unanswered = out.Unanswered
+	r.rememberRevision(out)
+	switch {
+	case out.Created > 0 || out.Applied != nil:
+		mem.Plan, mem.Failing = mem.Plan.Accepted(), 0
+	case out.Failing:
+		mem.Failing++
+	}
+	if out.Applied != nil {
+		mem.Plan.Applied = out.Applied
+	}
+	for _, refusal := range out.Refused {
+		r.Metrics.Refusals.WithLabelValues(k.Kind, refusal.Reason).Inc()
+		mem.Plan = mem.Plan.Refused(refusal.Slot, plan.Refusal{
+			Reason: refusal.Reason, Message: refusal.Message, Generation: owner.Generation, At: r.Clock.Now(),
+		})
+	}
+	if out.Declined[plan.KindPod] != "" {
+		mem.Plan.LabelRefused = r.Clock.Now().Round(0)
+	}
+	r.memory.SetRefused(k, len(mem.Plan.Refusals) > 0)
+}
+
+// rememberRevision notes what came of the revision of the template. A refusal is reported
+// once, until a revision is written.
+func (r *reconciliation) rememberRevision(out *strategy.Outcome) {
+	why, refused := out.Declined[plan.KindRevision]
+	switch {
+	case refused:
+		if r.mem.Plan.Unrecorded == (plan.Unrecorded{}) {
+			const message = "cannot keep the history of the pod template: %s"
+			r.report.Event(r.reference(), corev1.EventTypeWarning, "FailedRevision", message, why)
+			r.report.LogObject(r.key, message, why)
+		}
+		r.mem.Plan.Unrecorded = plan.Unrecorded{Template: r.view.Owner.TemplateHash, Generation: r.view.Owner.Generation}
+	case out.Written[r.revisions.Resource] != "":
+		r.mem.Plan.Unrecorded, r.mem.Failing = plan.Unrecorded{}, 0
 	}
 }

@@ -16,6 +16,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -46,14 +47,14 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 		"nothing changed":                               {version("5", 1), version("5", 1), time.Minute, true, nil},
 		"the cache knows that it changed":               {version("7", 2), version("7", 2), 0, false, nil},
 		"the cache knows that it was paused":            {paused(version("7", 1)), paused(version("7", 1)), 0, false, nil},
-		"the cache does not know that it was paused":    {version("5", 1), paused(version("7", 1)), readAgain, false, nil},
+		"the cache does not know that it was paused":    {version("5", 1), paused(version("7", 1)), liveReadInterval, false, nil},
 		"the cache knows that it is gone":               {nil, nil, 0, false, nil},
 		"a cache behind what was read":                  {version("3", 0), version("5", 1), time.Minute, true, nil},
-		"the cache does not know, and it was just read": {version("5", 1), version("7", 2), readAgain - 1, true, nil},
-		"the cache does not know that it changed":       {version("5", 1), version("7", 2), readAgain, false, nil},
-		"the cache does not know that it is gone":       {version("5", 1), nil, readAgain, false, nil},
-		"the object cannot be read":                     {version("5", 1), version("5", 1), readAgain, false, apierrors.NewInternalError(errors.New("no leader"))},
-		"the object may not be read":                    {version("5", 1), version("5", 1), readAgain, false, apierrors.NewForbidden(schema.GroupResource{}, "foo", nil)},
+		"the cache does not know, and it was just read": {version("5", 1), version("7", 2), liveReadInterval - 1, true, nil},
+		"the cache does not know that it changed":       {version("5", 1), version("7", 2), liveReadInterval, false, nil},
+		"the cache does not know that it is gone":       {version("5", 1), nil, liveReadInterval, false, nil},
+		"the object cannot be read":                     {version("5", 1), version("5", 1), liveReadInterval, false, apierrors.NewInternalError(errors.New("no leader"))},
+		"the object may not be read":                    {version("5", 1), version("5", 1), liveReadInterval, false, apierrors.NewForbidden(schema.GroupResource{}, "foo", nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var there []runtime.Object
@@ -72,9 +73,12 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 				}
 			}
 			noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-			r := &reconciler{loop: &loop{Options: Options{Clock: clocktesting.NewFakePassiveClock(noon.Add(test.after))}}}
 			o := &owners{kind: kind, client: client.Resource(kind.Resource), store: store}
-			if got := r.stillWanted(t.Context(), o, version("5", 1), noon)(); got != test.want {
+			r := &reconciliation{
+				Controller: &Controller{Options: Options{Clock: clocktesting.NewFakePassiveClock(noon.Add(test.after))}},
+				key:        o.keyOf("ns", "foo"), owners: o, object: version("5", 1), view: plan.View{Now: noon},
+			}
+			if got := r.isCurrent(t.Context())(); got != test.want {
 				t.Errorf("the plan still holds: %v, want %v", got, test.want)
 			}
 		})

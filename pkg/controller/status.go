@@ -3,49 +3,91 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// statusWriter writes the status of one object.
+// statusWriter writes the status of an object while its plan is applied. It has a
+// reconciliation of its own, whose plan it makes anew.
 type statusWriter struct {
-	owners *owners
-	key    memory.Key
-	memory *memory.Memory
+	reconciliation
+	// written is the plan whose status was written last.
+	written plan.Actions
 }
 
-// write writes a status, on condition that the object is still as the plan
-// saw it, and returns the object with what came of it; nil: there is no such
-// object, or its CRD has no status.
-func (w statusWriter) write(ctx context.Context, seen *unstructured.Unstructured, status plan.Status) (*unstructured.Unstructured, error) {
+// keep writes the status that the plan found and, until the context ends, how far the
+// plan is. Meanwhile nothing else changes what is remembered of the object.
+func (w *statusWriter) keep(ctx context.Context) error {
+	for {
+		if w.plan.WriteStatus && !w.owners.withdrawn.Load() {
+			if err := w.writePlanned(ctx); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(plan.StatusInterval):
+		}
+		if err := w.makePlan(); err != nil {
+			return err
+		}
+	}
+}
+
+// writePlanned writes the status of the plan, and remembers what came of it.
+func (w *statusWriter) writePlanned(ctx context.Context) error {
+	now, err := w.write(ctx, w.object, w.plan.Status)
+	if errors.Is(err, strategy.ErrConflict) {
+		w.mem.Plan.Written = w.mem.Plan.Written.Refused(w.view.Now)
+	}
+	if err != nil {
+		return err
+	}
+	stored := w.view.Owner.Status
+	if now != nil {
+		w.object = now
+		w.mem.Wrote(w.key.Kind, now.GetResourceVersion())
+		stored = strategy.DecodeStatus(w.owners.kind.Mapping.Status, now)
+	}
+	w.mem.Plan.Written = w.mem.Plan.Written.Next(w.view.Now, w.plan.Status, stored)
+	w.written = w.plan
+	return nil
+}
+
+// write writes a status on condition that the object is still as it was seen. It returns
+// the object as stored, nil if there is no such object or its CRD has no status.
+func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructured, status plan.Status) (*unstructured.Unstructured, error) {
 	ctx, cancel := strategy.Finish(ctx)
 	defer cancel()
-	whole, err := strategy.EncodeStatus(w.owners.kind.Mapping.Status, status, seen)
+	paths := r.owners.kind.Mapping.Status
+	encoded, err := strategy.EncodeStatus(paths, status, seen)
 	if err != nil {
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	// A merge patch would drop the nulls in what others wrote. The version, of which
-	// no other object has the same, makes a lost race a conflict.
+	// A merge patch would drop the nulls in what others wrote. The version, which no other
+	// object has, makes a lost race a conflict.
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": seen.GetResourceVersion()},
-		{"op": "add", "path": "/status", "value": whole},
+		{"op": "add", "path": "/status", "value": encoded},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	w.memory.ExpectStatus(w.key, status.Masked(w.owners.kind.Mapping.Status)) // its event may come before the answer
-	// A CRD may have no place for a part of it, which is then dropped: that is no
-	// reason to warn the person who runs the loop.
-	obj, err := w.owners.client.Namespace(w.key.Namespace).Patch(ctx, w.key.Name, types.JSONPatchType, patch,
+	r.memory.ExpectStatus(r.key, status.Masked(paths)) // its event may come before the answer
+	// A CRD may have no place for a part of the status, which is then dropped without a
+	// warning to the person who runs the loop.
+	obj, err := r.owners.client.Namespace(r.key.Namespace).Patch(ctx, r.key.Name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
 	switch {
 	case apierrors.IsNotFound(err):
@@ -55,6 +97,6 @@ func (w statusWriter) write(ctx context.Context, seen *unstructured.Unstructured
 	case err != nil:
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	w.memory.ExpectStatus(w.key, strategy.DecodeStatus(w.owners.kind.Mapping.Status, obj))
+	r.memory.ExpectStatus(r.key, strategy.DecodeStatus(paths, obj))
 	return obj, nil
 }

@@ -26,7 +26,7 @@ func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
 		changed := w.get(kind.Resource, "default", "foo")
 		status := strategy.DecodeStatus(kind.Mapping.Status, seen)
 		status.Ready = 7
-		writer := statusWriter{owners: o, key: o.key(seen), memory: w.c.memory}
+		writer := &reconciliation{Controller: w.c, owners: o, key: o.keyOf("default", "foo")}
 		if obj, err := writer.write(t.Context(), seen, status); !errors.Is(err, strategy.ErrConflict) {
 			t.Errorf("wrote %v, error %v; want a conflict", obj, err)
 		}

@@ -416,7 +416,7 @@ func (w *world) hold(is write) {
 func (w *world) holdPause(is write, owner *unstructured.Unstructured) {
 	since, known := w.paused[owner.GetUID()]
 	pause := apis.ReadPause(owner.GetAnnotations())
-	seen := w.looked[owner.GetUID()].After(since) || time.Since(since) > 2*readAgain
+	seen := w.looked[owner.GetUID()].After(since) || time.Since(since) > 2*liveReadInterval
 	if known && seen && owner.GetDeletionTimestamp() == nil && pause.Active(time.Now()) {
 		w.blame("%s for an object that is %s, since %s", is, pause, since.Format("15:04:05.000"))
 	}

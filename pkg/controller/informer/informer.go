@@ -1,134 +1,44 @@
-// Package informer makes the caches of the loop: informers of client-go that tell
-// once when the server does not answer, and those that are filled only when an
-// object needs them.
+// Package informer makes the caches of the loop: shared informers of client-go that report
+// an outage of the server once, and that are filled when they are first needed.
 package informer
 
 import (
 	"context"
-	"errors"
-	"net/url"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 )
 
-// Health knows whether the server answers, and says so once when that changes.
-// Informers retry forever and are silent where a connection is refused.
-type Health struct {
-	mu sync.Mutex
-	// refused are the resources that the server does not let us watch, unanswered
-	// those of which nothing is heard; lost says that this was said, and nothing since.
-	refused, unanswered map[string]bool
-	lost                bool
-	say                 func(format string, args ...any)
-}
+// retryPeriod is how often an informer tries whether its resource can be listed.
+const retryPeriod = time.Second
 
-// NewHealth makes a Health that says what it has to say.
-func NewHealth(say func(format string, args ...any)) *Health {
-	return &Health{say: say, refused: map[string]bool{}, unanswered: map[string]bool{}}
-}
-
-// observe takes the outcome of a list or of the start of a watch. An outage is told
-// once, and not by each resource.
-func (h *Health) observe(ctx context.Context, resource string, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if ctx.Err() != nil { // the loop stops: that is not the server's trouble
-		delete(h.unanswered, resource)
-		return
-	}
-	if err != nil {
-		klog.FromContext(ctx).V(2).Info("Cannot watch", "resource", resource, "err", err)
-	}
-	if outage(err) {
-		if len(h.unanswered) == 0 {
-			h.lost = true
-			h.say("connection to the API server lost: %v; trying again", withoutURL(err))
-		}
-		h.unanswered[resource] = true
-		return
-	}
-	delete(h.unanswered, resource)
-	if h.lost && len(h.unanswered) == 0 {
-		h.lost = false
-		h.say("connected again")
-	}
-	switch {
-	case err == nil:
-		if h.refused[resource] {
-			h.say("watching %s again", resource)
-		}
-		delete(h.refused, resource)
-	case apierrors.IsNotFound(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-		// The CRD is gone, or a watch is too old.
-	case !h.refused[resource]:
-		h.refused[resource] = true
-		h.say("cannot watch %s: %v; trying again", resource, err)
-	}
-}
-
-// Forget drops what is known of a resource that is not watched any more: nothing will be
-// heard of it.
-func (h *Health) Forget(resource string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.unanswered, resource)
-	delete(h.refused, resource)
-}
-
-// Refuses reports whether the server does not let us watch a resource: what was read of
-// it is not kept up to date.
-func (h *Health) Refuses(resource string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.refused[resource]
-}
-
-// outage reports whether an error is about the connection or the server as a whole.
-func outage(err error) bool {
-	var answer apierrors.APIStatus
-	switch {
-	case err == nil:
-		return false
-	case !errors.As(err, &answer):
-		return true
-	}
-	return apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTooManyRequests(err) ||
-		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
-}
-
-// withoutURL is an error without the request that it came of.
-func withoutURL(err error) error {
-	var request *url.Error
-	if errors.As(err, &request) {
-		return request.Err
-	}
-	return err
-}
-
-// Source is what an informer lists and watches, and what it keeps of that.
+// Source is a resource, and what is kept of its objects.
 type Source struct {
-	// Resource is its name for people.
-	Resource string
-	List     func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	Watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	// Selector is that of the labels of the objects; "": all are listed.
+	// Resource is the name of the resource, Singular that of one object.
+	Resource, Singular string
+	List               func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	Watch              func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	// Selector selects the objects by their labels; "" selects all.
 	Selector string
-	// Client is what they are done with, which tells how it can be watched.
+	// Client lists and watches. It decides whether a watch may begin with the objects.
 	Client any
-	// Example is of the type of the objects.
+	// Example has the type of the objects.
 	Example runtime.Object
-	// Trim, if given, makes of an object what is kept of it.
+	// Trim, if set, returns what the cache keeps of an object.
 	Trim cache.TransformFunc
-	// Indexers find objects in the cache; nil: none.
+	// Equal reports whether no plan can tell two states of an object apart. Before an
+	// object was added, its state was nil.
+	Equal    func(before, after any) bool
 	Indexers cache.Indexers
-	// Missing, if given, is called when the server does not serve the resource.
+	// Missing, if set, is called when the server does not serve the resource.
 	Missing func()
 }
 
@@ -137,9 +47,19 @@ func Lists[T runtime.Object](list func(context.Context, metav1.ListOptions) (T, 
 	return func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) { return list(ctx, opts) }
 }
 
-// Informer makes an informer over a source, which is yet to be run.
-func (h *Health) Informer(s Source) (cache.SharedIndexInformer, error) {
-	heard := func(ctx context.Context, err error) {
+// Informer caches the objects of a source from when they are first needed. Whoever needs
+// them waits until the cache is filled: an empty one would say that there are none.
+type Informer struct {
+	cache.SharedIndexInformer
+	Source
+
+	once           sync.Once
+	needed, filled chan struct{}
+}
+
+// New makes an Informer, which is yet to be run.
+func (h *Health) New(s Source) (*Informer, error) {
+	observe := func(ctx context.Context, err error) {
 		h.observe(ctx, s.Resource, err)
 		if apierrors.IsNotFound(err) && s.Missing != nil {
 			s.Missing()
@@ -149,16 +69,15 @@ func (h *Health) Informer(s Source) (cache.SharedIndexInformer, error) {
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			opts.LabelSelector = s.Selector
 			list, err := s.List(ctx, opts)
-			heard(ctx, err)
+			observe(ctx, err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.LabelSelector = s.Selector
 			w, err := s.Watch(ctx, opts)
-			if ptr.Deref(opts.SendInitialEvents, false) && apierrors.IsInvalid(err) {
-				return w, err // a server older than 1.32; the informer lists instead
+			if !ptr.Deref(opts.SendInitialEvents, false) || !apierrors.IsInvalid(err) {
+				observe(ctx, err) // else the server is older than 1.32, and the informer lists instead
 			}
-			heard(ctx, err)
 			return w, err
 		},
 	}
@@ -170,7 +89,54 @@ func (h *Health) Informer(s Source) (cache.SharedIndexInformer, error) {
 	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
 		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.Resource, "err", err)
 	})
-	return informer, err
+	return &Informer{SharedIndexInformer: informer, Source: s, needed: make(chan struct{}), filled: make(chan struct{})}, err
+}
+
+// Need has the cache filled, and returns a channel that is closed when it is.
+func (i *Informer) Need() <-chan struct{} {
+	i.once.Do(func() { close(i.needed) })
+	return i.filled
+}
+
+// Filled reports whether the cache is filled.
+func (i *Informer) Filled() bool {
+	select {
+	case <-i.filled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Run fills the cache from when it is needed until the context ends. It first tries, again
+// and again, whether the resource can be listed. It passes each result to tried, which
+// ends the run if it returns an error.
+func (i *Informer) Run(ctx context.Context, tried func(error) error) error {
+	select {
+	case <-i.needed:
+	case <-ctx.Done():
+		return nil
+	}
+	err := wait.PollUntilContextCancel(ctx, retryPeriod, true, func(ctx context.Context) (bool, error) {
+		_, err := i.List(ctx, metav1.ListOptions{LabelSelector: i.Selector, Limit: 1})
+		if err != nil && ctx.Err() != nil {
+			return false, nil
+		}
+		return err == nil, tried(err)
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { i.RunWithContext(ctx) })
+	if cache.WaitForCacheSync(ctx.Done(), i.HasSynced) {
+		close(i.filled)
+	}
+	return nil
 }
 
 // Object is the last known state of the object of an event, also where the watch

@@ -6,34 +6,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 )
 
-// order decides which object the queue hands out next: one that has changed before
-// one that is only looked at because the controller has started or looks at all objects
-// again. So a change does not wait for thousands of objects that need nothing.
-// controller-runtime has such a queue by default since 0.23.
+// order decides which object the queue hands out next: one that changed before one of the
+// backlog, which a start or a resync looks at. So a change does not wait for thousands of
+// objects that need nothing. controller-runtime has such a queue by default since 0.23.
 type order struct {
 	mu sync.Mutex
-	// later are the objects whose next place is in the backlog.
+	// later holds the objects that go into the backlog when they are next added.
 	later map[memory.Key]bool
-	// places says where each queued object is. The backlog may still list one that has
-	// moved to the changed ones.
-	places           map[memory.Key]place
+	// queued holds the queued objects, and whether each is in the backlog. The backlog may
+	// still list one that has moved to the changed ones.
+	queued           map[memory.Key]bool
 	changed, backlog []memory.Key
 }
 
-// place is one of the two lists of an order.
-type place int
-
-const (
-	inChanged place = iota
-	inBacklog
-)
-
 func newOrder() *order {
-	return &order{later: map[memory.Key]bool{}, places: map[memory.Key]place{}}
+	return &order{later: map[memory.Key]bool{}, queued: map[memory.Key]bool{}}
 }
 
-// set says whether the next place of an object is in the backlog, or among those that
-// have changed.
+// set says whether an object goes into the backlog when it is next added.
 func (o *order) set(k memory.Key, later bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -44,38 +34,42 @@ func (o *order) set(k memory.Key, later bool) {
 	}
 }
 
+// takeLater returns what was set for an object, once.
+func (o *order) takeLater(k memory.Key) bool {
+	later := o.later[k]
+	delete(o.later, k)
+	return later
+}
+
 // Push adds an object that is not queued.
 func (o *order) Push(k memory.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.later[k] {
-		delete(o.later, k)
-		o.places[k] = inBacklog
+	later := o.takeLater(k)
+	o.queued[k] = later
+	if later {
 		o.backlog = append(o.backlog, k)
-		return
-	}
-	o.places[k] = inChanged
-	o.changed = append(o.changed, k)
-}
-
-// Touch hears that a queued object is added again. A change takes it out of the
-// backlog; nothing puts it back there.
-func (o *order) Touch(k memory.Key) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	later := o.later[k]
-	delete(o.later, k)
-	if !later && o.places[k] == inBacklog {
-		o.places[k] = inChanged
+	} else {
 		o.changed = append(o.changed, k)
 	}
 }
 
-// Len is how many objects are queued.
+// Touch is called when a queued object is added again. A change takes it out of the
+// backlog, and nothing puts it back there.
+func (o *order) Touch(k memory.Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if later := o.takeLater(k); !later && o.queued[k] {
+		o.queued[k] = false
+		o.changed = append(o.changed, k)
+	}
+}
+
+// Len returns how many objects are queued.
 func (o *order) Len() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.places)
+	return len(o.queued)
 }
 
 // Pop takes the next object. The queue calls it only if there is one.
@@ -84,19 +78,12 @@ func (o *order) Pop() (k memory.Key) {
 	defer o.mu.Unlock()
 	if len(o.changed) > 0 {
 		k, o.changed = o.changed[0], o.changed[1:]
-		o.forget(k)
+		delete(o.queued, k)
 		return k
 	}
-	for len(o.backlog) > 0 {
+	for !o.queued[k] { // it is stale
 		k, o.backlog = o.backlog[0], o.backlog[1:]
-		if where, queued := o.places[k]; queued && where == inBacklog {
-			break
-		}
 	}
-	o.forget(k)
+	delete(o.queued, k)
 	return k
-}
-
-func (o *order) forget(k memory.Key) {
-	delete(o.places, k)
 }

@@ -1,5 +1,5 @@
-// Package queue holds the objects that a loop is to look at, in the order in which it does:
-// what has changed before what is only looked at again.
+// Package queue holds the objects that are to be reconciled: those that changed before
+// those that a start or a resync looks at.
 package queue
 
 import (
@@ -14,47 +14,41 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 )
 
-// LastRetry is the longest wait after an error that is worth an early retry.
-const LastRetry = 30 * time.Second
-
 const (
-	// firstRetry is the wait after the first such error.
+	// firstRetry and lastRetry are the waits after the first error of an object, and after
+	// many of them.
 	firstRetry = 100 * time.Millisecond
-	// requeueIntervalPerItem is how long after a look there is none, for each pod of the object and
-	// each node that it may run on: of thousands that become ready one by one, not each is
-	// worth a look at all of them. To look at one and to plan for it takes a microsecond or two.
+	lastRetry  = 30 * time.Second
+	// requeueIntervalPerItem is how long an object is left alone after a reconcile, for each
+	// of its pods and of the nodes that may run them. If thousands become ready one by one,
+	// not each is worth a plan for all of them. To read one takes a microsecond or two.
 	requeueIntervalPerItem = 25 * time.Microsecond
-	// maxDelay is the longest wait for a look without an event. A plan compares the time of the
-	// wall; a timer, which does not run while the machine sleeps, must not be what ends a long wait.
+	// maxDelay is the longest wait for a reconcile without an event. A plan compares the
+	// time of the wall clock, while timers stop when the machine sleeps.
 	maxDelay = time.Minute
-	// mostReasons bounds what is noted: of a thousand pods of one object the first
-	// few tell enough.
-	mostReasons = 5
+	// maxReasons is how many reasons for a reconcile are noted.
+	maxReasons = 5
 )
 
-// Queue holds the objects that are to be looked at, and when and why that is.
+// Queue holds the keys of the objects that are to be reconciled, and why they are.
 type Queue struct {
 	workqueue.TypedRateLimitingInterface[memory.Key]
-	order *order
-	// looked is how many times an object was looked at.
-	looked atomic.Int64
+	order      *order
+	reconciles atomic.Int64
 
-	mu sync.Mutex
-	// looks holds how objects came to be looked at.
-	looks map[memory.Key]lookState
-	// timers are the next looks without an event. They are not the queue's own,
-	// which cannot be taken back: one that an event has overtaken would be a
-	// reconcile for nothing.
-	timers map[memory.Key]*time.Timer
+	mu      sync.Mutex
+	objects map[memory.Key]object
 }
 
-// lookState is how an object came to be looked at.
-type lookState struct {
-	look    int64    // its number
-	reasons []string // for the next look
-	// began is when the last look did, items how many pods and nodes there were to look at.
-	began time.Time
-	items int
+// object is what is known of the reconciles of an object.
+type object struct {
+	number  int64    // of the last reconcile
+	reasons []string // for the next one
+	// running says that the last reconcile, which began then, has not ended. It read so
+	// many items: pods and nodes.
+	running bool
+	began   time.Time
+	items   int
 }
 
 // New makes an empty queue. The name is that in the metrics.
@@ -66,25 +60,19 @@ func New(name string, metrics workqueue.MetricsProvider) *Queue {
 	})
 	return &Queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[memory.Key](firstRetry, LastRetry),
+			workqueue.NewTypedItemExponentialFailureRateLimiter[memory.Key](firstRetry, lastRetry),
 			workqueue.TypedRateLimitingQueueConfig[memory.Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}),
-		order:  o,
-		looks:  map[memory.Key]lookState{},
-		timers: map[memory.Key]*time.Timer{},
+		order:   o,
+		objects: map[memory.Key]object{},
 	}
 }
 
-// Wake puts an object into the queue, with the reason in words: at once, if the
-// last look was long enough ago for the number of its pods and nodes.
-func (q *Queue) Wake(k memory.Key, why ...string) {
-	q.add(k, false, why)
-}
+// Wake puts an object that changed into the queue, with the reason in words. It becomes
+// due when its last reconcile was long enough ago for the number of its items.
+func (q *Queue) Wake(k memory.Key, why ...string) { q.add(k, false, why) }
 
-// WakeLater is Wake for an object that is not known to have changed: those that have
-// go first.
-func (q *Queue) WakeLater(k memory.Key, why ...string) {
-	q.add(k, true, why)
-}
+// WakeLater puts an object into the queue behind those that changed.
+func (q *Queue) WakeLater(k memory.Key, why ...string) { q.add(k, true, why) }
 
 func (q *Queue) add(k memory.Key, later bool, why []string) {
 	q.Because(k, why...)
@@ -92,83 +80,98 @@ func (q *Queue) add(k memory.Key, later bool, why []string) {
 	q.AddAfter(k, q.requeueAfter(k, time.Now()))
 }
 
-// Because notes why an object will be looked at, if somebody wants to know.
+// WakeAfter puts an object into the queue after a delay, and after maxDelay at the latest.
+// Zero does nothing.
+func (q *Queue) WakeAfter(k memory.Key, delay time.Duration) {
+	if delay > 0 {
+		q.AddAfter(k, min(delay, maxDelay))
+	}
+}
+
+// update changes what is known of the reconciles of an object.
+func (q *Queue) update(k memory.Key, change func(*object)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	o := q.objects[k]
+	change(&o)
+	q.objects[k] = o
+}
+
+// Because notes a reason for the next reconcile, if reasons are logged.
 func (q *Queue) Because(k memory.Key, why ...string) {
 	if !klog.V(2).Enabled() {
 		return
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	t := q.looks[k]
-	if len(t.reasons) < mostReasons {
-		t.reasons = append(t.reasons, strings.Join(why, " "))
+	q.update(k, func(o *object) {
+		if len(o.reasons) < maxReasons {
+			o.reasons = append(o.reasons, strings.Join(why, " "))
+		}
+	})
+}
+
+// Begin notes the begin of a reconcile, and returns its number and the reasons for it.
+func (q *Queue) Begin(k memory.Key, now time.Time) (number int64, reasons []string) {
+	number = q.reconciles.Add(1)
+	q.update(k, func(o *object) {
+		reasons = o.reasons
+		o.number, o.reasons, o.running, o.began = number, nil, true, now
+	})
+	if len(reasons) == 0 {
+		reasons = []string{"timer"}
 	}
-	q.looks[k] = t
+	return number, reasons
 }
 
-// Begin notes a look, and returns its number and the reasons for it.
-func (q *Queue) Begin(k memory.Key, now time.Time) (look int64, reasons []string) {
-	look = q.looked.Add(1)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	t := q.looks[k]
-	q.looks[k] = lookState{look: look, began: now, items: t.items}
-	return look, t.reasons
-}
-
-// Saw notes how many pods and nodes were looked at for an object.
+// Saw notes how many items the reconcile of an object read.
 func (q *Queue) Saw(k memory.Key, items int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	t := q.looks[k]
-	t.items = items
-	q.looks[k] = t
+	q.update(k, func(o *object) { o.items = items })
 }
 
-// requeueAfter is how long an object is not to be looked at again; less than nothing: it may be.
+// Done notes the end of a reconcile.
+func (q *Queue) Done(k memory.Key) {
+	q.mu.Lock()
+	if o, known := q.objects[k]; known {
+		o.running = false
+		q.objects[k] = o
+	}
+	q.mu.Unlock()
+	q.TypedRateLimitingInterface.Done(k)
+}
+
+// requeueAfter returns how long an object is still left alone.
 func (q *Queue) requeueAfter(k memory.Key, now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	t := q.looks[k]
-	return t.began.Add(requeueIntervalPerItem * time.Duration(t.items)).Sub(now)
+	o := q.objects[k]
+	return o.began.Add(requeueIntervalPerItem * time.Duration(o.items)).Sub(now)
 }
 
-// Look is the number of the last look at an object, zero for none.
-func (q *Queue) Look(k memory.Key) int64 {
+// Number returns the number of the last reconcile of an object, zero for none.
+func (q *Queue) Number(k memory.Key) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.looks[k].look
+	return q.objects[k].number
 }
 
-// LookAgain puts an object into the queue after a delay, but after maxDelay at the latest,
-// in place of an earlier call that is not yet due. No delay: only that.
-func (q *Queue) LookAgain(k memory.Key, delay time.Duration) {
+// Oldest returns the object whose reconcile has been running for the longest, and since
+// when; ok is false if none is running.
+func (q *Queue) Oldest() (oldest memory.Key, since time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if t := q.timers[k]; t != nil {
-		t.Stop()
-		delete(q.timers, k)
+	for k, o := range q.objects {
+		if o.running && (!ok || o.began.Before(since)) {
+			oldest, since, ok = k, o.began, true
+		}
 	}
-	if delay > 0 {
-		q.timers[k] = time.AfterFunc(min(delay, maxDelay), func() { q.Wake(k, "timer") })
-	}
+	return oldest, since, ok
 }
 
-// Drop forgets how an object came to be looked at.
+// Drop forgets the reconciles of an object.
 func (q *Queue) Drop(k memory.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.looks, k)
+	delete(q.objects, k)
 }
 
-// Looked is how many times an object was looked at.
-func (q *Queue) Looked() int64 { return q.looked.Load() }
-
-// Stop ends all timers.
-func (q *Queue) Stop() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, t := range q.timers {
-		t.Stop()
-	}
-}
+// Reconciles returns how many reconciles have begun.
+func (q *Queue) Reconciles() int64 { return q.reconciles.Load() }

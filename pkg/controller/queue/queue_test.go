@@ -32,12 +32,12 @@ func TestRest(t *testing.T) {
 
 // However long an object has to wait, it is looked at every minute: no timer runs while
 // the machine sleeps.
-func TestLookAgainIsNotLaterThanAMinute(t *testing.T) {
+func TestWakeAfterIsNotLaterThanAMinute(t *testing.T) {
 	for delay, want := range map[time.Duration]time.Duration{time.Hour: time.Minute, time.Second: time.Second} {
 		bubble.Test(t, func(t *testing.T) {
 			q, k, begun := New("", metrics.New("")), memory.Key{Name: "foo"}, time.Now()
 			defer q.ShutDown()
-			q.LookAgain(k, delay)
+			q.WakeAfter(k, delay)
 			if q.Get(); time.Since(begun) != want {
 				t.Errorf("to be looked at in %s, it is after %s, want %s", delay, time.Since(begun), want)
 			}

@@ -24,8 +24,7 @@ func deployment() *Strategy {
 	return &Strategy{
 		Plan: plan.Deployments, PodIndex: ByLabel,
 		Input: &Input{
-			Source: deploymentSource, Written: true,
-			Differs: deploymentDiffers,
+			Source: deploymentSource,
 			Name: func(kind kinds.Kind, obj *unstructured.Unstructured) string {
 				name, _ := deploymentName(kind, obj) // an invalid object wants none
 				return name
@@ -81,7 +80,9 @@ type deploymentRecord struct {
 // deploymentSource watches all Deployments: one of someone else may have the name
 // that an owner wants.
 func deploymentSource(c Clients) informer.Source {
-	return childSource(c, DeploymentResource(), "", func(u *unstructured.Unstructured) (any, error) { return newDeploymentRecord(u) })
+	s := childSource(c, DeploymentResource(), "deployment", "", func(u *unstructured.Unstructured) (any, error) { return newDeploymentRecord(u) })
+	s.Equal = deploymentsEqual
+	return s
 }
 
 func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error) {
@@ -148,16 +149,16 @@ func deploymentFailure(conditions []appsv1.DeploymentCondition) *metav1.Conditio
 	return nil
 }
 
-// deploymentDiffers reports whether a plan could tell the two records apart.
-func deploymentDiffers(before, after any) bool {
+// deploymentsEqual reports whether no plan could tell two records apart.
+func deploymentsEqual(before, after any) bool {
 	old, ok := before.(*deploymentRecord)
 	now, ok2 := after.(*deploymentRecord)
 	if !ok || !ok2 {
-		return true
+		return false
 	}
 	a, b := now.plan, old.plan
 	a.ResourceVersion, b.ResourceVersion = "", ""
-	return !reflect.DeepEqual(a, b)
+	return reflect.DeepEqual(a, b)
 }
 
 // wantedFields returns the fields of the Deployment that an object wants, and changes

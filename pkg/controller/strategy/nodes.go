@@ -16,7 +16,7 @@ import (
 func nodes() *Strategy {
 	return &Strategy{
 		Plan: plan.Nodes, PodIndex: ByOwner,
-		Input: &Input{Source: nodeSource, Differs: nodeDiffers, read: readNodes},
+		Input: &Input{Source: nodeSource, read: readNodes},
 		complete: func(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
 			hashTemplate(v, kind, obj)
 			v.Invalid = v.Problem // the template decides which nodes may run the pods
@@ -28,10 +28,10 @@ func nodes() *Strategy {
 func nodeSource(c Clients) informer.Source {
 	nodes := c.Core.Nodes()
 	return informer.Source{
-		Resource: "nodes",
-		List:     informer.Lists(nodes.List),
-		Watch:    nodes.Watch,
-		Client:   c.Core, Example: &corev1.Node{}, Trim: trimNode,
+		Resource: "nodes", Singular: "node",
+		List:   informer.Lists(nodes.List),
+		Watch:  nodes.Watch,
+		Client: c.Core, Example: &corev1.Node{}, Trim: trimNode, Equal: nodesEqual,
 	}
 }
 
@@ -47,12 +47,12 @@ func trimNode(obj any) (any, error) {
 	}, nil
 }
 
-// nodeDiffers reports whether a node changed in what decides which pods it may run.
-// Its heartbeats do not.
-func nodeDiffers(before, after any) bool {
+// nodesEqual reports whether a node is the same in what decides which pods it may run.
+// Its status changes all the time.
+func nodesEqual(before, after any) bool {
 	a, ok := before.(*corev1.Node)
 	b, ok2 := after.(*corev1.Node)
-	return !ok || !ok2 || !equality.Semantic.DeepEqual(a.Labels, b.Labels) || !equality.Semantic.DeepEqual(a.Spec, b.Spec)
+	return ok && ok2 && equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
 // readNodes adds the nodes of the cluster to a view.

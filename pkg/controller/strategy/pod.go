@@ -38,10 +38,10 @@ type PodRecord struct {
 func PodSource(c Clients) informer.Source {
 	pods := c.Core.Pods(c.Namespace)
 	return informer.Source{
-		Resource: "pods",
-		List:     informer.Lists(pods.List),
-		Watch:    pods.Watch,
-		Client:   c.Core, Example: &corev1.Pod{}, Trim: TrimPod,
+		Resource: "pods", Singular: "pod",
+		List:   informer.Lists(pods.List),
+		Watch:  pods.Watch,
+		Client: c.Core, Example: &corev1.Pod{}, Trim: TrimPod, Equal: podsEqual,
 		Indexers: cache.Indexers{ByOwner: IndexByOwner, ByLabel: IndexByLabel},
 	}
 }
@@ -96,6 +96,13 @@ func mayBeOurs(pod *corev1.Pod) bool {
 	}
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
 	return strings.Contains(group, ".") // as the groups of all CRDs do
+}
+
+// podsEqual reports whether neither a plan nor the log could tell two states apart.
+func podsEqual(before, after any) bool {
+	a, was := before.(*PodRecord)
+	b, is := after.(*PodRecord)
+	return !was && !is || was && is && !b.Differs(a)
 }
 
 // Differs reports whether a plan or the log could tell the two records apart.

@@ -34,7 +34,7 @@ type RevisionRecord struct {
 
 // RevisionSource watches the revisions with the identity label.
 func RevisionSource(c Clients) informer.Source {
-	return childSource(c, RevisionResource(), apis.LabelOwner, trimRevision)
+	return childSource(c, RevisionResource(), "revision", apis.LabelOwner, trimRevision)
 }
 
 // trimRevision returns what the cache keeps of a revision.
@@ -58,10 +58,16 @@ func revisionNumber(u *unstructured.Unstructured) int64 {
 	return number
 }
 
-// Moved reports whether the history is no longer as a plan leaves it: the revision of
-// the current template has a lower number than before, or another revision a new one.
-func (r *RevisionRecord) Moved(old *RevisionRecord, current bool) bool {
-	return r.Revision.Number < old.Revision.Number || !current && r.Revision.Number > old.Revision.Number
+// Expected reports whether a revision is as plans leave it, after it was added (before is
+// nil) or changed: that of the template of its owner is new or has a higher number, and no
+// other one has another number.
+func (r *RevisionRecord) Expected(before any, template string) bool {
+	current := r.Revision.Template == template
+	old, changed := before.(*RevisionRecord)
+	if !changed {
+		return current
+	}
+	return r.Revision.Number == old.Revision.Number || current && r.Revision.Number > old.Revision.Number
 }
 
 // ReadRevisions adds to a view the revisions that the object controls.

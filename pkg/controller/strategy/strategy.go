@@ -38,11 +38,6 @@ type Strategy struct {
 type Input struct {
 	// Source is how the objects are watched.
 	Source func(Clients) informer.Source
-	// Written means that plans write them: while the cache has not seen a write, every
-	// event counts.
-	Written bool
-	// Differs reports whether a plan could tell two states of an object apart.
-	Differs func(before, after any) bool
 	// Name returns the name of the object that an owner wants; its plan also reads
 	// the object with that name. nil: it wants none.
 	Name func(kinds.Kind, *unstructured.Unstructured) string
@@ -112,10 +107,10 @@ func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, inpu
 }
 
 // childSource watches unstructured children, of which trim returns what is kept.
-func childSource(c Clients, resource schema.GroupVersionResource, selector string, trim func(*unstructured.Unstructured) (any, error)) informer.Source {
+func childSource(c Clients, resource schema.GroupVersionResource, singular, selector string, trim func(*unstructured.Unstructured) (any, error)) informer.Source {
 	client := c.Dynamic.Resource(resource).Namespace(c.Namespace)
 	return informer.Source{
-		Resource: resource.Resource,
+		Resource: resource.Resource, Singular: singular,
 		List:     informer.Lists(client.List),
 		Watch:    client.Watch,
 		Selector: selector,

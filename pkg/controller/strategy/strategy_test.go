@@ -20,7 +20,7 @@ func TestEveryStrategyIsImplemented(t *testing.T) {
 		if s.PodIndex == "" && s.Input == nil {
 			t.Errorf("the plans of %s read nothing", name)
 		}
-		if in := s.Input; in != nil && (in.Source == nil || in.Differs == nil || in.read == nil) {
+		if in := s.Input; in != nil && (in.Source == nil || in.read == nil) {
 			t.Errorf("what the plans of %s read is incomplete: %+v", name, *in)
 		}
 	}

@@ -8,13 +8,16 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/queue"
 )
 
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 	clk := clocktesting.NewFakePassiveClock(start)
-	c := &Controller{loop: &loop{Options: Options{Clock: clk}}}
+	c := &Controller{Options: Options{Clock: clk}, queue: queue.New("", metrics.New(""))}
+	defer c.queue.ShutDown()
 	foo, bar := memory.Key{Kind: "imoocpods.g", Namespace: "a", Name: "foo"}, memory.Key{Kind: "imoocpods.g", Namespace: "a", Name: "bar"}
 	stuck := func(at time.Duration, want string) {
 		t.Helper()
@@ -24,14 +27,14 @@ func TestStuck(t *testing.T) {
 		}
 	}
 	stuck(0, "")
-	c.underWay.begin(foo, start)
-	c.underWay.begin(bar, start.Add(time.Minute))
+	c.queue.Begin(foo, start)
+	c.queue.Begin(bar, start.Add(time.Minute))
 	stuck(stuckAfter-1, "")
 	stuck(stuckAfter, "imoocpods.g a/foo has not ended since 2026-01-02 15:04:05 UTC")
 	stuck(2*stuckAfter, "a/foo")
-	c.underWay.end(foo)
+	c.queue.Done(foo)
 	stuck(stuckAfter, "")
 	stuck(2*stuckAfter, "a/bar")
-	c.underWay.end(bar)
+	c.queue.Done(bar)
 	stuck(3*stuckAfter, "")
 }

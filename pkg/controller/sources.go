@@ -1,0 +1,138 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// makeCaches makes the caches of all that plans read beside the objects.
+func (c *Controller) makeCaches() error {
+	var err error
+	if c.pods, err = c.newCache(strategy.PodSource(c.clients()), c.podKeys); err != nil {
+		return err
+	}
+	for name, s := range c.strategies {
+		if s.Input == nil {
+			continue
+		}
+		keys := func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) }
+		if c.inputs[name], err = c.newCache(s.Input.Source(c.clients()), keys); err != nil {
+			return err
+		}
+	}
+	source := strategy.RevisionSource(c.clients())
+	source.Equal = c.revisionsEqual
+	revisions, err := c.newCache(source, c.revisionKeys)
+	c.revisions = &revisionCache{Informer: revisions, controller: c, unreadable: make(chan struct{})}
+	return err
+}
+
+// newCache makes the cache of a source. keys returns the keys of the objects whose plans
+// read an object of the source.
+func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) (*informer.Informer, error) {
+	i, err := c.health.New(s)
+	if err == nil {
+		_, err = i.AddEventHandler(c.handler(s, keys))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %w", s.Resource, err)
+	}
+	return i, nil
+}
+
+// handler puts the keys of an event into the queue if the event changes what plans read,
+// or if their objects wait until a cache has seen a write of this loop.
+func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key) cache.ResourceEventHandler {
+	what := func(obj any) string {
+		if o, ok := obj.(metav1.Object); ok && s.Singular != "" {
+			return s.Singular + " " + o.GetName()
+		}
+		return "it"
+	}
+	wake := func(changed bool, obj any, how string) {
+		for _, k := range keys(obj) {
+			if changed || c.memory.Behind(k) {
+				c.queue.Wake(k, what(obj), how)
+			}
+		}
+	}
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) {
+			if !initial {
+				wake(!s.Equal(nil, obj), obj, "was added")
+				return
+			}
+			for _, k := range keys(obj) { // it need not have changed
+				c.queue.WakeLater(k, what(obj), "existed at the start")
+			}
+		},
+		UpdateFunc: func(old, obj any) {
+			changed := !s.Equal(old, obj)
+			wake(changed, obj, "was updated")
+			if changed {
+				for k := range sets.New(keys(old)...).Delete(keys(obj)...) {
+					c.queue.Wake(k, what(old), "was released")
+				}
+			}
+		},
+		DeleteFunc: func(obj any) { wake(true, informer.Object(obj), "was deleted") },
+	}
+}
+
+// podKeys returns the key of the object that controls a pod, or that controls the
+// Deployment which has the pod.
+func (c *Controller) podKeys(obj any) (keys []memory.Key) {
+	r, ok := obj.(*strategy.PodRecord)
+	if !ok {
+		return nil
+	}
+	if ref := metav1.GetControllerOfNoCopy(r); ref != nil {
+		if o := c.kinds.of(ref); o != nil && o.kind.Mapping.Strategy.OwnsPods() {
+			return []memory.Key{o.keyOf(r.Namespace, ref.Name)}
+		}
+	}
+	if r.Pod.Deployment == "" {
+		return nil
+	}
+	for _, o := range c.kinds.list() {
+		if o.strategy.PodIndex == strategy.ByLabel {
+			keys = append(keys, o.keysBy(byUID, string(r.Label))...)
+		}
+	}
+	return keys
+}
+
+// keepInput fills the cache of a strategy when a kind needs it. Missing rights are
+// waited out; kinds of other strategies go on.
+func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) error {
+	reported, resource := false, c.inputs[name].Resource
+	return c.inputs[name].Run(ctx, func(err error) error {
+		if err == nil {
+			if reported {
+				c.report.Logf("can list %s again", resource)
+			}
+			return nil
+		}
+		var crds []string
+		for _, o := range c.kinds.by(name) {
+			o.setRefused(err)
+			crds = append(crds, o.kind.CRD())
+		}
+		if !reported {
+			c.report.Logf("cannot list %s: %v; trying again; not reconciled until then: %s", resource, err, strings.Join(crds, ", "))
+		}
+		reported = true
+		c.memory.Notify()
+		return nil
+	})
+}

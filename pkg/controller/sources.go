@@ -90,7 +90,8 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 }
 
 // podKeys returns the key of the object that controls a pod, or that controls the
-// Deployment which has the pod.
+// Deployment which has the pod, if its status names the pods, or the log says why this one
+// fails.
 func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	r, ok := obj.(*strategy.PodRecord)
 	if !ok {
@@ -105,7 +106,7 @@ func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 		return nil
 	}
 	for _, o := range c.kinds.list() {
-		if o.strategy.PodIndex == strategy.ByLabel {
+		if o.strategy.PodIndex == strategy.ByLabel && (len(o.kind.Mapping.Status.PodNames) > 0 || r.FailureCode != "") {
 			keys = append(keys, o.keysBy(byUID, string(r.Label))...)
 		}
 	}

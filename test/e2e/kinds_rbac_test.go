@@ -28,7 +28,7 @@ func TestKindsRBAC(t *testing.T) {
 	}{
 		{"Ranger", kinds.StrategyPods, nil},
 		{"Shop", kinds.StrategyDeployment, []string{"get apps/deployments", "delete apps/deployments", "create /events", "patch /events"}},
-		{"Guard", kinds.StrategyNodes, []string{"delete /pods", "create /events", "patch /events"}},
+		{"Guard", kinds.StrategyNodes, []string{"get /pods", "delete /pods", "create /events", "patch /events"}},
 	} {
 		t.Run(string(test.plan), func(t *testing.T) {
 			t.Parallel()
@@ -70,6 +70,12 @@ func TestKindsRBAC(t *testing.T) {
 				harness.Eventually(t, "the pods have their labels again", func() bool {
 					return harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-o", "name", "-l", "!"+apis.LabelOwner)) == ""
 				})
+			}
+			if test.plan == kinds.StrategyPods {
+				taken := takeSlot(t, ns, foo, 2)
+				cluster.Imoocpod(t, ns, "scale", object, "--replicas", "3")
+				harness.Must(t, cluster.Kubectl(t, ns, "wait", object, "--for=condition=ReplicaFailure", "--timeout", harness.Timeout.String()))
+				harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", taken))
 			}
 			if test.plan != kinds.StrategyNodes {
 				cluster.Imoocpod(t, ns, "scale", object, "--replicas", "1", "--timeout", "2m")

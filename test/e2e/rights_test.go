@@ -294,6 +294,11 @@ func TestLeastRights(t *testing.T) {
 	harness.Eventually(t, "the pod has its label again", func() bool {
 		return harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-o", "name", "-l", "!"+apis.LabelOwner)) == ""
 	})
+	foo := cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Get()
+	taken := takeSlot(t, ns, foo, 2)
+	driver.Scale(3)
+	harness.Must(t, cluster.Kubectl(t, ns, "wait", "imoocpod/foo", "--for=condition=ReplicaFailure", "--timeout", harness.Timeout.String()))
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", taken))
 	driver.Scale(1)
 	w.AwaitConverged(t, "foo", 1)
 	changesHistory(t, ns, cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Get())
@@ -383,6 +388,14 @@ func reconcilesByDeployment(t *testing.T, ns string) {
 	})
 }
 
+// takeSlot makes a pod of nobody that has the name of a slot's pod, and returns the name.
+func takeSlot(t *testing.T, ns string, owner *unstructured.Unstructured, slot slots.Slot) string {
+	t.Helper()
+	name := slots.PodName(owner.GetName(), owner.GetUID(), "", slot)
+	cluster.Apply(t, ns, manifest("apiVersion: v1\nkind: Pod\n", name, "spec: {containers: [{name: main, image: busybox}]}"))
+	return name
+}
+
 // Each right is needed: without it something is not done, and that is told of.
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
@@ -396,9 +409,7 @@ func TestMissingRights(t *testing.T) {
 	}
 	takeName := func(t *testing.T, ns string) {
 		cluster.AwaitConverged(t, ns, "foo", 2)
-		foo := cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Get()
-		taken := slots.PodName("foo", foo.GetUID(), "", 2)
-		cluster.Apply(t, ns, manifest("apiVersion: v1\nkind: Pod\n", taken, "spec: {containers: [{name: main, image: busybox}]}"))
+		takeSlot(t, ns, cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Get(), 2)
 		cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
 	}
 	converges := func(t *testing.T, ns string) { cluster.AwaitConverged(t, ns, "foo", 2) }

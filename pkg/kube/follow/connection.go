@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"sync"
@@ -11,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// lossTold is how long a connection is lost before anybody is told: a server ends
-// Each watch after a while, and the next one comes about at once.
+// lossTold is how long a connection must be lost before that is told: a server ends each watch
+// after a while, and the next one begins at once.
 const lossTold = 2 * time.Second
 
-// Connection notes whether the server can be reached, for several watches at the
-// same time. Nil notes nothing.
+// Connection notes whether the server can be reached, for several watches at the same time.
+// Nil notes nothing.
 type Connection struct {
-	// Changed is told since when there is no connection; zero, there is one again.
+	// Changed is told since when the connection is lost; zero, there is one again.
 	Changed func(lost time.Time)
 
 	mu   sync.Mutex
@@ -26,7 +25,7 @@ type Connection struct {
 	told bool
 }
 
-// note takes in the error of a request. A server that refuses is there.
+// note notes the error of a request. A server that refuses can be reached.
 func (c *Connection) note(err error) {
 	switch {
 	case Transient(err):
@@ -36,46 +35,17 @@ func (c *Connection) note(err error) {
 	}
 }
 
-// watched takes in a watch that came about, and notes when it ends. Instead of an
-// error the client returns a watch that has ended where the server hung up. What
-// ends with the context was not lost.
-func (c *Connection) watched(ctx context.Context, w watch.Interface) watch.Interface {
-	if c == nil {
-		return w
-	}
+// watched notes that a watch began. If the server hangs up, the client returns a watch that has
+// ended and no error.
+func (c *Connection) watched(w watch.Interface) {
 	if reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()) {
 		c.lose()
-		return w
+	} else {
+		c.regain()
 	}
-	c.regain()
-	events := make(chan watch.Event)
-	passed := watch.NewProxyWatcher(events)
-	go func() {
-		defer close(events)
-		defer w.Stop()
-		for {
-			select {
-			case event, more := <-w.ResultChan():
-				if !more {
-					if ctx.Err() == nil {
-						c.lose()
-					}
-					return
-				}
-				select {
-				case events <- event:
-				case <-passed.StopChan():
-					return
-				}
-			case <-passed.StopChan():
-				return
-			}
-		}
-	}()
-	return passed
 }
 
-// lose notes that there is no connection, and tells so if it does not come back.
+// lose notes that the connection is lost. If it does not come back, it tells so.
 func (c *Connection) lose() {
 	if c == nil {
 		return

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -37,13 +39,25 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				var told []bool
 				connection := &Connection{Changed: func(lost time.Time) { told = append(told, !lost.IsZero()) }}
-				w := watch.NewFake()
-				connection.watched(t.Context(), w)
-				w.Stop()
+				ctx, stop := context.WithCancel(t.Context())
+				ended := watch.NewFake()
+				ended.Stop()
+				asked := 0
+				from := Source{Watch: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+					switch asked++; {
+					case asked == 1:
+						return ended, nil
+					case c.err != nil:
+						return nil, c.err
+					}
+					return watch.NewFake(), nil
+				}}
+				go func() {
+					_ = followChanges(ctx, from, metav1.ListOptions{}, "1", connection, func(runtime.Object, bool) (bool, error) { return false, nil })
+				}()
+				<-time.After(3 * lossTold)
 				synctest.Wait()
-				connection.note(c.err)
-				<-time.After(2 * lossTold)
-				synctest.Wait()
+				stop()
 				if want := []bool{true}; c.lost && !slices.Equal(told, want) || !c.lost && told != nil {
 					t.Errorf("told that the connection was lost: %v, want %t", told, c.lost)
 				}

@@ -176,12 +176,17 @@ func followChanges[T runtime.Object](ctx context.Context, from Source, selected 
 	changed func(obj T, gone bool) (done bool, err error)) error {
 	// The watcher would log what the caller reports.
 	ctx, stop := context.WithCancelCause(klog.NewContext(ctx, klog.Logger{}))
+	watched := false
 	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, resourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
+			if watched {
+				connection.lose() // the last watch has ended
+			}
 			w, err := from.Watch(ctx, opts)
-			if err == nil {
-				return connection.watched(ctx, w), nil
+			if watched = err == nil; watched {
+				connection.watched(w)
+				return w, nil
 			}
 			connection.note(err)
 			if permanent(err) {

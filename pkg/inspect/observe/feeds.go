@@ -70,7 +70,8 @@ type key struct {
 // runner is a feed of any type.
 type runner interface {
 	Run(ctx context.Context, from follow.Source, selected metav1.ListOptions, connection *follow.Connection)
-	List(ctx context.Context, from follow.Source, selected metav1.ListOptions)
+	List(ctx context.Context, from follow.Source, selected metav1.ListOptions) error
+	Refuse(error)
 }
 
 // newFeeds makes feeds that end with the context, or when they are stopped.
@@ -95,10 +96,10 @@ func newFeeds(ctx context.Context, c *kube.Factory, connection *follow.Connectio
 // run fills a feed with the selected objects of a source.
 func (s *feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
 	s.begin(func(ctx context.Context) {
-		if s.mode == readOnce {
-			f.List(ctx, from, selected)
-		} else {
+		if s.mode != readOnce {
 			f.Run(ctx, from, selected, s.connection)
+		} else if err := f.List(ctx, from, selected); err != nil {
+			f.Refuse(err)
 		}
 	})
 }

@@ -92,13 +92,7 @@ func uids(obj metav1.Object) []types.UID {
 }
 
 // List lists the selected objects once.
-func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.ListOptions) {
-	if err := f.list(ctx, from, selected); err != nil {
-		f.Refuse(err)
-	}
-}
-
-func (f *Feed[T, V]) list(ctx context.Context, from Source, selected metav1.ListOptions) error {
+func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.ListOptions) error {
 	list, err := listAll(ctx, from, selected)
 	if err != nil {
 		return err
@@ -149,7 +143,7 @@ func (f *Feed[T, V]) poll(ctx context.Context, from Source, selected metav1.List
 		if err := Sleep(ctx, pollInterval); err != nil {
 			return err
 		}
-		if err := f.list(ctx, from, selected); err != nil && !Transient(err) {
+		if err := f.List(ctx, from, selected); err != nil && !Transient(err) {
 			return err
 		}
 	}

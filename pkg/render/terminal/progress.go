@@ -15,28 +15,25 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// Progress shows on a stream how far a wait has come: on a terminal some lines
-// that are drawn over, elsewhere a line for each change of the reason, at most one
-// in a few seconds, and a last one.
+// Progress shows how far a wait has come: on a terminal some lines that are drawn over,
+// elsewhere a line for each change, at most one in a few seconds, and a last one. It leaves
+// alone what the command has printed above, so a Screen cannot take its place.
 type Progress struct {
 	w     io.Writer
 	style printer.Style
-	// terminal is what w is, if lines can be drawn over on it.
+	// terminal is w, if lines can be drawn over on it.
 	terminal *os.File
 
 	mu    sync.Mutex
 	state printer.Progress
 	seen  bool
-	// drawn are the lines that stand on the terminal; the cursor is behind the last.
+	// drawn are the lines on the terminal. The cursor is behind the last.
 	drawn []string
-	// width is that of the terminal when they were drawn.
-	width int
 	timer *time.Timer
 	over  bool
 }
 
-// NewProgress shows on w how far a wait has come. The goal completes "2 of 3
-// objects are …".
+// NewProgress makes a progress on w. The goal completes "2 of 3 objects are …".
 func NewProgress(w io.Writer, style printer.Style, goal string) *Progress {
 	p := &Progress{w: w, style: style, state: printer.Progress{Goal: goal}}
 	if terminal, is := Of(w); is {
@@ -45,7 +42,7 @@ func NewProgress(w io.Writer, style printer.Style, goal string) *Progress {
 	return p
 }
 
-// Show takes in an object as it was observed.
+// Show shows an object as it was observed.
 func (p *Progress) Show(s observe.Observation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +51,7 @@ func (p *Progress) Show(s observe.Observation) {
 	p.tell()
 }
 
-// SetLost says since when there is no connection to the server; zero, there is one.
+// SetLost sets since when the connection to the server is lost; zero, there is one.
 func (p *Progress) SetLost(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,8 +74,7 @@ func (p *Progress) Print(write func() error) error {
 	return err
 }
 
-// End says that nothing more comes. What is drawn goes, and in its place comes how
-// long the wait took if all is ready.
+// End erases what is drawn. If all objects are ready, it prints how long the wait took.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +88,8 @@ func (p *Progress) End() {
 	}
 }
 
-// tell shows what there is to show now, and again when more is due: the clock of
-// a terminal ticks, and lines come no faster than people read.
+// tell shows what is due, and does so again later: the clock on a terminal ticks, and lines come
+// no faster than people read.
 func (p *Progress) tell() {
 	if p.over || !p.seen {
 		return
@@ -118,28 +114,25 @@ func (p *Progress) tell() {
 	})
 }
 
-// draw draws the lines over those that are there, if they are others.
+// draw draws the lines over those that are there, unless they are the same.
 func (p *Progress) draw() {
 	width, _ := Size(p.terminal)
 	lines := p.state.Frame(width, p.style, time.Now())
-	if width == p.width && slices.Equal(lines, p.drawn) {
-		return
+	if !slices.Equal(lines, p.drawn) {
+		p.write(p.erase() + strings.Join(lines, "\r\n"))
+		p.drawn = lines
 	}
-	p.write(p.erase() + strings.Join(lines, "\r\n"))
-	p.drawn, p.width = lines, width
 }
 
 func (p *Progress) clear() {
-	if p.terminal == nil || len(p.drawn) == 0 {
-		return
+	if len(p.drawn) > 0 {
+		p.write(p.erase())
+		p.drawn = nil
 	}
-	p.write(p.erase())
-	p.drawn = nil
 }
 
-// erase goes back to where the lines begin and clears all from there. It goes no
-// further where a terminal has become narrower: some break lines then, others do
-// not, and what stands above belongs to others.
+// erase goes back to where the lines begin, and clears the rest. If the terminal has become
+// narrower, it may have broken lines; what is above belongs to others.
 func (p *Progress) erase() string {
 	text := "\r"
 	if len(p.drawn) > 1 {
@@ -148,7 +141,7 @@ func (p *Progress) erase() string {
 	return text + ansi.EraseScreenBelow
 }
 
-// println and write show what they can: it is no less done if nobody sees it.
+// println and write drop errors: the wait does not depend on its display.
 func (p *Progress) println(line string) { p.write(line + "\n") }
 
 func (p *Progress) write(text string) {

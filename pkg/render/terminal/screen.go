@@ -1,5 +1,4 @@
-// Package terminal draws on a terminal: a screen that follows changes, and the
-// progress of a wait.
+// Package terminal draws on a terminal: a screen of objects, and the progress of a wait.
 package terminal
 
 import (
@@ -17,58 +16,47 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// framePause is how long two frames are apart: whatever happens in a cluster,
-// nobody reads faster.
+// framePause is the time between two frames. Nobody reads faster.
 const framePause = 250 * time.Millisecond
 
-// Screen shows a screen on a terminal, from the first object that there is to show,
-// and draws it over again when something has changed, at least once a second. It
-// uses the terminal's second screen and lets it echo nothing, so that a resize or
-// a key that is pressed does not leave traces; the first screen stays as it was,
-// and in the end the last frame is written below.
+// Screen shows objects on a terminal, from the first one on, and draws them again when
+// something has changed, at least once a second. It uses the alternate screen and turns off the
+// echo, so that neither a resize nor a key leaves traces. In the end, it writes the last frame
+// on the normal screen.
 type Screen struct {
 	terminal *os.File
 	style    printer.Style
 
 	mu     sync.Mutex
 	screen printer.Screen
-	drawn  frameKey
-	fresh  bool
-	// stop ends the drawing, and stopped says that it has ended; nil, it has not
-	// begun.
+	// drawn is what was drawn last; zero, it must be drawn again.
+	drawn frameKey
+	// stop ends the drawing, and stopped is closed when it has ended; nil, it has not begun.
 	stop, stopped chan struct{}
 	over          bool
 	ending        sync.Once
-	// restoreEcho lets the terminal echo again what is typed.
+	// restoreEcho turns the echo on again.
 	restoreEcho func()
 }
 
-// frameKey is what a frame depends on beside the objects.
+// frameKey is what a frame depends on, except the objects.
 type frameKey struct {
 	width, height int
 	second        int64
 }
 
-// Of is the terminal that out is, if a screen can be drawn on it.
+// Of returns the terminal that out is, if a screen can be drawn on it.
 func Of(out io.Writer) (*os.File, bool) {
 	file, _ := out.(*os.File)
 	return file, Is(out) && os.Getenv("TERM") != "dumb"
 }
 
-// NewScreen makes a screen for a terminal. It must be ended. When the context ends
-// it ends at once, whatever is under way still: with a second Ctrl-C nothing waits
-// for that.
+// NewScreen makes a screen for a terminal. It must be ended. It ends at once when the context
+// does: after a second Ctrl-C, nothing would end it.
 func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *Screen {
 	l := &Screen{terminal: terminal, style: style, screen: screen}
 	context.AfterFunc(ctx, l.End)
 	return l
-}
-
-// markDirty has the screen drawn again.
-func (l *Screen) markDirty() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.fresh = true
 }
 
 // begin takes the terminal and starts to draw.
@@ -89,7 +77,7 @@ func (l *Screen) begin() {
 				l.leave()
 				suspend()
 				l.enter()
-				l.markDirty()
+				l.redraw()
 			case <-l.stop:
 				return
 			}
@@ -97,7 +85,14 @@ func (l *Screen) begin() {
 	}()
 }
 
-// enter turns to the second screen.
+// redraw has the screen drawn again.
+func (l *Screen) redraw() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drawn = frameKey{}
+}
+
+// enter switches to the alternate screen.
 func (l *Screen) enter() {
 	l.restoreEcho = disableEcho(l.terminal)
 	l.write(ansi.SetModeAltScreenSaveCursor + ansi.HideCursor + ansi.ResetModeAutoWrap)
@@ -109,15 +104,14 @@ func (l *Screen) leave() {
 	l.restoreEcho()
 }
 
-// Show takes in an object as it is now. One that is gone is shown only if it was
-// there.
+// Show shows an object as it is now. One that is gone is shown only if it was there.
 func (l *Screen) Show(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.screen.See(r, time.Now()) {
 		return
 	}
-	l.fresh = true
+	l.drawn = frameKey{}
 	if l.stop == nil && !l.over {
 		l.begin()
 	}
@@ -127,29 +121,27 @@ func (l *Screen) Show(r status.Report) {
 func (l *Screen) Forget(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.fresh = true
+	l.drawn = frameKey{}
 	l.screen.Forget(r)
 }
 
-// SetLost says since when there is no connection to the server; zero, there is one.
+// SetLost sets since when the connection to the server is lost; zero, there is one.
 func (l *Screen) SetLost(since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.fresh = l.fresh || l.screen.Lost != since
-	l.screen.Lost = since
+	l.drawn, l.screen.Lost = frameKey{}, since
 }
 
-// draw puts the screen on the terminal, if anything about it has changed. It
-// overwrites what is there and clears nothing that it does not write.
+// draw draws the screen, if it has changed. It overwrites line by line, and so does not flicker.
 func (l *Screen) draw(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := frameKey{second: now.Unix()}
 	key.width, key.height = Size(l.terminal)
-	if key == l.drawn && !l.fresh {
+	if key == l.drawn {
 		return
 	}
-	l.drawn, l.fresh = key, false
+	l.drawn = key
 	var b strings.Builder
 	b.WriteString(ansi.SetModeSynchronizedOutput + ansi.CursorHomePosition)
 	lines := l.screen.Frame(key.width, key.height, l.style, now)
@@ -191,11 +183,10 @@ func (l *Screen) End() {
 	})
 }
 
-// write shows what it can: whoever took the terminal away does not look.
+// write drops errors: if the terminal is gone, nobody looks.
 func (l *Screen) write(text string) { _, _ = io.WriteString(l.terminal, text) }
 
-// Size is the number of columns and rows of a terminal, or what is usual
-// where it does not tell.
+// Size returns the number of columns and rows of a terminal, or the usual ones if it is unknown.
 func Size(terminal *os.File) (width, height int) {
 	size, err := term.GetWinsize(terminal.Fd())
 	if err != nil || size.Width == 0 || size.Height == 0 {
@@ -204,7 +195,7 @@ func Size(terminal *os.File) (width, height int) {
 	return int(size.Width), int(size.Height)
 }
 
-// Is reports whether somebody may be looking.
+// Is reports whether out is a terminal.
 func Is(out io.Writer) bool {
 	file, is := out.(*os.File)
 	return is && term.IsTerminal(file.Fd())

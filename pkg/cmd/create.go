@@ -200,7 +200,7 @@ func (o *createOptions) planned(c *changer, t observe.Target, request *unstructu
 
 // create creates an object. A dry run by the client needs no server.
 func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Target, request *unstructured.Unstructured) (*change, error) {
-	if err := o.addReason(ctx, c, request); err != nil {
+	if err := o.addReason(c, request); err != nil {
 		return nil, err
 	}
 	if o.change.dryRun.client() {
@@ -228,7 +228,7 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 }
 
 // addReason adds who creates an object and why, if a reason was given.
-func (o *createOptions) addReason(ctx context.Context, c *changer, obj *unstructured.Unstructured) error {
+func (o *createOptions) addReason(c *changer, obj *unstructured.Unstructured) error {
 	if o.reason == "" {
 		return nil
 	}

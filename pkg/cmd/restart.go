@@ -80,7 +80,7 @@ func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Tar
 		}
 		return edit.Plan{
 			Edits: []fieldpath.Edit{{Path: fieldpath.Fields(path...), Value: at}},
-			Marks: restartMarks(ctx, c, path, cmp.Or(o.reason, "restarted")),
+			Marks: restartMarks(c, path, cmp.Or(o.reason, "restarted")),
 		}, nil
 	}
 	if _, err := plan(t.Object); err != nil {
@@ -96,7 +96,7 @@ func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Tar
 		return nil, err
 	}
 	return c.edited(t, done, observe.Replaced(status.NewReport(before).Pods), "the restart was taken back", func(ctx context.Context) []fieldpath.Edit {
-		return restartMarks(ctx, c, path, "undo of the restart")
+		return restartMarks(c, path, "undo of the restart")
 	}), nil
 }
 
@@ -120,7 +120,7 @@ func restartField(ctx context.Context, finder *discover.Finder, t *observe.Targe
 // restartMarks returns the annotations that say who restarts an object and why. Only with
 // the annotation of a restart the pods are made from another template, which is a revision
 // like any other.
-func restartMarks(ctx context.Context, c *changer, path []string, cause string) []fieldpath.Edit {
+func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 	if path[len(path)-1] != apis.AnnotationRestartedAt {
 		return nil
 	}

@@ -2,7 +2,7 @@ package cmd
 
 import "github.com/spf13/cobra"
 
-// newHelpCommand makes cobra's help command, with an error for an unknown command.
+// newHelpCommand returns cobra's help command, with an error for an unknown command.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
@@ -35,7 +35,7 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// helpedCommand is the command that the arguments of help name.
+// helpedCommand returns the command that the arguments of help name.
 func helpedCommand(help *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, rest, err := help.Root().Find(args)
 	if err != nil {

@@ -21,11 +21,10 @@ func Plugin(words ...string) Command { return Command{tool: "kubectl imoocpod", 
 // Kubectl returns a command of kubectl itself.
 func Kubectl(words ...string) Command { return Command{tool: "kubectl", words: words} }
 
-// Written returns a command that is written for a shell already, such as one of an
-// annotation.
+// Written returns a command that is already quoted for a shell, such as that of an annotation.
 func Written(line string) Command { return Command{tool: line} }
 
-// With returns the command with more words behind its own.
+// With returns the command with more words at its end.
 func (c Command) With(words ...string) Command {
 	c.words = slices.Concat(c.words, words)
 	return c
@@ -39,8 +38,8 @@ func (c Command) In(namespace string) Command {
 	return c.With("-n", namespace)
 }
 
-// Context holds the flags that make a pasted command reach the same cluster as the same
-// user, as words: "--context", "staging". The zero value adds no flags.
+// Context holds the flags by which a pasted command reaches the same cluster as the same user,
+// as words: "--context", "staging". The zero value adds no flags.
 type Context []string
 
 // Line returns the command as one line, quoted for a shell.

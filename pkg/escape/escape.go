@@ -1,7 +1,6 @@
-// Package escape makes text that others wrote safe to show. Whoever may name or
-// annotate an object, or answer a request, chooses what a terminal, a log or an
-// event says about it; no such text may move a cursor, forge a line or change
-// the order of what is read.
+// Package escape makes text of others safe to show. Whoever may name or annotate an object, or
+// answer a request, chooses what a terminal, a log, or an event shows. Such text must not move
+// the cursor, forge a line, or change the order of words.
 package escape
 
 import (
@@ -22,33 +21,35 @@ const (
 
 const ellipsis = "…"
 
-// Cell returns s as it may stand in a column of a table or in the message of an
-// event: like Line, and shorter.
+// Cell returns s for a column of a table or the message of an event: like Line, but shorter.
 func Cell(s string) string { return visible(s, maxCell, false) }
 
-// Line returns s as it may stand in one line.
+// Line returns s for one line.
 //
-// Newlines and tabs become blanks. Every other character that Unicode does not
-// call graphic becomes a visible escape, as do graphic ones that show nothing:
-// control characters, line and paragraph separators, bidirectional controls,
-// zero-width characters, tags. So does a byte that is not UTF-8. The escapes are
-// those of Go: \x1b, \u202e, \U000e0041, \xff.
+// Newlines and tabs become blanks. Characters that are not graphic in Unicode become visible
+// escapes, as do graphic ones that show nothing: control characters, line and paragraph
+// separators, bidirectional controls, zero-width characters, tags. So does a byte that is not
+// UTF-8. The escapes are those of Go: \x1b, \u202e, \U000e0041, \xff.
 //
-// A zero-width joiner stays between two emoji, where it makes one of them. The
-// other uses of joiners, in Persian and in scripts of India, are escaped: there
-// they cannot be told from those that hide.
+// A zero-width joiner stays between two emoji, which it combines. Its other uses, in Persian
+// and in scripts of India, are escaped, because they can also hide text.
 //
-// Text that needs none of this is returned as it is, without an allocation. What
-// was escaped once does not change any more.
+// Text that needs none of this is returned unchanged, without an allocation. Escaping twice
+// changes nothing.
 func Line(s string) string { return visible(s, maxLine, false) }
 
-// Text returns s as it may be shown in several lines: newlines and tabs stay,
-// everything else is as in Line.
+// Text returns s for several lines: like Line, but newlines and tabs stay.
 func Text(s string) string { return visible(s, maxText, true) }
 
-// Writer returns a writer that passes on to w what it is given, as Text shows it.
-// Each write must end where a character ends, as those of package fmt do.
+// Writer returns a writer that escapes like Text and writes to w. Each write must end where a
+// character ends, as those of package fmt do.
 func Writer(w io.Writer) io.Writer { return writer{w} }
+
+// PrintLine writes a line for a person, with the words of others escaped.
+func PrintLine(w io.Writer, format string, args ...any) error {
+	_, err := fmt.Fprintln(w, Line(fmt.Sprintf(format, args...)))
+	return err
+}
 
 type writer struct{ to io.Writer }
 
@@ -59,8 +60,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// visible returns s with what is not shown escaped, and no longer than most. Lines
-// says that newlines and tabs stay.
+// visible escapes s and cuts it to a number of bytes. Newlines and tabs stay if lines is set.
 func visible(s string, most int, lines bool) string {
 	if len(s) <= most && clean(s, lines) {
 		return s
@@ -130,8 +130,8 @@ func stays(s string, i int, r rune, size int, lines bool) bool {
 
 const joiner = '\u200d'
 
-// isEmoji reports whether an emoji may end or begin with a rune: a symbol, a
-// tone of skin, or the selector of its coloured form.
+// isEmoji reports whether an emoji may end or begin with a rune: a symbol, a skin tone, or the
+// selector of its colored form.
 func isEmoji(r rune) bool {
 	return unicode.Is(unicode.So, r) && r != utf8.RuneError || r >= 0x1f3fb && r <= 0x1f3ff || r == 0xfe0f
 }

@@ -2,10 +2,10 @@ package escape
 
 import "strings"
 
-// shellPlain are the characters that mean nothing to a shell.
+// shellPlain are the characters without a meaning to a shell.
 const shellPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./_-"
 
-// ShellWord returns s as a POSIX shell takes it for one word: quoted where it has to be.
+// ShellWord returns s as one word for a POSIX shell, quoted if it has to be.
 func ShellWord(s string) string {
 	if s != "" && strings.Trim(s, shellPlain) == "" {
 		return s

@@ -13,7 +13,9 @@ import (
 
 // List reads the selected objects, a page at a time because there may be many.
 func List(ctx context.Context, objects dynamic.ResourceInterface, opts metav1.ListOptions) ([]unstructured.Unstructured, error) {
-	pages := pager.New(func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) { return objects.List(ctx, opts) })
+	pages := pager.New(func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+		return objects.List(ctx, opts)
+	})
 	list, _, err := pages.List(ctx, opts)
 	if err != nil {
 		return nil, err

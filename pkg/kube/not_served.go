@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// NotServed reports whether an error means that the server has no such resource
-// type, rather than no such object.
+// NotServed reports whether an error means that the server does not have the resource type,
+// rather than the object.
 func NotServed(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
@@ -23,12 +23,11 @@ func NotServed(err error) bool {
 	return details == nil || details.Name == ""
 }
 
-// NotFound reports whether an error means that there is no such object, of a type that
-// the server has.
+// NotFound reports whether an error means that the server has the type but not the object.
 func NotFound(err error) bool { return apierrors.IsNotFound(err) && !NotServed(err) }
 
-// Explain makes an error that the API server gave for an object of a kind say
-// what is missing, where the server's own words do not.
+// Explain makes an error of the server about an object of a kind say what is missing, if the
+// server's own words do not.
 func Explain(kind kinds.Kind, err error) error {
 	if NotServed(err) {
 		return &outcome.NotServedError{CRD: kind.CRD(), Shipped: kind.Shipped(), Err: err}
@@ -36,11 +35,11 @@ func Explain(kind kinds.Kind, err error) error {
 	return err
 }
 
-// unknownType is how the builder begins to say that a word is no type.
+// unknownType begins the builder's error about a word that is not a type.
 const unknownType = "the server doesn't have a resource type "
 
-// ExplainType makes an error of the resource builder about a type that the server does not
-// have say what is missing. The type may be known from an earlier discovery.
+// ExplainType makes an error of the resource builder about a missing type say what to install.
+// The type may be known from an earlier discovery.
 func ExplainType(err error) error {
 	if word, is := strings.CutPrefix(err.Error(), unknownType); is {
 		return missingType(strings.NewReplacer(`" in group "`, ".", `"`, "").Replace(word))
@@ -57,8 +56,8 @@ func ExplainType(err error) error {
 	return err
 }
 
-// missingType is the error for a type that the server does not have. It names what to
-// install where this program ships the type.
+// missingType returns the error for a type that the server does not have. If this program
+// ships the type, the error says so.
 func missingType(word string) error {
 	err := &outcome.UnknownTypeError{Type: word}
 	for _, kind := range kinds.Shipped() {
@@ -69,7 +68,7 @@ func missingType(word string) error {
 	return err
 }
 
-// TypeNames are the words for a type that this program knows without discovery.
+// TypeNames returns the words for a type that need no discovery.
 func TypeNames(kind kinds.Kind) []string {
 	return []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
 }

@@ -181,18 +181,12 @@ func isLog(path string) bool {
 	return is && strings.Contains(rest, "/api/v1/namespaces/") && strings.Contains(rest, "/pods/")
 }
 
-// groupOf returns the API group of a path, or what the path begins with.
+// groupOf returns the API group of a path. Discovery, schemas, and the version count as parts
+// of the core group.
 func groupOf(path string) string {
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		switch {
-		case part == "apis" && i+1 < len(parts):
-			return part + "/" + parts[i+1]
-		case part == "api" || part == "apis" || part == "openapi":
-			return part
-		}
-	}
-	return path
+	_, rest, _ := strings.Cut(path, "/apis/")
+	group, _, _ := strings.Cut(rest, "/")
+	return cmp.Or(group, "core")
 }
 
 // checkRedirect refuses redirects to another server, which would get the credentials, and

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// HintedError is an error with a hint about what to do next. The hint is no part of the
-// message: main prints it on a line of its own, with the flags that reach the same cluster.
+// HintedError is an error with a hint about what to do next. The hint is not part of the
+// message: main prints it on its own line, with the flags that reach the same cluster.
 type HintedError struct {
 	Err  error
 	Text string
@@ -54,7 +54,7 @@ type unhintedError struct{ err error }
 
 func (e *unhintedError) Error() string { return e.err.Error() }
 
-// Is makes the error the one that it wraps.
+// Is reports what the wrapped error would.
 func (e *unhintedError) Is(target error) bool { return errors.Is(e.err, target) }
 
 // As does the same.
@@ -83,7 +83,7 @@ func Hints(err error) []*HintedError {
 	return hints
 }
 
-// HintLines returns the hints in an error as lines of their own, each behind a line break.
+// HintLines returns the hints in an error, each after a line break.
 func HintLines(err error, c commandline.Context) string {
 	var lines strings.Builder
 	for _, hint := range Hints(err) {

@@ -1,5 +1,5 @@
-// Package outcome holds the ways in which a command ends without success. Main alone
-// makes a message and an exit code of them.
+// Package outcome holds the errors that have an exit code. Only main turns them into messages
+// and exit codes.
 package outcome
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// UsageError says that the command line is wrong. Nothing was changed.
+// UsageError says that the command line is invalid. Nothing was changed.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
@@ -17,36 +17,36 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns what is wrong.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// The errors that have an exit code of their own; they are wrapped with what
-// happened to which object.
+// The errors that have an exit code of their own. They are wrapped with what happened to which
+// object.
 var (
-	// ErrPrecondition: the object is not as the command line said it must be.
+	// ErrPrecondition: the object is not as the command line requires.
 	ErrPrecondition = errors.New("precondition not met")
 	// ErrFailed: the object will not become ready without help.
 	ErrFailed = errors.New("failed")
-	// ErrPaused: the object is held, and somebody must let it go on.
+	// ErrPaused: the object is paused until someone resumes it.
 	ErrPaused = errors.New("paused")
-	// ErrTimeout: what was waited for did not come in time.
+	// ErrTimeout: the time for a wait is over.
 	ErrTimeout = errors.New("timed out")
 	// ErrOverwritten: someone else changed what this command had written.
 	ErrOverwritten = errors.New("overwritten")
-	// ErrUndone: the change failed, and what was there before was put back.
+	// ErrUndone: the change failed and was reverted.
 	ErrUndone = errors.New("undone")
 	// ErrUnknown: the server did not answer a write, and may have carried it out.
 	ErrUnknown = errors.New("no answer")
-	// ErrInterrupted: a person ended the command before it was done.
+	// ErrInterrupted: a person ended the command.
 	ErrInterrupted = errors.New("interrupted")
-	// ErrGone: the object was deleted while it was waited for.
+	// ErrGone: the object was deleted during the wait.
 	ErrGone = errors.New("deleted")
 	// ErrNotReady: the object is not ready, and may become so.
 	ErrNotReady = errors.New("not ready")
 	// ErrForbidden: the user may not read what the command needs to know.
 	ErrForbidden = errors.New("forbidden")
-	// ErrRefused: it would do more than was said to be meant.
+	// ErrRefused: it would do more than was confirmed.
 	ErrRefused = errors.New("refused")
 )
 
-// Errors are those of several objects, of which none stops the others.
+// Errors are the errors of several objects, none of which stops the others.
 type Errors []error
 
 func (e Errors) Error() string { return errors.Join(e...).Error() }
@@ -54,7 +54,7 @@ func (e Errors) Error() string { return errors.Join(e...).Error() }
 // Unwrap returns the errors.
 func (e Errors) Unwrap() []error { return e }
 
-// Join makes one error of those of several objects: nil of none.
+// Join makes one error of those of several objects, nil if there are none.
 func Join(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	switch len(errs) {
@@ -66,11 +66,10 @@ func Join(errs []error) error {
 	return Errors(errs)
 }
 
-// UnknownTypeError says that the server has no resource type of a name.
+// UnknownTypeError says that the server does not have a resource type.
 type UnknownTypeError struct {
-	// Type is the name.
 	Type string
-	// Nearest are the types that may be meant.
+	// Nearest are types with similar names.
 	Nearest []string
 }
 
@@ -84,9 +83,9 @@ func (e *UnknownTypeError) Error() string {
 
 // NotServedError says that the server does not have a resource type.
 type NotServedError struct {
-	// CRD is the name of the custom resource definition that is missing.
+	// CRD is the name of the missing custom resource definition.
 	CRD string
-	// Shipped says that this program can install it.
+	// Shipped reports whether this program can install it.
 	Shipped bool
 	Err     error
 }

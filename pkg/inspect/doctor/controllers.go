@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
-// controllers looks whether the controllers that are installed are of this version.
+// controllers checks whether the installed controllers have this version.
 func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 	found, err := Controllers(ctx, d.client, d.Namespace)
 	if err != nil {
@@ -28,7 +28,7 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 	return checks, nil
 }
 
-// checkAvailable fails the check of a controller whose pods do not run.
+// checkAvailable makes the check of a controller fail if none of its pods runs.
 func (d *Doctor) checkAvailable(result check.Result, c Controller) check.Result {
 	if c.Desired == 0 || c.Available > 0 {
 		return result
@@ -39,18 +39,18 @@ func (d *Doctor) checkAvailable(result check.Result, c Controller) check.Result 
 	return result
 }
 
-// Controller is one that "install --controller" installed.
+// Controller is a controller that "install --controller" installed.
 type Controller struct {
 	Namespace string `json:"namespace"`
-	// Version is that of the program that installed it; empty if others did.
+	// Version is that of the program that installed it, empty if another one did.
 	Version string `json:"version"`
-	// Desired is how many pods it should have, Available how many of them run.
+	// Desired is how many pods it should have, and Available how many of them run.
 	Desired   int64 `json:"-"`
 	Available int64 `json:"-"`
 }
 
-// Controllers lists the controllers that are installed: those of all namespaces, or
-// what one may see of them, which need not be any.
+// Controllers returns the installed controllers: those of all namespaces, or else of one, as
+// far as the user may list them.
 func Controllers(ctx context.Context, client dynamic.Interface, namespace string) ([]Controller, error) {
 	deployments := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments"))
 	opts := metav1.ListOptions{LabelSelector: deploy.ControllerLabel}

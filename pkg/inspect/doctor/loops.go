@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
-// loops finds the loops by their leases: all that this user may list.
+// loops checks the controllers that run, which it finds by their leases.
 func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
 	leases := d.client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases"))
 	selected := metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController}

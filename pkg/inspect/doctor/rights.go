@@ -195,7 +195,7 @@ func rightsTo(namespace, verbs string, resources ...string) []check.Right {
 	return rights
 }
 
-// loopRights returns the rights of the controller from its role.
+// loopRights returns the rights of the controller's role.
 func loopRights(namespace string) ([]check.Right, error) {
 	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: namespace == ""})
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Declared says of kinds (plural.group) that CRDs declare, and of which there
-// are objects in a namespace or, if that is empty, anywhere, whether a loop
-// reconciles them.
+// Declared checks whether a loop reconciles kinds (plural.group) that CRDs declare, and that
+// have objects in a namespace or, if that is empty, anywhere.
 func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time, commands commandline.Context) []Result {
 	orphans := notReconciled(loops, kinds, namespace, now)
 	if len(orphans) == 0 {
@@ -23,9 +22,8 @@ func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now ti
 	return []Result{c}
 }
 
-// notReconciled are those of the kinds that no loop that lives reconciles. One that works
-// for some objects is not missing, nor one that is at work in a single namespace where all
-// are meant.
+// notReconciled returns the kinds that no live loop reconciles. A loop for some of the objects
+// counts. For all namespaces, a loop in a single one does not.
 func notReconciled(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time) []string {
 	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool {
 		return slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
@@ -38,15 +36,14 @@ func missing(orphans []string, namespace string) Result {
 	return Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace)}
 }
 
-// Loops says which loops run, of those whose leases could be read, and
-// whether they reconcile the kinds (plural.group) in a namespace or, if that is
-// empty, in all. version is this program's own.
+// Loops returns a result for each loop that runs, and one for the kinds (plural.group) that
+// none reconciles in a namespace or, if that is empty, in all. version is this program's own.
 func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time, commands commandline.Context) []Result {
 	var checks []Result
 	var last leaserecord.Loop
 	runs := false
 	for _, l := range loops {
-		// Whatever it reconciles: a kind that a CRD declares is as good as another.
+		// It counts whatever it reconciles, also kinds that a CRD declares.
 		if namespace != "" && l.Scope.Namespace != "" && l.Scope.Namespace != namespace {
 			continue
 		}
@@ -103,8 +100,7 @@ func where(namespace string) string {
 	return "namespace " + namespace
 }
 
-// Deployed compares the version of a controller that is deployed in a
-// namespace with the program's own.
+// Deployed compares the version of a deployed controller with this program's own.
 func Deployed(namespace, has, version string, commands commandline.Context) Result {
 	c := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
 	switch {

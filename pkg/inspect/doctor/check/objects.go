@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// HeldUp says which objects get no pods because something refuses them.
+// HeldUp returns a result for each object that gets no pods because something refuses them.
 func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 	var checks []Result
 	for _, r := range reports {
@@ -33,11 +33,11 @@ func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 	return checks
 }
 
-// longPause is how long a pause may last to be left to end by itself.
+// longPause is the longest pause that needs no command to end it.
 const longPause = 24 * time.Hour
 
-// Paused reminds of the objects that are paused, if there are any, with the
-// commands that resume those whose pause is not about to end by itself.
+// Paused returns a reminder of paused objects, if there are any, with the commands that end the
+// long pauses.
 func Paused(reports []status.Report, namespace string, now time.Time, commands commandline.Context) []Result {
 	c := Result{Name: "pauses", State: Passed}
 	paused, long := 0, 0

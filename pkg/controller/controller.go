@@ -150,11 +150,11 @@ func queueName(namespace string) string {
 // Synced reports whether all that there was at the start has been read.
 func (c *Controller) Synced() bool {
 	for _, o := range c.kinds.list() {
-		if _, synced := o.cached(); !synced {
+		if !o.getState().hasSynced() {
 			return false
 		}
 	}
-	return c.pods.HasSynced() && c.declarations.known()
+	return c.pods.HasSynced() && c.declarations.hasSynced()
 }
 
 // Run reconciles until the context ends, and returns when the writes under way

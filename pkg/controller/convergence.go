@@ -35,9 +35,9 @@ func (c *Controller) WaitForConvergence(ctx context.Context) error {
 // Refused returns the kinds (plural.group) whose objects are not reconciled because
 // they, or what their plans need, may not be read, with the reason.
 func (c *Controller) Refused() map[string]error {
-	refused := c.declarations.wrong()
+	refused := c.declarations.invalid()
 	for _, o := range c.kinds.list() {
-		if err := o.getRefused(); err != nil {
+		if err := o.getState().refused; err != nil {
 			refused[o.kind.CRD()] = err
 		}
 	}
@@ -47,10 +47,9 @@ func (c *Controller) Refused() map[string]error {
 // States lists the states of all objects by name, and reports whether there is nothing
 // to wait for.
 func (c *Controller) States() (all []State, settled bool) {
-	settled = c.declarations.known()
+	settled = c.declarations.hasSynced()
 	for _, o := range c.kinds.list() {
-		_, synced := o.cached()
-		settled = settled && synced
+		settled = settled && o.getState().hasSynced()
 		for _, k := range o.keys() {
 			progress, known := c.memory.Progress(k)
 			if !known {

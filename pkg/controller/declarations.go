@@ -17,53 +17,42 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Declarations are the CRDs whose declarations a loop takes up.
+// Declarations are the CRDs that declare kinds to reconcile.
 type Declarations struct {
-	// All asks for those of all CRDs, Named for those of some (plural.group).
+	// All selects all CRDs, Named those with some names (plural.group).
 	All   bool
 	Named []string
 }
 
-// declarations takes them up, and knows what is wrong with them.
+// declarations follows these CRDs.
 type declarations struct {
 	*Controller
 
 	mu sync.Mutex
-	// read says that those which there were at the start have been taken up.
-	read bool
-	// refused is what is wrong with the declarations of some CRDs.
+	// synced means that the CRDs that existed at the start have been handled.
+	synced bool
+	// refused has what is wrong with the declarations of some CRDs.
 	refused map[string]error
 }
 
 func (d *declarations) any() bool { return d.Declared.All || len(d.Declared.Named) > 0 }
 
-// ask reports whether the declaration of a CRD is to be taken up.
-func (d *declarations) ask(crd string) bool {
-	return d.Declared.All || slices.Contains(d.Declared.Named, crd)
-}
-
-// known reports whether all has been taken up that was declared at the start.
-func (d *declarations) known() bool {
+// hasSynced reports whether the CRDs that existed at the start have been handled.
+func (d *declarations) hasSynced() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return !d.any() || d.read
+	return !d.any() || d.synced
 }
 
-func (d *declarations) setRead() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.read = true
-}
-
-// wrong gives what is wrong with some, by the names of the CRDs.
-func (d *declarations) wrong() map[string]error {
+// invalid returns what is wrong with declarations, by the names of the CRDs.
+func (d *declarations) invalid() map[string]error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.refused)
 }
 
-// refuse notes what is wrong with the declaration of a CRD, nil for nothing, and
-// says whether that is something new.
+// refuse notes what is wrong with the declaration of a CRD, nil for nothing, and reports
+// whether that is news.
 func (d *declarations) refuse(crd string, err error) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,22 +65,23 @@ func (d *declarations) refuse(crd string, err error) bool {
 	return before == nil || before.Error() != err.Error()
 }
 
-// declaration is what is kept of a CRD: the kind that it declares, or what is
-// wrong with that.
+// declaration is what the cache keeps of a CRD: the kind that it declares, or what is
+// wrong with the declaration.
 type declaration struct {
 	metav1.ObjectMeta
 	kind kinds.Kind
 	err  error
 }
 
-// declared reports whether there is a kind to be reconciled.
-func (d *declaration) declared() bool { return d.err == nil && d.kind.Reconciled() }
+// valid reports whether the CRD declares a kind to reconcile.
+func (d *declaration) valid() bool { return d.err == nil && d.kind.Reconciled() }
 
-// declarationOf reads a CRD. One whose kind is not yet served declares nothing.
-func declarationOf(obj any) (any, error) {
+// trimCRD returns what the cache keeps of a CRD. One that is not yet served declares
+// nothing.
+func trimCRD(obj any) (any, error) {
 	crd, ok := obj.(*unstructured.Unstructured)
 	if !ok {
-		return obj, nil // a tombstone
+		return obj, nil // already trimmed, or a tombstone
 	}
 	d := &declaration{ObjectMeta: metav1.ObjectMeta{Name: crd.GetName(), UID: crd.GetUID(), ResourceVersion: crd.GetResourceVersion()}}
 	if kinds.Established(crd) {
@@ -100,25 +90,26 @@ func declarationOf(obj any) (any, error) {
 	return d, nil
 }
 
-// follow reconciles what CRDs declare, from when they do until they
-// do not any more.
+// follow reconciles each declared kind from when its CRD declares it until it no longer
+// does. run starts a kind.
 func (d *declarations) follow(ctx context.Context, run func(*owners)) error {
-	crds := d.Dynamic.Resource(kinds.CRDResource())
-	crdInformer, err := d.health.New(informer.Source{
+	client := d.Dynamic.Resource(kinds.CRDResource())
+	crds, err := d.health.New(informer.Source{
 		Resource: kinds.CRDResource().Resource,
-		List:     informer.Lists(crds.List),
-		Watch:    crds.Watch,
-		Client:   d.Dynamic, Example: &unstructured.Unstructured{}, Trim: declarationOf,
+		List:     informer.Lists(client.List),
+		Watch:    client.Watch,
+		Client:   d.Dynamic, Example: &unstructured.Unstructured{}, Trim: trimCRD,
 	})
 	if err != nil {
 		return err
 	}
-	handle := func(obj any, there bool) {
-		if declared, ok := informer.Object(obj).(*declaration); ok && d.ask(declared.Name) {
-			d.handleCRDChange(declared, there, run)
+	handle := func(obj any, exists bool) {
+		crd, ok := informer.Object(obj).(*declaration)
+		if ok && (d.Declared.All || slices.Contains(d.Declared.Named, crd.Name)) {
+			d.handleCRDChange(crd, exists, run)
 		}
 	}
-	handled, err := crdInformer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	handled, err := crds.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { handle(obj, true) },
 		UpdateFunc: func(_, obj any) { handle(obj, true) },
 		DeleteFunc: func(obj any) { handle(obj, false) },
@@ -128,29 +119,31 @@ func (d *declarations) follow(ctx context.Context, run func(*owners)) error {
 	}
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
-			d.miss(crdInformer.GetStore())
-			d.setRead()
+			d.refuseMissing(crds.GetStore())
+			d.mu.Lock()
+			d.synced = true
+			d.mu.Unlock()
 			d.memory.Notify()
 		}
 	}()
-	crdInformer.RunWithContext(ctx)
+	crds.RunWithContext(ctx)
 	return nil
 }
 
-// miss says of CRDs that were named and do not declare their kinds.
-func (d *declarations) miss(store cache.Store) {
-	for _, crd := range d.Declared.Named {
-		obj, _, _ := store.GetByKey(crd)
-		if declared, ok := obj.(*declaration); !ok || (declared.err == nil && !declared.declared()) {
-			d.refuse(crd, errNotDeclared)
-			d.report.Logf("%s is not reconciled: %v; waiting for it", crd, errNotDeclared)
+// refuseMissing reports named CRDs that do not exist or declare nothing.
+func (d *declarations) refuseMissing(store cache.Store) {
+	for _, name := range d.Declared.Named {
+		obj, _, _ := store.GetByKey(name)
+		if crd, ok := obj.(*declaration); !ok || (crd.err == nil && !crd.valid()) {
+			d.refuse(name, errNotDeclared)
+			d.report.Logf("%s is not reconciled: %v; waiting for it", name, errNotDeclared)
 		}
 	}
 }
 
 var errNotDeclared = errors.New("no CRD of that name has the annotation " + kinds.AnnotationPlan)
 
-// mayRead says at the start where the rights for that are missing.
+// mayRead returns an error if CRDs may not be listed.
 func (d *declarations) mayRead(ctx context.Context) error {
 	_, err := d.Dynamic.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{Limit: 1})
 	if forbidden(err) {
@@ -159,31 +152,31 @@ func (d *declarations) mayRead(ctx context.Context) error {
 	return err
 }
 
-// handleCRDChange makes the loop reconcile a kind as its CRD declares it now, or not any
-// more. It is called for one CRD after the other.
-func (d *declarations) handleCRDChange(declared *declaration, there bool, run func(*owners)) {
-	before := d.kinds.get(declared.Name)
+// handleCRDChange reconciles a kind as its CRD declares it now, or no longer. It is called
+// for one CRD after the other.
+func (d *declarations) handleCRDChange(crd *declaration, exists bool, run func(*owners)) {
+	before := d.kinds.get(crd.Name)
 	if before != nil && !before.declared {
 		return // it was named at the start, and is as it was then
 	}
-	var wrong error
-	if there {
-		wrong = declared.err
+	var invalid error
+	if exists {
+		invalid = crd.err
 	}
-	after := there && declared.declared()
+	after := exists && crd.valid()
 	switch {
-	case d.refuse(declared.Name, wrong):
-		d.report.Logf("%s is not reconciled: %v", declared.Name, declared.err)
-	case before != nil && !there:
-		d.report.Logf("stopped reconciling %s: its CRD was deleted", declared.Name)
+	case d.refuse(crd.Name, invalid):
+		d.report.Logf("%s is not reconciled: %v", crd.Name, crd.err)
+	case before != nil && !exists:
+		d.report.Logf("stopped reconciling %s: its CRD was deleted", crd.Name)
 	case before != nil && !after:
-		d.report.Logf("stopped reconciling %s: its CRD has no annotation %s; objects and pods stay", declared.Name, kinds.AnnotationPlan)
+		d.report.Logf("stopped reconciling %s: its CRD has no annotation %s; objects and pods stay", crd.Name, kinds.AnnotationPlan)
 	case before == nil && after:
-		d.report.Logf("reconciling %s (plan: %s)", declared.Name, declared.kind.Mapping.Strategy)
-	case before != nil && before.kind.Mapping.Strategy != declared.kind.Mapping.Strategy:
-		d.report.Logf("the plan of %s is now %s instead of %s: pods and Deployments of the old plan stay until the objects are deleted", declared.Name, declared.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
-	case before != nil && !equality.Semantic.DeepEqual(before.kind, declared.kind):
-		d.report.Logf("the annotations or the schema of %s changed; reconciling it again (plan: %s)", declared.Name, declared.kind.Mapping.Strategy)
+		d.report.Logf("reconciling %s (plan: %s)", crd.Name, crd.kind.Mapping.Strategy)
+	case before != nil && before.kind.Mapping.Strategy != crd.kind.Mapping.Strategy:
+		d.report.Logf("the plan of %s is now %s instead of %s: pods and Deployments of the old plan stay until the objects are deleted", crd.Name, crd.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
+	case before != nil && !equality.Semantic.DeepEqual(before.kind, crd.kind):
+		d.report.Logf("the annotations or the schema of %s changed; reconciling it again (plan: %s)", crd.Name, crd.kind.Mapping.Strategy)
 	default:
 		return
 	}
@@ -194,9 +187,9 @@ func (d *declarations) handleCRDChange(declared *declaration, there bool, run fu
 	}
 	switch {
 	case after:
-		o, err := d.ownersOf(declared.kind)
-		if err != nil { // strategy.All knows all that can be declared
-			d.refuse(declared.Name, err)
+		o, err := d.ownersOf(crd.kind)
+		if err != nil { // strategy.All has every strategy that can be declared
+			d.refuse(crd.Name, err)
 			break
 		}
 		o.declared = true

@@ -56,10 +56,10 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners, first bool)
 		absent := apierrors.IsNotFound(err)
 		switch {
 		case absent:
-			o.setMissing()
+			o.setState(ownerState{missing: true})
 			c.memory.Notify()
 		case forbidden(err):
-			o.setRefused(err)
+			o.setState(ownerState{refused: err})
 			c.memory.Notify()
 		}
 		if first {
@@ -76,7 +76,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners, first bool)
 				c.report.Logf("%s is installed", crd)
 			}
 			c.awaitCaches(installed, o)
-			o.setStore(objects.GetIndexer(), handled.HasSynced)
+			o.setState(ownerState{store: objects.GetIndexer(), synced: handled.HasSynced})
 		case absent:
 			missing = true
 		case !reported:
@@ -87,7 +87,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners, first bool)
 	})
 	c.health.Forget(crd)
 	if ctx.Err() == nil {
-		o.setStore(nil, nil) // the states of a loop that has ended can still be read
+		o.setState(ownerState{}) // the states of a loop that has ended can still be read
 	}
 	return err
 }

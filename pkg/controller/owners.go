@@ -33,13 +33,36 @@ type owners struct {
 	withdrawn atomic.Bool
 
 	mu    sync.RWMutex
-	store cache.Indexer
-	// synced reports whether all objects have been put into the queue. missing says that
-	// the CRD is not installed, and refused why the objects, or what plans for them read,
-	// may not be read.
-	synced  func() bool
+	state ownerState
+}
+
+// ownerState is what is known of the objects of a kind.
+type ownerState struct {
+	// store is nil while the objects are not cached. synced reports whether all objects
+	// in it have been put into the queue.
+	store  cache.Indexer
+	synced func() bool
+	// missing means that the CRD is not installed. refused is the reason why the objects,
+	// or what plans for them read, may not be read.
 	missing bool
 	refused error
+}
+
+func (o *owners) setState(s ownerState) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.state = s
+}
+
+func (o *owners) getState() ownerState {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.state
+}
+
+// hasSynced reports whether all objects that can be read have been put into the queue.
+func (s ownerState) hasSynced() bool {
+	return s.missing || s.refused != nil || s.synced != nil && s.synced()
 }
 
 // The indexes of a kind's objects: by UID, and by the input that they want.
@@ -83,7 +106,7 @@ func (o *owners) keysOf(objects ...any) (keys []memory.Key) {
 
 // keys returns the keys of all objects in the cache.
 func (o *owners) keys() []memory.Key {
-	if store, _ := o.cached(); store != nil {
+	if store := o.getState().store; store != nil {
 		return o.keysOf(store.List()...)
 	}
 	return nil
@@ -91,7 +114,7 @@ func (o *owners) keys() []memory.Key {
 
 // keysBy returns the keys of the objects that an index has under a value.
 func (o *owners) keysBy(index, value string) []memory.Key {
-	store, _ := o.cached()
+	store := o.getState().store
 	if store == nil {
 		return nil
 	}
@@ -102,42 +125,10 @@ func (o *owners) keysBy(index, value string) []memory.Key {
 	return o.keysOf(found...)
 }
 
-func (o *owners) setStore(s cache.Indexer, synced func() bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.store, o.synced, o.missing, o.refused = s, synced, false, nil
-}
-
-func (o *owners) setMissing() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.missing = true
-}
-
-func (o *owners) setRefused(err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.refused = err
-}
-
-func (o *owners) getRefused() error {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return o.refused
-}
-
-// cached returns the cache, nil if there is none, and reports whether it holds all
-// objects that can be read.
-func (o *owners) cached() (store cache.Indexer, synced bool) {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return o.store, o.missing || o.refused != nil || (o.synced != nil && o.synced())
-}
-
 // get returns an object from the cache, nil if there is none. It is shared and must not
 // be changed.
 func (o *owners) get(namespace, name string) *unstructured.Unstructured {
-	store, _ := o.cached()
+	store := o.getState().store
 	if store == nil {
 		return nil
 	}

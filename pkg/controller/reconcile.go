@@ -192,7 +192,7 @@ func (r *reconciliation) cachesBehind() bool {
 	if s := r.inputs[r.owners.kind.Mapping.Strategy]; s != nil {
 		behind = behind || informer.Behind(s.GetStore(), r.mem.Written[s.Resource])
 	}
-	if store, _ := r.owners.cached(); store != nil {
+	if store := r.owners.getState().store; store != nil {
 		behind = behind || informer.Behind(store, r.mem.Written[r.key.Kind])
 	}
 	if behind {
@@ -269,9 +269,24 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 		r.queue.Wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
 	}
 	r.report.State(k, r.reference(), v, status.written)
-	r.logFailures(k, o, r.object)
+	r.logFailures()
 	r.memory.Planned(k, r.Clock.Now(), v, p, nil)
 	return p.Recheck, nil
+}
+
+// logFailures logs why pods will not become ready without help: each reason once, until
+// something is done for the object.
+func (r *reconciliation) logFailures() {
+	pods, err := r.pods.GetIndexer().ByIndex(r.owners.strategy.PodIndex, string(r.mem.UID))
+	if err != nil || r.view.Owner.Deleting {
+		return
+	}
+	for _, obj := range pods {
+		pod, ok := obj.(*strategy.PodRecord)
+		if ok && pod.Namespace == r.key.Namespace && pod.FailureCode != "" && r.memory.NewFailure(r.key, string(pod.FailureCode)) {
+			r.report.LogObject(r.key, "%d of %d pods ready: %s", r.plan.Status.Ready, r.plan.Status.Desired, pod.Failure)
+		}
+	}
 }
 
 // isCurrent returns a function that reports whether the object still is as it was planned

@@ -126,7 +126,7 @@ func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) error {
 		}
 		var crds []string
 		for _, o := range c.kinds.by(name) {
-			o.setRefused(err)
+			o.setState(ownerState{refused: err})
 			crds = append(crds, o.kind.CRD())
 		}
 		if !reported {

@@ -50,7 +50,7 @@ func house() []room {
 
 		{path: "pkg/controller", about: "the loop: event → key → view → plan → apply → status"},
 		{path: "pkg/controller/lease", about: "one loop at a time"},
-		{path: "pkg/controller/lease/process", about: "whether the holder of a lease is a process of this machine that has ended"},
+		{path: "pkg/controller/lease/holder", about: "who holds the leases: which loops, and whether their processes still run here"},
 		{path: "pkg/controller/report", about: "lines of the log, events on objects"},
 		{path: "pkg/controller/queue", about: "which object comes next, when, and why"},
 		{path: "pkg/controller/memory", about: "what the loop remembers of an object and expects to see"},
@@ -88,7 +88,7 @@ func halves() (verbs, loop []string) {
 
 // shared belongs to one half by its place, and both import it.
 func shared() []string {
-	return []string{"pkg/inspect/problem", "pkg/controller/lease/leaserecord", "pkg/controller/lease/process"}
+	return []string{"pkg/inspect/problem", "pkg/controller/lease/leaserecord", "pkg/controller/lease/holder"}
 }
 
 // impure are the imports that no pure package has.

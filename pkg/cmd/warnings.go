@@ -7,15 +7,13 @@ import (
 	"sync"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -108,19 +106,9 @@ func readLoops(ctx context.Context, c *kube.Factory, resourceVersion string) []l
 	if err != nil {
 		return nil
 	}
-	list, err := client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).List(ctx, metav1.ListOptions{
-		LabelSelector: apis.LabelController + "=" + apis.RunController, ResourceVersion: resourceVersion,
-	})
+	loops, err := holder.List(ctx, client, metav1.NamespaceAll, resourceVersion)
 	if err != nil {
 		return nil
-	}
-	loops := []leaserecord.Loop{}
-	for i := range list.Items {
-		var lease coordinationv1.Lease
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &lease); err != nil {
-			return nil
-		}
-		loops = append(loops, process.LoopOf(&lease))
 	}
 	return loops
 }

@@ -14,8 +14,8 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -58,20 +58,20 @@ func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (
 			return nil, err
 		}
 		c.lease.failing = false
-		holder := process.LoopOf(object)
-		held := &HeldError{By: holder}
+		other := holder.LoopOf(object)
+		held := &HeldError{By: other}
 		switch {
-		case holder.Holder == c.lease.Self.Holder:
+		case other.Holder == c.lease.Self.Holder:
 			return object, nil
-		case holder.Holder == "":
+		case other.Holder == "":
 			return vacated(object), nil
 		case c.leads: // it slept, or someone wrote the lease by hand
 			c.lease.drop()
 			c.lost(fmt.Errorf("%w: %w", errLeaseLost, held))
 			c.stop(nil)
 			return nil, held
-		case c.lease.ended(holder):
-			c.lease.say("taking over from %s: its process has ended", holder)
+		case c.lease.ended(other):
+			c.lease.say("taking over from %s: its process has ended", other)
 			return vacated(object), nil
 		case seen == nil || !equality.Semantic.DeepEqual(*seen, object.Spec):
 			if seen != nil && c.lease.ExitIfHeld {
@@ -84,12 +84,12 @@ func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (
 		}
 		c.lease.resumed = true
 		if c.lease.ExitIfHeld {
-			c.lease.say("waiting to see whether %s renews the lease", holder)
+			c.lease.say("waiting to see whether %s renews the lease", other)
 		} else {
 			c.lease.say("%v; waiting until it stops", held)
 		}
 		_ = wait.PollUntilContextTimeout(ctx, alivePeriod, readPeriod, false, func(context.Context) (bool, error) {
-			return c.lease.ended(process.LoopOf(object)), nil
+			return c.lease.ended(holder.LoopOf(object)), nil
 		})
 	}
 	return nil, ctx.Err()

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -178,7 +178,7 @@ func TestOverlapsAreReported(t *testing.T) {
 
 // The lease of a process of this machine is taken over when the process has ended.
 func TestLeaseOfAProcessThatEnds(t *testing.T) {
-	machine := process.Machine()
+	machine := holder.Machine()
 	child := exec.Command("sleep", "3600")
 	if err := child.Start(); err != nil {
 		t.Fatal(err)

@@ -21,14 +21,14 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 func TestDeadHolder(t *testing.T) {
 	t.Parallel()
-	self := process.Self("v1", leaserecord.Scope{Namespace: "a"})
+	self := holder.Self("v1", leaserecord.Scope{Namespace: "a"})
 	if self.Machine == "" || self.Holder == "" || self.User == "" || self.Host == "" {
 		t.Fatalf("this process is %+v", self)
 	}
@@ -47,7 +47,7 @@ func TestDeadHolder(t *testing.T) {
 		other := self
 		test.change(&other)
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Annotations: other.Annotations()}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &other.Holder}}
-		if l.ended(process.LoopOf(lease)) != test.dead {
+		if l.ended(holder.LoopOf(lease)) != test.dead {
 			t.Errorf("%s: ended is %v, want %v", name, !test.dead, test.dead)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 )
 
 // reportOverlaps logs which other loops reconcile some of the same objects: those that
@@ -31,7 +31,7 @@ func (l *Lease) reportOverlaps(ctx context.Context) {
 	}
 	for _, lease := range l.overlapping(ctx) {
 		if spec, known := before[cache.MetaObjectToName(&lease)]; known && !equality.Semantic.DeepEqual(spec, lease.Spec) {
-			other := process.LoopOf(&lease)
+			other := holder.LoopOf(&lease)
 			l.Log("another controller is running: %s, reconciles %s; both reconcile the objects that they have in common", other, other.Scope)
 		}
 	}
@@ -47,13 +47,13 @@ func (l *Lease) overlapping(ctx context.Context) []coordinationv1.Lease {
 	}
 	var overlapping []coordinationv1.Lease
 	for _, namespace := range namespaces {
-		leases, err := l.Client.Leases(namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController})
+		leases, err := l.Client.Leases(namespace).List(ctx, metav1.ListOptions{LabelSelector: holder.Selector})
 		if err != nil {
 			klog.FromContext(ctx).V(1).Info("Cannot look for other controllers", "namespace", namespace, "err", err)
 			continue
 		}
 		for _, lease := range leases.Items {
-			other := process.LoopOf(&lease)
+			other := holder.LoopOf(&lease)
 			if other.Holder != "" && !l.ended(other) && other.Scope.Overlaps(l.Self.Scope) && cache.MetaObjectToName(&lease) != cache.NewObjectName(own, name) {
 				overlapping = append(overlapping, lease)
 			}

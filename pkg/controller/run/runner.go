@@ -23,8 +23,8 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -143,7 +143,7 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 	if !o.Lease.Elect {
 		return o.runLoop(ctx, config, namespace, false)
 	}
-	self := process.Self(o.Version, o.scope(namespace))
+	self := holder.Self(o.Version, o.scope(namespace))
 	lease, fenced, err := o.Lease.election(config, self, o.metrics, o.logFor(namespace))
 	if err != nil {
 		return err

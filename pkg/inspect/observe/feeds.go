@@ -17,6 +17,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -171,8 +172,7 @@ func (s *feeds) node(name string) *nodeFeed {
 func (s *feeds) leases(namespace string) *objectFeed {
 	return feedOf(s, key{coordinationv1.SchemeGroupVersion.WithKind("Lease"), namespace, ""}, func() *objectFeed {
 		f := follow.New(follow.Whole[*unstructured.Unstructured], follow.Compare)
-		leases := s.dynamic.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
-		s.run(f, follow.SourceOf(leases), metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController})
+		s.run(f, follow.SourceOf(holder.Leases(s.dynamic, namespace)), metav1.ListOptions{LabelSelector: holder.Selector})
 		return f
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,8 +19,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -212,9 +211,9 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 		m.await(ctx, f)
 		leases, _, err := f.All(ctx)
 		for _, obj := range leases {
-			var lease coordinationv1.Lease
-			err = cmp.Or(err, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &lease))
-			loops = append(loops, process.LoopOf(&lease))
+			loop, bad := holder.Read(obj)
+			err = cmp.Or(err, bad)
+			loops = append(loops, loop)
 		}
 		if err != nil {
 			return unlessForbidden("leases in "+namespace, e, err)

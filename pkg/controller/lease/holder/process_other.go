@@ -1,6 +1,6 @@
 //go:build !linux
 
-package process
+package holder
 
 // Machine is not known here, so no holder of a lease is taken for dead: its
 // lease has to run out.

@@ -1,0 +1,60 @@
+// Package holder reads who holds the leases of loops. A holder on this machine that was
+// killed could not release its lease, so the package checks whether its process still runs.
+package holder
+
+import (
+	"context"
+	"fmt"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+)
+
+// Selector selects the leases of loops.
+const Selector = apis.LabelController + "=" + apis.RunController
+
+// Leases returns a client for the leases of a namespace; an empty one means all.
+func Leases(client dynamic.Interface, namespace string) dynamic.ResourceInterface {
+	return client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
+}
+
+// List returns the loops that have leases in a namespace, as of a resource version.
+func List(ctx context.Context, client dynamic.Interface, namespace, resourceVersion string) ([]leaserecord.Loop, error) {
+	items, err := kube.List(ctx, Leases(client, namespace), metav1.ListOptions{LabelSelector: Selector, ResourceVersion: resourceVersion})
+	if err != nil {
+		return nil, err
+	}
+	loops := []leaserecord.Loop{}
+	for i := range items {
+		loop, err := Read(&items[i])
+		if err != nil {
+			return nil, err
+		}
+		loops = append(loops, loop)
+	}
+	return loops, nil
+}
+
+// Read is LoopOf for a lease that the dynamic client has read.
+func Read(obj *unstructured.Unstructured) (leaserecord.Loop, error) {
+	lease := &coordinationv1.Lease{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, lease); err != nil {
+		return leaserecord.Loop{}, fmt.Errorf("read the lease %s: %w", obj.GetName(), err)
+	}
+	return LoopOf(lease), nil
+}
+
+// LoopOf returns the loop that a lease selected by Selector tells of. If its holder is a
+// process of this machine, LoopOf checks whether that has ended.
+func LoopOf(lease *coordinationv1.Lease) leaserecord.Loop {
+	l := leaserecord.LoopOf(lease)
+	l.Ended = l.Machine != "" && l.Machine == Machine() && l.PID > 0 && !Alive(l.PID)
+	return l
+}

@@ -288,3 +288,17 @@ func (w Word) String() string {
 	}
 	return w.Phase + ": " + problem.OneLine(w.Message)
 }
+
+// ShortType shortens a type, such as "imoocpod.batch.tutorial.kubebuilder.io" to "imoocpod".
+// It keeps a type whose short name is one of Kubernetes itself, such as
+// "statefulset.apps.kruise.io".
+func ShortType(long string) string {
+	short, group, _ := strings.Cut(long, ".")
+	kubernetes := []string{
+		"pod", "service", "node", "replicationcontroller", "deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob",
+	}
+	if strings.Contains(group, ".") && slices.Contains(kubernetes, short) {
+		return long
+	}
+	return short
+}

@@ -114,7 +114,10 @@ func NewReport(e Snapshot) Report {
 	owned := family.pods(e.Pods)
 	between := family.own(e.Children)
 	e.Events = problem.SortEvents(e.Events)
-	events := byObject(e.Events)
+	events := map[types.UID][]corev1.Event{}
+	for _, event := range e.Events {
+		events[event.InvolvedObject.UID] = append(events[event.InvolvedObject.UID], event)
+	}
 	pods, ofPods, doubted := judgePods(e, owned, events)
 	e.Object = e.Object.counted(pods, between)
 	if e.Object.Template != "" && e.Pods != nil {
@@ -162,7 +165,7 @@ func NewReport(e Snapshot) Report {
 // The count of ready pods that an object tells is doubted if one of them is not
 // believed to be what its kubelet says, or will not become ready without help: then
 // whoever counted it may not have seen that yet.
-func judgePods(e Snapshot, owned Pods, events happened) (pods []Pod, findings []problem.Finding, doubted bool) {
+func judgePods(e Snapshot, owned Pods, events map[types.UID][]corev1.Event) (pods []Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]Pod, 0, len(owned))
 	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
 	for _, pod := range owned {

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
@@ -97,4 +99,56 @@ func FuzzReadParked(f *testing.F) {
 			t.Errorf("%q reads as %+v", text, p)
 		}
 	})
+}
+
+// An autoscaler that has scaled its target to zero is named. A zero that a person has set,
+// parked or not, and one that has not come about yet, is none of its own.
+func TestScaledToZeroByAnAutoscaler(t *testing.T) {
+	t.Parallel()
+	const byIt, byPerson = "scaled to zero by HorizontalPodAutoscaler/auto", "scaled to zero"
+	deployment := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "deployment.apps", Namespace: "shop", Name: "web", UID: "it", BuiltIn: true, Foreign: true}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
+	uncounted := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "search.example.com", Name: "web", UID: "it", Foreign: true}, Counts: Counts{Uncounted: true, Count: ".spec.replicas"}, Evidence: Evidence{Generation: 2, Untracked: true}}
+	imoocpod := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "imoocpod", Name: "web", UID: "it"}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
+	running := ownedPod("a", "it")
+	parkedBy := &ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
+	for _, test := range []struct {
+		what    string
+		of      Object
+		change  func(*Object)
+		hpa     func(*autoscalingv2.HorizontalPodAutoscaler)
+		pods    []corev1.Pod
+		verdict Verdict
+		reason  string
+	}{
+		{"by it", deployment, nil, nil, []corev1.Pod{}, Ready, byIt},
+		{"of a kind of ours", imoocpod, nil, nil, []corev1.Pod{}, Ready, byIt},
+		{"where nothing tells that the change was seen", uncounted, nil, nil, []corev1.Pod{}, Ready, byIt},
+		{"by a person", deployment, nil, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Status.Conditions = nil }, []corev1.Pod{}, Ready, byPerson},
+		{"by it, earlier", deployment, nil, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Status.Conditions[0].Status = corev1.ConditionFalse }, []corev1.Pod{}, Ready, byPerson},
+		{"of another object", deployment, nil, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.ScaleTargetRef.Name = "db" }, []corev1.Pod{}, Ready, byPerson},
+		{"parked", deployment, func(o *Object) { o.Parked = parkedBy }, nil, []corev1.Pod{}, Parked, "by alice 3h ago (5 replicas)"},
+		{"still there", deployment, func(o *Object) { o.Current = 1 }, nil, []corev1.Pod{running}, Progressing, ""},
+		{"scaled up since", deployment, func(o *Object) { o.Desired, o.Current = 1, 0 }, nil, []corev1.Pod{}, Progressing, ""},
+		{"not seen", deployment, func(o *Object) { o.Generation = 2 }, nil, []corev1.Pod{}, NotReconciled, ""},
+		{"failing", deployment, func(o *Object) {
+			o.Conditions = []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "x", Message: "y"}}
+		}, nil, []corev1.Pod{}, Failed, ""},
+		{"being deleted", deployment, func(o *Object) { o.Deleted = lookedAt() }, nil, []corev1.Pod{}, Progressing, ""},
+	} {
+		o := test.of
+		if test.change != nil {
+			test.change(&o)
+		}
+		h := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "auto"}}
+		h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}
+		h.Spec.MinReplicas, h.Spec.MaxReplicas = new(int32(0)), 9
+		h.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScaledToZero, Status: corev1.ConditionTrue}}
+		if test.hpa != nil {
+			test.hpa(&h)
+		}
+		r := NewReport(Snapshot{Object: o, Pods: NewPods(test.pods), Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{h}, Now: lookedAt()})
+		if r.Verdict != test.verdict || test.reason != "" && r.Reason != test.reason {
+			t.Errorf("%s: %s: %s, want %s: %s", test.what, r.Verdict, r.Reason, test.verdict, test.reason)
+		}
+	}
 }

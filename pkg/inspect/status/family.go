@@ -1,0 +1,166 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// Child is an object that has a controller and may control others.
+type Child struct {
+	APIVersion, Kind, Namespace, Name string
+	// Controller is the UID of the object that controls it.
+	UID, Controller types.UID
+	Created         time.Time
+	// Managers are those who wrote its fields.
+	Managers []metav1.ManagedFieldsEntry
+	// Tracked is set if its status says which generation its controller has seen.
+	Tracked                        bool
+	Generation, ObservedGeneration int64
+	Conditions                     []metav1.Condition
+	// The counts of pods are nil if it has none. UpdatedWanted of the newest template are
+	// enough; nil means all.
+	Desired, Current, Ready, Updated, Available, UpdatedWanted *int32
+}
+
+// Own returns the children that belong to the object.
+func (e Snapshot) Own() []Child { return newFamily(e).own(e.Children) }
+
+// OwnPods returns the pods that belong to the object.
+func (e Snapshot) OwnPods() Pods { return newFamily(e).pods(e.Pods) }
+
+// HasPods reports whether one of the pods belongs to the object.
+func (e Snapshot) HasPods() bool {
+	f := newFamily(e)
+	return slices.ContainsFunc(e.Pods, f.has)
+}
+
+// workloads returns the children that have a count of pods.
+func workloads(children []Child) []Child {
+	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return c.Desired == nil })
+}
+
+// unsettled returns what a child still lacks, if it lacks anything.
+func (c Child) unsettled() (string, bool) {
+	name := c.Kind + "/" + c.Name
+	if c.Tracked && c.ObservedGeneration < c.Generation {
+		return fmt.Sprintf("%s: its controller has not seen the last change (generation %d, observed %d)", name, c.Generation, c.ObservedGeneration), true
+	}
+	if c.Desired == nil {
+		return "", false
+	}
+	ready := func(n int32, what string) string {
+		return fmt.Sprintf("%s: %d of %d pods %s", name, n, *c.Desired, what)
+	}
+	wanted := *c.Desired
+	if c.UpdatedWanted != nil {
+		wanted = *c.UpdatedWanted
+	}
+	switch {
+	case c.Updated != nil && *c.Updated < wanted:
+		return ready(*c.Updated, "updated"), true
+	case c.Ready != nil && *c.Ready < *c.Desired:
+		return ready(*c.Ready, "ready"), true
+	case c.Available != nil && *c.Available < *c.Desired:
+		return ready(*c.Available, "available"), true
+	case c.Current != nil && *c.Current > *c.Desired:
+		return fmt.Sprintf("%s: %s, %d too many", name, problem.Quantity(*c.Current, "pod"), *c.Current-*c.Desired), true
+	}
+	return "", false
+}
+
+// deepest is how many objects may stand between an object and its pods. Only a ring of
+// controller references has more.
+const deepest = 8
+
+// family knows which children and pods belong to an object through controller references.
+type family struct {
+	uid types.UID
+	// owners are the controllers of the children.
+	owners map[types.UID]types.UID
+}
+
+func newFamily(e Snapshot) family {
+	f := family{uid: e.Object.UID, owners: make(map[types.UID]types.UID, len(e.Children))}
+	for _, c := range e.Children {
+		f.owners[c.UID] = c.Controller
+	}
+	return f
+}
+
+// leads reports whether controller references lead from an owner to the object.
+func (f family) leads(from types.UID) bool {
+	for range deepest + 1 {
+		if from == f.uid {
+			return from != ""
+		}
+		owner, known := f.owners[from]
+		if !known {
+			return false
+		}
+		from = owner
+	}
+	return false
+}
+
+// is reports whether a pod is the object itself.
+func (f family) is(pod *PodInfo) bool { return f.uid != "" && pod.model.UID == f.uid }
+
+// has reports whether a pod is one of the object's.
+func (f family) has(pod *PodInfo) bool { return f.leads(pod.owner) || f.is(pod) }
+
+// pods returns those of the object. A pod is its own.
+func (f family) pods(all Pods) Pods {
+	return slices.DeleteFunc(slices.Clone(all), func(pod *PodInfo) bool { return !f.has(pod) })
+}
+
+// own returns the children of the object.
+func (f family) own(children []Child) []Child {
+	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return !f.leads(c.Controller) || c.UID == f.uid })
+}
+
+// Node is an object in the tree of a report: the object itself at the root, its children,
+// and its pods, which Report.Pods describes.
+type Node struct {
+	Kind string    `json:"kind"`
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid"`
+	// Desired and Ready are counts of pods, if it has them.
+	Desired *int32 `json:"desired,omitempty"`
+	Ready   *int32 `json:"ready,omitempty"`
+	// Children are in the order of their kinds and names, pods last.
+	Children []Node `json:"children,omitempty"`
+}
+
+// tree puts the children and the pods below the object, in their order. It leaves out a
+// child without pods that wants none, such as an old ReplicaSet.
+func (f family) tree(o Object, children []Child, pods Pods) Node {
+	leaves := map[types.UID][]Node{}
+	for _, pod := range pods {
+		leaves[pod.owner] = append(leaves[pod.owner], Node{Kind: "Pod", Name: pod.model.Name, UID: pod.model.UID})
+	}
+	below := map[types.UID][]Child{}
+	for _, c := range children {
+		below[c.Controller] = append(below[c.Controller], c)
+	}
+	return Node{Kind: o.Kind, Name: o.Name, UID: o.UID, Desired: &o.Desired, Ready: &o.Ready, Children: nodes(o.UID, below, leaves)}
+}
+
+// nodes returns the nodes below an object.
+func nodes(uid types.UID, below map[types.UID][]Child, pods map[types.UID][]Node) []Node {
+	var all []Node
+	for _, c := range below[uid] {
+		n := Node{Kind: c.Kind, Name: c.Name, UID: c.UID, Desired: c.Desired, Ready: c.Ready, Children: nodes(c.UID, below, pods)}
+		if len(n.Children) > 0 || c.Desired == nil || *c.Desired > 0 {
+			all = append(all, n)
+		}
+	}
+	slices.SortFunc(all, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), problem.CompareNames(a.Name, b.Name)) })
+	return append(all, pods[uid]...)
+}

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,18 +101,17 @@ type Beside struct {
 	Value int64  `json:"value"`
 }
 
-// Word is what a controller says of an object in its own words.
+// Word is what a controller says in its own words.
 type Word struct {
 	// Phase is a word such as "Running", Message a sentence.
 	Phase, Message string
-	// Ready reports whether what the kind declares as ready holds; nil where it
-	// declares nothing. Unmet is the first expression of that which does not hold.
-	// Failed says that what it declares as failed does, Unsettled that the phase is one
-	// of work that is not done.
-	Ready     *bool
-	Unmet     string
-	Failed    bool
-	Unsettled bool
+	// Ready is whether the type's ready condition holds; nil if it declares none. Unmet
+	// is its first expression that does not hold.
+	Ready *bool
+	Unmet string
+	// Failed is set if the type's failed condition holds, and Unsettled if the phase is
+	// one of work that is not done.
+	Failed, Unsettled bool
 }
 
 // Pause is a wait for a person.
@@ -119,34 +119,27 @@ type Pause struct {
 	Code problem.Code
 	// Why says what is paused, Hint who must act.
 	Why, Hint string
-	// Command takes the place of Hint where a command ends the pause.
+	// Command replaces Hint if a command ends the pause.
 	Command *commandline.Command
-	// Template says that only pods of a newer template are held back: the count
-	// still has an effect. Told says that the controller says so in the status.
+	// Template is set if only pods of a newer template are held back, so that the count
+	// still has an effect. Told is set if the controller reports the pause in the status.
 	Template, Told bool
 }
 
-// argument is the object as it is written on a command line.
+// argument is the object as a user writes it on a command line.
 func (o Object) argument() string { return ShortType(o.Type) + "/" + o.Name }
 
 // indirect reports whether the number of pods says nothing about the count.
 func (o Object) indirect() bool { return o.Unit != "" || o.Several }
 
-// unit is the plural of what is counted.
-func (o Object) unit() string {
-	if o.Unit == "" {
-		return "pods"
-	}
-	return o.Unit + "s"
-}
+// unit is the plural of what the object counts.
+func (o Object) unit() string { return cmp.Or(o.Unit, "pod") + "s" }
 
-// quantity is a number of what is counted: "1 pod", "2 pods".
-func (o Object) quantity(n int32) string {
-	return problem.Quantity(n, strings.TrimSuffix(o.unit(), "s"))
-}
+// quantity is a number of what the object counts: "1 pod", "2 pods".
+func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.Unit, "pod")) }
 
-// counted takes the counts that the object's status does not tell from the pods
-// themselves, or from what its /scale reports where no pods are to be seen.
+// counted returns the object with the counts that its status lacks, from its pods, or from
+// its /scale if no pods are visible.
 func (o Object) counted(pods []Pod, children []Child) Object {
 	current, ready := int32(0), int32(0)
 	for _, pod := range pods {
@@ -170,14 +163,14 @@ func (o Object) counted(pods []Pod, children []Child) Object {
 		o.Several = o.Several || o.Foreign && o.above(makers) > 1
 	}
 	if o.NoCount {
-		// Where nothing says how many are wanted, it is those that are there.
+		// If nothing says how many are wanted, it is those that exist.
 		o.Desired = o.Current
 	}
 	return o
 }
 
-// updatedOf counts the pods of the newest template where the status does not: a pod that
-// does not say what it was made from counts, as it does for the controller.
+// updatedOf counts the pods of the newest template if the status does not. A pod without the
+// label counts, as it does for the controller.
 func (o Object) updatedOf(pods Pods) Object {
 	n := int32(0)
 	for _, pod := range pods {
@@ -189,20 +182,11 @@ func (o Object) updatedOf(pods Pods) Object {
 	return o
 }
 
-// doubted counts only pods as ready that are believed to be, and says so where the
-// object says otherwise. Whoever counted them has the word of their kubelets, and
-// does not look back.
+// doubted counts only the pods as ready that the report calls ready, and notes that in the
+// conditions. The controller has counted what their kubelets said at some time.
 func (o Object) doubted(pods []Pod) Object {
-	if o.indirect() {
-		return o
-	}
-	ready := int32(0)
-	for _, pod := range pods {
-		if pod.Ready {
-			ready++
-		}
-	}
-	if o.Ready <= ready {
+	ready := Report{Pods: pods}.readyPods()
+	if o.indirect() || o.Ready <= ready {
 		return o
 	}
 	are := "are"
@@ -223,7 +207,7 @@ func (o Object) doubted(pods []Pod) Object {
 	return o
 }
 
-// above is how many of some children stand right below the object and want pods.
+// above counts the object's direct children that want pods.
 func (o Object) above(children []Child) int32 {
 	n := int32(0)
 	for _, c := range children {
@@ -234,8 +218,8 @@ func (o Object) above(children []Child) int32 {
 	return n
 }
 
-// inUnits counts units that are not pods: one for each child where there are as
-// many children as units, else as the status tells.
+// inUnits counts units that are not pods: one for each child if there are as many children
+// as units, or else as the status says.
 func (o Object) inUnits(children []Child) (current, ready int32) {
 	if o.Told != nil {
 		current = *o.Told
@@ -257,15 +241,15 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 	return current, 0
 }
 
-// newest are the conditions but those that an older generation left behind.
+// newest returns the conditions without those of an older generation.
 func (o Object) newest() []metav1.Condition {
 	return slices.DeleteFunc(slices.Clone(o.Conditions), func(c metav1.Condition) bool {
 		return c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
 	})
 }
 
-// tracked takes the generation that the controller saw from the conditions where
-// nothing else tells it.
+// tracked takes the generation that the controller saw from the conditions if nothing else
+// says it.
 func (o Object) tracked() Object {
 	if !o.Untracked {
 		return o

@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// PodInfo is a pod with what a report takes from the pod alone. It is worked out once, so
-// that a report on ten thousand pods of which one has changed is soon made.
+// PodInfo is a pod with everything that a report takes from the pod alone. It is computed
+// once, so that one change among ten thousand pods costs little.
 type PodInfo struct {
 	// Pod is the pod, which must not change any more.
 	Pod *corev1.Pod

@@ -12,19 +12,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Reconciler is what is known of who reconciles an object.
+// Reconciler is what is known about the controller of an object.
 type Reconciler struct {
-	// Loops are the run-controllers that cover the object, those that live first.
-	// Absent: they were not looked for.
+	// Loops are the run-controllers that cover the object, live ones first. Absent: they
+	// were not searched for.
 	Loops []LoopSeen `json:"loops,omitempty"`
-	// Status is the last write of the object's status, Spec that of all else.
+	// Status is the last write of the object's status, Spec that of the rest.
 	Status *Write `json:"status,omitempty"`
 	Spec   *Write `json:"spec,omitempty"`
 }
 
-// LoopSeen is a run-controller as a report has it.
+// LoopSeen is a run-controller in a report.
 type LoopSeen struct {
-	// Who says who runs it, where and since when.
+	// Who says who runs it, where, and since when.
 	Who string `json:"who"`
 	// Scope says what it reconciles.
 	Scope   string      `json:"scope"`
@@ -32,21 +32,20 @@ type LoopSeen struct {
 	Renewed metav1.Time `json:"renewed,omitzero"`
 }
 
-// Write is a write of some of an object's fields, as managedFields records it.
+// Write is an entry of managedFields.
 type Write struct {
 	Manager   string      `json:"manager"`
 	Operation string      `json:"operation"`
 	Time      metav1.Time `json:"time,omitzero"`
 }
 
-// recently is how long ago a status may have been written for its writer to be
-// taken for alive, whatever the leases say.
+// recently is how old the last write of a status may be if its writer counts as alive,
+// whatever the leases say.
 const recently = time.Minute
 
-// newReconciler says who reconciles an object.
+// newReconciler finds out who reconciles an object.
 func newReconciler(e Snapshot) Reconciler {
-	o := e.Object
-	r := Reconciler{}
+	o, r := e.Object, Reconciler{}
 	r.Spec, r.Status = lastWrites(o.Managers)
 	for _, loop := range e.Loops {
 		if loop.Holder != "" && loop.Scope.Covers(o.Namespace, o.Resource, o.Labels) {
@@ -56,10 +55,10 @@ func newReconciler(e Snapshot) Reconciler {
 		}
 	}
 	slices.SortStableFunc(r.Loops, func(a, b LoopSeen) int {
-		if a.Live != b.Live {
-			if a.Live {
-				return -1
-			}
+		switch {
+		case a.Live && !b.Live:
+			return -1
+		case b.Live && !a.Live:
 			return 1
 		}
 		return b.Renewed.Compare(a.Renewed.Time)
@@ -67,7 +66,7 @@ func newReconciler(e Snapshot) Reconciler {
 	return r
 }
 
-// liveLoop is the run-controller that works on the object.
+// liveLoop returns the run-controller that works on the object.
 func (r Reconciler) liveLoop() (LoopSeen, bool) {
 	if len(r.Loops) > 0 && r.Loops[0].Live {
 		return r.Loops[0], true
@@ -75,8 +74,8 @@ func (r Reconciler) liveLoop() (LoopSeen, bool) {
 	return LoopSeen{}, false
 }
 
-// active reports whether a controller is running for the object, or has written its
-// status within the last seconds.
+// active reports whether a controller is running for the object, or wrote its status just
+// now.
 func (r Reconciler) active(e Snapshot) bool {
 	if _, lives := r.liveLoop(); lives {
 		return true
@@ -84,8 +83,8 @@ func (r Reconciler) active(e Snapshot) bool {
 	return r.Status != nil && e.Now.Sub(r.Status.Time.Time) < noticing
 }
 
-// silent reports whether nobody reconciles an object that a run-controller should:
-// none lives, and none has written the status just now.
+// silent reports whether no one reconciles an object that a run-controller should: none
+// is running, and none has written the status in the last minute.
 func (r Reconciler) silent(e Snapshot) bool {
 	if _, lives := r.liveLoop(); lives || e.Object.Foreign || e.Loops == nil {
 		return false
@@ -93,7 +92,7 @@ func (r Reconciler) silent(e Snapshot) bool {
 	return r.Status == nil || e.Now.Sub(r.Status.Time.Time) > recently
 }
 
-// story tells who wrote the status last, and who lives.
+// story says who wrote the status last, and who is running.
 func (r Reconciler) story(e Snapshot) string {
 	told := "its status has never been written"
 	if w := r.Status; w != nil {
@@ -108,7 +107,7 @@ func (r Reconciler) story(e Snapshot) string {
 	return told + "; no controller is running for it"
 }
 
-// unanswered says why nothing shows that a change was seen.
+// unanswered says why there is no sign that a change was seen.
 func (r Reconciler) unanswered() string {
 	switch {
 	case r.Status == nil:
@@ -121,7 +120,7 @@ func (r Reconciler) unanswered() string {
 	return "its status has no observedGeneration, and was last written before the change"
 }
 
-// howToReconcile is the hint for an object that waits for its controller.
+// howToReconcile returns the hint for an object that waits for its controller.
 func (r Reconciler) howToReconcile(e Snapshot) string {
 	o := e.Object
 	if o.Foreign {

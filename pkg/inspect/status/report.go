@@ -236,8 +236,8 @@ func (r Report) livePods() int {
 	return n
 }
 
-func (r Report) readyPods() int {
-	n := 0
+func (r Report) readyPods() int32 {
+	n := int32(0)
 	for _, pod := range r.Pods {
 		if pod.Ready {
 			n++

@@ -143,7 +143,7 @@ func (v *view) behind() bool {
 	if v.Pods == nil || !o.countsPods() || o.Foreign && len(v.report.Pods) == 0 {
 		return false
 	}
-	return v.report.readyPods() < int(min(o.Ready, o.Desired))
+	return v.report.readyPods() < min(o.Ready, o.Desired)
 }
 
 func childNotReady(v *view) *ruling {

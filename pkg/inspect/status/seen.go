@@ -14,16 +14,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// attendance is how long after a change a controller of another program is not
-// yet called absent.
+// attendance is how long after a change another program's controller is not yet called
+// absent.
 const attendance = 10 * time.Second
 
-// noticing is how long a controller that is running may take to see a change before
-// that is worth a word.
+// noticing is how long a controller that is running may take to see a change.
 const noticing = 5 * time.Second
 
-// writes reports what an entry of managedFields is about: the spec, or whatever
-// else a person sets, and the status. Labels and annotations are neither.
+// writes reports whether an entry of managedFields has fields of the spec, or of whatever
+// else a person sets, and of the status. Labels and annotations are neither.
 func writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
 	switch m.Subresource {
 	case "status":
@@ -50,10 +49,9 @@ func writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
 	return spec, status
 }
 
-// undated reports whether the spec was changed at a time that managedFields do
-// not tell: of what was written through the /scale of a custom resource they tell
-// none. Nothing but the count can have been changed by that. In the first generation,
-// it was written and not changed.
+// undated reports whether the time of a change of the spec is unknown. managedFields have
+// no time for a write through the /scale of a custom resource, which changes only the
+// count. The first generation was created, not changed.
 func (o Object) undated() bool {
 	return o.Generation > 1 && slices.ContainsFunc(o.Managers, func(m metav1.ManagedFieldsEntry) bool {
 		ofSpec, _ := writes(m)
@@ -61,32 +59,27 @@ func (o Object) undated() bool {
 	})
 }
 
-// lastWrites are the last write of the spec and that of the status; nil where
-// managedFields record none. What is undated is left out.
+// lastWrites returns the last write of the spec and that of the status, nil if managedFields
+// record none with a time.
 func lastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
-	later := func(last *Write, m metav1.ManagedFieldsEntry) *Write {
-		if last != nil && !last.Time.Time.Before(m.Time.Time) {
-			return last
-		}
-		return &Write{Manager: m.Manager, Operation: string(m.Operation), Time: *m.Time}
-	}
 	for _, m := range managers {
 		if m.Time == nil {
 			continue
 		}
+		write := &Write{Manager: m.Manager, Operation: string(m.Operation), Time: *m.Time}
 		ofSpec, ofStatus := writes(m)
-		if ofSpec {
-			spec = later(spec, m)
+		if ofSpec && (spec == nil || spec.Time.Before(m.Time)) {
+			spec = write
 		}
-		if ofStatus {
-			status = later(status, m)
+		if ofStatus && (status == nil || status.Time.Before(m.Time)) {
+			status = write
 		}
 	}
 	return spec, status
 }
 
-// answered reports whether the status was written after the spec. The times of
-// managedFields are whole seconds: within the same one, the order is not known.
+// answered reports whether the status was written after the spec. Times are whole seconds,
+// so the order within one is unknown.
 func answered(spec, status *Write) bool {
 	return spec != nil && status != nil && status.Time.After(spec.Time.Time)
 }
@@ -178,14 +171,13 @@ func (v *view) countBelow() bool {
 	return o.indirect() || o.NoCount || below+len(v.report.Pods) == 0 || below > 0 && sum == o.Desired || v.report.livePods() == int(o.Desired)
 }
 
-// byItself reports whether the controller itself changed the spec.
+// byItself reports whether the controller changed the spec.
 func byItself(spec, status *Write) bool {
 	return status != nil && status.Manager == spec.Manager && !strings.HasPrefix(spec.Manager, "kubectl")
 }
 
-// Acted reports whether the controller of an object has written something
-// between two looks at it, neither of which is older than the last change of the
-// spec.
+// Acted reports whether the controller of an object has written something between two
+// snapshots of the same generation.
 func Acted(before, now Snapshot) bool {
 	o, p := now.Object, before.Object
 	if o.UID != p.UID || o.Generation != p.Generation {
@@ -193,17 +185,14 @@ func Acted(before, now Snapshot) bool {
 	}
 	_, status := lastWrites(o.Managers)
 	_, last := lastWrites(p.Managers)
-	if status != nil && (last == nil || status.Time.After(last.Time.Time)) {
-		return true
-	}
-	if o.Current != p.Current || o.Ready != p.Ready || o.Word.Phase != p.Word.Phase || o.Word.Message != p.Word.Message || len(o.Conditions) != len(p.Conditions) {
-		return true
-	}
-	return ActedBelow(before, now)
+	written := status != nil && (last == nil || status.Time.After(last.Time.Time))
+	counted := o.Current != p.Current || o.Ready != p.Ready
+	said := o.Word.Phase != p.Word.Phase || o.Word.Message != p.Word.Message || len(o.Conditions) != len(p.Conditions)
+	return written || counted || said || ActedBelow(before, now)
 }
 
-// ActedBelow reports whether something that stands right below an object was made
-// or changed between two looks at it, as Acted does.
+// ActedBelow reports whether a direct child of an object was made or changed between two
+// snapshots of the same generation.
 func ActedBelow(before, now Snapshot) bool {
 	o, p := now.Object, before.Object
 	if o.UID != p.UID || o.Generation != p.Generation {
@@ -213,12 +202,10 @@ func ActedBelow(before, now Snapshot) bool {
 	for _, c := range before.Children {
 		known[c.UID] = c.Generation
 	}
-	for _, c := range now.Children {
-		if generation, was := known[c.UID]; c.Controller == o.UID && (!was || c.Generation > generation) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(now.Children, func(c Child) bool {
+		generation, was := known[c.UID]
+		return c.Controller == o.UID && (!was || c.Generation > generation)
+	})
 }
 
 // notSeen is the verdict on an object that no controller has seen as it is now.
@@ -263,7 +250,7 @@ func notSeen(v *view) *ruling {
 	return r
 }
 
-// neverSeen says why nothing shows that a controller has seen the object.
+// neverSeen says why there is no sign that a controller has seen the object.
 func (o Object) neverSeen(written *Write) string {
 	switch {
 	case !o.Foreign || written == nil:

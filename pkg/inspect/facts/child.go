@@ -38,7 +38,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	if !kind.BuiltIn() {
 		// Without its schema, only what is there is known.
 		child.Tracked = child.Tracked && o.ObservedGeneration > 0
-		counted = counted && !o.WithoutReplicas
+		counted = counted && !o.Uncounted
 	}
 	if !counted && len(facts.Desired) == 0 {
 		return child

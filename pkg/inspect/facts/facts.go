@@ -102,7 +102,7 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 		o.Untracked = true
 	}
 	if len(at.Ready)+len(at.Available) == 0 {
-		o.WithoutReplicas = true
+		o.Uncounted = true
 	}
 	if k.Mapping.Strategy.WithoutReplicas() && len(at.Desired) == 0 {
 		o.NoCount = true
@@ -111,7 +111,7 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
 		// The names of its pods were written and all else was dropped: the CRD is
 		// one that has no other field.
-		o.Untracked, o.WithoutReplicas = true, true
+		o.Untracked, o.Uncounted = true, true
 	}
 }
 

@@ -68,7 +68,7 @@ func TestFactsOfOtherKinds(t *testing.T) {
 			obj.Object["status"] = test.status
 		}
 		o, err := Of(kind, obj)
-		if got := (told{o.Current, o.Ready, o.Untracked, o.WithoutReplicas}); err != nil || got != test.want || !o.Foreign || o.Type != "lamp.example.com" {
+		if got := (told{o.Current, o.Ready, o.Untracked, o.Uncounted}); err != nil || got != test.want || !o.Foreign || o.Type != "lamp.example.com" {
 			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
 		}
 	}
@@ -102,7 +102,7 @@ func TestFactsOfShippedKinds(t *testing.T) {
 		if o.Updated != nil {
 			got.updated = *o.Updated
 		}
-		if err != nil || got != test.want || o.Untracked != test.pruned || o.WithoutReplicas != test.pruned || o.Foreign {
+		if err != nil || got != test.want || o.Untracked != test.pruned || o.Uncounted != test.pruned || o.Foreign {
 			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
 		}
 	}
@@ -273,7 +273,7 @@ func TestReadMapped(t *testing.T) {
 		var o status.Object
 		test.mapping.ImagePath = []string{"spec", "image"}
 		readMapped(kinds.Kind{Mapping: test.mapping}, &o, &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}})
-		if (o.Template != "") != test.template || o.Untracked != test.untracked || o.WithoutReplicas != test.uncounted || o.NoCount != test.noCount {
+		if (o.Template != "") != test.template || o.Untracked != test.untracked || o.Uncounted != test.uncounted || o.NoCount != test.noCount {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}

@@ -41,7 +41,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 	if f.reportedPause(o, obj) {
 		return
 	}
-	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.WithoutReplicas && o.Ready < o.Desired {
+	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.Uncounted && o.Ready < o.Desired {
 		return // what is new has yet to become ready
 	}
 	if strategy, _ := textAt(obj, f.OnDelete); strategy == "OnDelete" {

@@ -72,10 +72,10 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 // readCounts reads the counts of pods.
 func (f Facts) readCounts(o *status.Object, obj map[string]any) {
 	ready, counted := f.number(obj, f.Ready)
-	o.Ready, o.WithoutReplicas = ready, !counted && !f.zero(f.Ready)
+	o.Ready, o.Uncounted = ready, !counted && !f.zero(f.Ready)
 	current, found := f.number(obj, f.Current)
 	o.Current = current
-	if !found && !o.WithoutReplicas && !f.zero(f.Current) {
+	if !found && !o.Uncounted && !f.zero(f.Current) {
 		o.Current = ready // at least those are there
 	}
 	updated, told := f.number(obj, f.Updated)

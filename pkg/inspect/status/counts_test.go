@@ -89,13 +89,13 @@ func TestShortfallInUnits(t *testing.T) {
 		object Object
 		want   string
 	}{
-		"too many":        {Object{Counts: Counts{Unit: "shard", WithoutReplicas: true, Desired: 2, Told: new(int32(3))}}, "3 shards, 1 too many"},
-		"too few":         {Object{Counts: Counts{Unit: "shard", WithoutReplicas: true, Desired: 2, Told: new(int32(1))}}, "1 of 2 shards exist"},
-		"as many":         {Object{Counts: Counts{Unit: "shard", WithoutReplicas: true, Desired: 2, Told: new(int32(2)), Current: 2, Ready: 2}}, ""},
-		"nothing told":    {Object{Counts: Counts{Unit: "shard", WithoutReplicas: true, Desired: 2, Current: 2, Ready: 2}}, ""},
-		"pods are":        {Object{Counts: Counts{WithoutReplicas: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}}, ""},
+		"too many":        {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(3))}}, "3 shards, 1 too many"},
+		"too few":         {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(1))}}, "1 of 2 shards exist"},
+		"as many":         {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(2)), Current: 2, Ready: 2}}, ""},
+		"nothing told":    {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Current: 2, Ready: 2}}, ""},
+		"pods are":        {Object{Counts: Counts{Uncounted: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}}, ""},
 		"the status does": {Object{Counts: Counts{Unit: "shard", Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}}, ""},
-		"no count":        {Object{Counts: Counts{Unit: "shard", WithoutReplicas: true, NoCount: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}}, ""},
+		"no count":        {Object{Counts: Counts{Unit: "shard", Uncounted: true, NoCount: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}}, ""},
 	} {
 		if got := shortfall(test.object, "counts"); (got != nil) != (test.want != "") || got != nil && got.reason != test.want {
 			t.Errorf("%s: %+v, want %q", name, got, test.want)
@@ -141,7 +141,7 @@ func TestWithoutACount(t *testing.T) {
 		"two in the spec, condition": {Object{Counts: Counts{Total: new(int32(2))}, Evidence: Evidence{Conditions: up}}, pod, problem.CodeReady},
 	} {
 		o := test.object
-		o.UID, o.Foreign, o.WithoutReplicas, o.NoCount, o.Generation, o.ObservedGeneration = "it", true, true, true, 1, 1
+		o.UID, o.Foreign, o.Uncounted, o.NoCount, o.Generation, o.ObservedGeneration = "it", true, true, true, 1, 1
 		if test.pods == nil {
 			test.pods = []corev1.Pod{}
 		}

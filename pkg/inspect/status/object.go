@@ -62,9 +62,9 @@ type Counts struct {
 	// Template is the label of the pods with the newest template; empty if Updated comes
 	// from the status.
 	Template string
-	// WithoutReplicas is set if the status does not say how many are ready, and NoCount if
+	// Uncounted is set if the status does not say how many are ready, and NoCount if
 	// nothing says how many are wanted.
-	WithoutReplicas, NoCount bool
+	Uncounted, NoCount bool
 	// Count is the path of the desired count. Unit is what it counts; empty means pods.
 	Count, Unit string
 	// Beside are the other counts of the spec. Several is set if they count other groups
@@ -153,9 +153,9 @@ func (o Object) counted(pods []Pod, children []Child) Object {
 	}
 	makers := workloads(children)
 	switch {
-	case o.Unit != "" && o.WithoutReplicas:
+	case o.Unit != "" && o.Uncounted:
 		o.Current, o.Ready = o.inUnits(makers)
-	case !o.WithoutReplicas:
+	case !o.Uncounted:
 	case current == 0 && len(makers) == 0 && o.Told != nil && !o.Selects:
 		o.Current, o.Ready = *o.Told, *o.Told
 	default:

@@ -78,16 +78,16 @@ func TestCounted(t *testing.T) {
 			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 4, Current: 4, Ready: 4}, Evidence: Evidence{Untracked: true}}, Replicas{Desired: 4, Current: 4, Ready: 4}, Progressing, "2 of 4 pods ready, although its status counts 4",
 		},
 		"the status tells nothing": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{WithoutReplicas: true, Desired: 3, Current: 9, Ready: 9}, Evidence: Evidence{Untracked: true}}, Replicas{Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true, Desired: 3, Current: 9, Ready: 9}, Evidence: Evidence{Untracked: true}}, Replicas{Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
 		},
 		"nor how many are wanted": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{WithoutReplicas: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Replicas{Unknown: true, Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Replicas{Unknown: true, Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
 		},
 		"the status tells, but not how many are wanted": {
 			Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true, Desired: 1, Current: 2, Ready: 2}, Evidence: Evidence{Untracked: true}}, Replicas{Unknown: true, Desired: 2, Current: 2, Ready: 2}, Ready, "2 of 2 pods ready",
 		},
 		"a generation that nobody saw": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{WithoutReplicas: true, Desired: 3}, Evidence: Evidence{Generation: 2, ObservedGeneration: 1}}, Replicas{Desired: 3, Current: 3, Ready: 2}, NotReconciled, "its controller has not seen the last change (generation 2, observed 1)",
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true, Desired: 3}, Evidence: Evidence{Generation: 2, ObservedGeneration: 1}}, Replicas{Desired: 3, Current: 3, Ready: 2}, NotReconciled, "its controller has not seen the last change (generation 2, observed 1)",
 		},
 	} {
 		test.object.UID = "it"
@@ -99,7 +99,7 @@ func TestCounted(t *testing.T) {
 			t.Errorf("%s: it lists %d pods, want 4", name, len(r.Pods))
 		}
 	}
-	none := NewReport(Snapshot{Object: Object{Identity: Identity{UID: "alone", Foreign: true}, Counts: Counts{WithoutReplicas: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Pods: NewPods(pods)})
+	none := NewReport(Snapshot{Object: Object{Identity: Identity{UID: "alone", Foreign: true}, Counts: Counts{Uncounted: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Pods: NewPods(pods)})
 	if none.Verdict != NotReconciled || none.Replicas != (Replicas{Unknown: true}) {
 		t.Errorf("without a pod and without a count, it is %+v", none)
 	}
@@ -146,16 +146,16 @@ func TestCountedPods(t *testing.T) {
 		current, ready int32
 		several        bool
 	}{
-		"those that stay":                    {Object{Counts: Counts{WithoutReplicas: true}}, []Pod{ending, ended, failed, up, down}, nil, 2, 1, false},
+		"those that stay":                    {Object{Counts: Counts{Uncounted: true}}, []Pod{ending, ended, failed, up, down}, nil, 2, 1, false},
 		"the status tells":                   {Object{Counts: Counts{Current: 5, Ready: 4}}, []Pod{up}, nil, 5, 4, false},
-		"/scale tells":                       {Object{Counts: Counts{WithoutReplicas: true, Told: new(int32(5))}}, nil, nil, 5, 5, false},
-		"/scale tells, and there is a pod":   {Object{Counts: Counts{WithoutReplicas: true, Told: new(int32(5))}}, []Pod{down}, nil, 1, 0, false},
-		"/scale tells, and a set has none":   {Object{Counts: Counts{WithoutReplicas: true, Told: new(int32(5))}}, nil, []Child{set("a", 1)}, 0, 0, false},
-		"/scale tells, and names a selector": {Object{Counts: Counts{WithoutReplicas: true, Told: new(int32(5)), Selects: true}}, nil, nil, 0, 0, false},
-		"one set":                            {Object{Identity: Identity{Foreign: true}, Counts: Counts{WithoutReplicas: true}}, []Pod{up}, []Child{set("a", 1), set("b", 0)}, 1, 1, false},
-		"two sets":                           {Object{Identity: Identity{Foreign: true}, Counts: Counts{WithoutReplicas: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, true},
-		"two sets of ours":                   {Object{Counts: Counts{WithoutReplicas: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
-		"two sets of another":                {Object{Identity: Identity{Foreign: true, UID: "that"}, Counts: Counts{WithoutReplicas: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
+		"/scale tells":                       {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, nil, nil, 5, 5, false},
+		"/scale tells, and there is a pod":   {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, []Pod{down}, nil, 1, 0, false},
+		"/scale tells, and a set has none":   {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, nil, []Child{set("a", 1)}, 0, 0, false},
+		"/scale tells, and names a selector": {Object{Counts: Counts{Uncounted: true, Told: new(int32(5)), Selects: true}}, nil, nil, 0, 0, false},
+		"one set":                            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 0)}, 1, 1, false},
+		"two sets":                           {Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, true},
+		"two sets of ours":                   {Object{Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
+		"two sets of another":                {Object{Identity: Identity{Foreign: true, UID: "that"}, Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
 	} {
 		if test.object.UID == "" {
 			test.object.UID = "it"
@@ -189,7 +189,7 @@ func TestInUnits(t *testing.T) {
 		"more children":                    {1, []Child{set(1, 1), set(1, 1), set(1, 1)}, 2, 2},
 		"children of another":              {1, []Child{{UID: "b", Controller: "that", Desired: new(int32(1))}}, 1, 1},
 	} {
-		o := Object{Identity: Identity{UID: "it"}, Counts: Counts{Desired: 2, Unit: "shard", WithoutReplicas: true, Told: new(test.told)}}
+		o := Object{Identity: Identity{UID: "it"}, Counts: Counts{Desired: 2, Unit: "shard", Uncounted: true, Told: new(test.told)}}
 		if name == "none wanted" {
 			o.Desired = 0
 		}

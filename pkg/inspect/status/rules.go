@@ -97,7 +97,7 @@ func shortfall(o Object, counts string) *ruling {
 	off := func(code problem.Code, format string, numbers ...any) *ruling {
 		return &ruling{code: code, reason: fmt.Sprintf(format, numbers...)}
 	}
-	if o.Told != nil && o.indirect() && !o.NoCount && o.WithoutReplicas {
+	if o.Told != nil && o.indirect() && !o.NoCount && o.Uncounted {
 		switch told := *o.Told; {
 		case told > o.Desired:
 			return off(problem.CodePodsSurplus, "%s, %d too many", o.quantity(told), told-o.Desired)

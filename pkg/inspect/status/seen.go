@@ -123,7 +123,7 @@ func (v *view) countShows() bool {
 	case o.indirect():
 		return o.Several && o.Total != nil && pods == int(*o.Total)
 	}
-	return !o.WithoutReplicas || len(workloads(v.children)) <= 1 && pods == int(o.Desired)
+	return !o.Uncounted || len(workloads(v.children)) <= 1 && pods == int(o.Desired)
 }
 
 // idle reports whether the spec changed a moment ago and no child was made or changed

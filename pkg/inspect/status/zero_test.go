@@ -18,7 +18,7 @@ func TestParkedVerdict(t *testing.T) {
 	by := &ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
 	unnamed := &ParkedCount{Replicas: 1, Path: ".spec.replicas", At: lookedAt().Add(-time.Minute)}
 	deployment := Object{Identity: Identity{Type: "deployment.apps", Namespace: "shop", Name: "web", UID: "it", BuiltIn: true, Foreign: true}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}, Parked: by}
-	uncounted := Object{Identity: Identity{Type: "search.example.com", Name: "it", UID: "it", Foreign: true}, Counts: Counts{NoCount: true, WithoutReplicas: true}, Evidence: Evidence{Generation: 1, Untracked: true}, Parked: unnamed}
+	uncounted := Object{Identity: Identity{Type: "search.example.com", Name: "it", UID: "it", Foreign: true}, Counts: Counts{NoCount: true, Uncounted: true}, Evidence: Evidence{Generation: 1, Untracked: true}, Parked: unnamed}
 	running := ownedPod("a", "it")
 	ending := ownedPod("b", "it")
 	ending.DeletionTimestamp = new(metav1.NewTime(lookedAt()))

@@ -110,7 +110,8 @@ func Established(crd *unstructured.Unstructured) bool {
 // storedVersion is the version in which objects are stored: what is written in
 // it is not converted.
 func storedVersion(crd *unstructured.Unstructured) map[string]any {
-	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	field, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
+	versions, _ := field.([]any)
 	for _, v := range versions {
 		if v, ok := v.(map[string]any); ok && v["storage"] == true {
 			return v
@@ -203,11 +204,11 @@ func (d *declaration) readStatus(usual statusCounts, selector, count string) Sta
 		}
 	}
 	at.Selector = d.tells(annotationSelectorPath, "string", selector)
-	at.Desired = d.tells(AnnotationDesiredPath, "integer", usual.desired.path())
-	at.Current = d.tells(AnnotationCurrentPath, "integer", count, usual.current.path())
-	at.Updated = d.tells(AnnotationUpdatedPath, "integer", usual.updated.path())
-	at.Ready = d.tells(AnnotationReadyPath, "integer", usual.ready.path())
-	at.Available = d.tells(AnnotationAvailablePath, "integer", usual.available.path())
+	at.Desired = d.tells(AnnotationDesiredPath, "integer", usual.desired)
+	at.Current = d.tells(AnnotationCurrentPath, "integer", count, usual.current)
+	at.Updated = d.tells(AnnotationUpdatedPath, "integer", usual.updated)
+	at.Ready = d.tells(AnnotationReadyPath, "integer", usual.ready)
+	at.Available = d.tells(AnnotationAvailablePath, "integer", usual.available)
 	at.PodNames = d.tells(annotationPodNamesPath, "array")
 	at.ObservedGeneration = d.usual("integer", ".status.observedGeneration")
 	if at.Conditions = d.usual("array", ".status.conditions"); at.Conditions != nil {

@@ -34,6 +34,7 @@ func TestScaffold(t *testing.T) {
 		{"Foo", "foos", StrategyPods, "", path("spec.replicas"), counted},
 		{"FooProxy", "fooproxies", StrategyPods, "{.spec.size}", path("spec.size"), counted},
 		{"Glass", "glasses", StrategyDeployment, "", path("spec.replicas"), counted},
+		{"No", "nos", StrategyPods, "", path("spec.replicas"), counted}, // a boolean in YAML
 		{"Box", "boxes", StrategyPods, "", path("spec.replicas"), counted},
 		{"Batch", "batches", StrategyPods, "", path("spec.replicas"), counted},
 		{strings.Repeat("F", 59), strings.Repeat("f", 59) + "s", StrategyPods, "", path("spec.replicas"), counted}, // as long as a kind may be

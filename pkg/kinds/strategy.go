@@ -39,48 +39,20 @@ type strategyRules struct {
 	rights, clusterRights []rbacv1.PolicyRule
 }
 
-// statusCounts are the fields of .status in which kinds usually have what a plan
-// counts. One without a name has no usual field.
+// statusCounts are the paths at which kinds usually have the counts of a plan.
 type statusCounts struct {
-	desired, current, updated, ready, available statusCount
-}
-
-// statusCount is one of them, with the title and the description of the column
-// that a scaffolded CRD has of it, and the description of the field.
-type statusCount struct {
-	field, title, columnText, description string
-}
-
-// scaffolded are those that a scaffolded CRD has, in the order of its columns.
-// One without a field is the replica count.
-func (c statusCounts) scaffolded() []statusCount {
-	return []statusCount{c.desired, c.current, c.updated, c.ready}
-}
-
-// path is that of the field from the root of an object, "" where there is none.
-func (c statusCount) path() string {
-	if c.field == "" {
-		return ""
-	}
-	return ".status." + c.field
+	desired, current, updated, ready, available string
 }
 
 // strategies are all that there are, in the order in which they are spoken of.
 // Whatever differs between them on the side of declarations is here.
 func strategies() []strategyRules {
 	ofReplicas := statusCounts{
-		desired:   statusCount{title: "Desired", columnText: "Desired number of pods."},
-		current:   statusCount{"replicas", "Current", "Current number of pods.", "Number of pods, without those that are terminating or finished."},
-		updated:   statusCount{"updatedReplicas", "Up-to-date", "Number of pods of the current spec.", "Number of pods of the current spec."},
-		ready:     statusCount{"readyReplicas", "Ready", "Number of ready pods.", "Number of ready pods."},
-		available: statusCount{field: "availableReplicas"},
+		current: ".status.replicas", updated: ".status.updatedReplicas", ready: ".status.readyReplicas", available: ".status.availableReplicas",
 	}
 	ofNodes := statusCounts{
-		desired:   statusCount{"desiredNumberScheduled", "Desired", "Number of nodes that should run the pod.", "Number of nodes that should run the pod."},
-		current:   statusCount{"currentNumberScheduled", "Current", "Number of these nodes that have a pod.", "Number of these nodes that have a pod."},
-		updated:   statusCount{"updatedNumberScheduled", "Up-to-date", "Number of these nodes that have a pod of the current spec.", "Number of these nodes that have a pod of the current spec."},
-		ready:     statusCount{"numberReady", "Ready", "Number of nodes whose pod is ready.", "Number of nodes whose pod is ready."},
-		available: statusCount{field: "numberAvailable"},
+		desired: ".status.desiredNumberScheduled", current: ".status.currentNumberScheduled", updated: ".status.updatedNumberScheduled",
+		ready: ".status.numberReady", available: ".status.numberAvailable",
 	}
 	managesPods := rule("", "pods", "get", "list", "watch", "create", "patch", "delete")
 	return []strategyRules{

@@ -43,8 +43,9 @@ var errStopped = errors.New("stopped")
 // Work is one object's plan on its way to the server.
 type Work struct {
 	Clients
-	Clock clock.PassiveClock
-	Kind  kinds.Kind
+	Strategy *Strategy
+	Clock    clock.PassiveClock
+	Kind     kinds.Kind
 	// Owner is the controller reference to Object, and Of is what the plan saw of it.
 	Owner  metav1.OwnerReference
 	Object *unstructured.Unstructured

@@ -21,6 +21,7 @@ func nodes() *Strategy {
 			hashTemplate(v, kind, obj)
 			v.Invalid = v.Problem // the template decides which nodes may run the pods
 		},
+		pod: func(pod *corev1.Pod, op plan.Operation) { forNode(pod, op.Node) },
 	}
 }
 

@@ -6,6 +6,7 @@ package strategy
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,6 +32,8 @@ type Strategy struct {
 	// complete adds what only this strategy reads of an object. The fields of the
 	// template are nil if the owner has a Problem.
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
+	// pod adapts the pod that an operation creates; nil: it is as the template says.
+	pod func(*corev1.Pod, plan.Operation)
 }
 
 // Input is a type of objects that the plans of a strategy read. An object in no

@@ -113,9 +113,7 @@ func New(opts Options) (*Controller, error) {
 	c.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: c.memory, Look: c.queue.Number}
 	c.health = informer.NewHealth(c.report.Logf)
 	c.declarations = &declarations{Controller: c, refused: map[string]error{}}
-	if err := c.makeCaches(); err != nil {
-		return nil, err
-	}
+	c.makeCaches()
 	for _, kind := range opts.Kinds {
 		o, err := c.ownersOf(kind)
 		if err != nil {
@@ -192,7 +190,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		start(ctx, func(ctx context.Context) error { return c.keepInput(ctx, name) })
 	}
 	start(ctx, c.revisions.keep)
-	start(ctx, c.followQuotas)
+	running.Go(func() { c.followQuotas(ctx) })
 	run := func(o *owners) {
 		ctx, end := context.WithCancel(ctx) // the end of a declaration is no error
 		o.stop = end
@@ -205,7 +203,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		run(o)
 	}
 	if c.declarations.any() {
-		start(ctx, func(ctx context.Context) error { return c.declarations.follow(ctx, run) })
+		running.Go(func() { c.declarations.follow(ctx, run) })
 	}
 	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
 		if c.Resync > 0 {

@@ -92,33 +92,27 @@ func trimCRD(obj any) (any, error) {
 
 // follow reconciles each declared kind from when its CRD declares it until it no longer
 // does. run starts a kind.
-func (d *declarations) follow(ctx context.Context, run func(*owners)) error {
+func (d *declarations) follow(ctx context.Context, run func(*owners)) {
 	client := d.Dynamic.Resource(kinds.CRDResource())
-	crds, err := d.health.New(informer.Source{
+	crds := d.health.New(informer.Source{
 		Resource: kinds.CRDResource().Resource,
 		List:     informer.Lists(client.List),
 		Watch:    client.Watch,
 		Client:   d.Dynamic, Example: &unstructured.Unstructured{}, Trim: trimCRD,
 	})
-	if err != nil {
-		return err
-	}
 	handle := func(obj any, exists bool) {
 		crd, ok := informer.Object(obj).(*declaration)
 		if ok && (d.Declared.All || slices.Contains(d.Declared.Named, crd.Name)) {
 			d.handleCRDChange(crd, exists, run)
 		}
 	}
-	handled, err := crds.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	hasSynced := crds.Handle(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { handle(obj, true) },
 		UpdateFunc: func(_, obj any) { handle(obj, true) },
 		DeleteFunc: func(obj any) { handle(obj, false) },
 	})
-	if err != nil {
-		return err
-	}
 	go func() {
-		if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
+		if cache.WaitForCacheSync(ctx.Done(), hasSynced) {
 			d.refuseMissing(crds.GetStore())
 			d.mu.Lock()
 			d.synced = true
@@ -127,7 +121,6 @@ func (d *declarations) follow(ctx context.Context, run func(*owners)) error {
 		}
 	}()
 	crds.RunWithContext(ctx)
-	return nil
 }
 
 // refuseMissing reports named CRDs that do not exist or declare nothing.

@@ -37,22 +37,16 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners, first bool)
 	installed, removed := context.WithCancel(ctx)
 	defer removed()
 	source, crd := c.ownerSource(o, removed), o.kind.CRD()
-	objects, err := c.health.New(source)
-	if err != nil {
-		return fmt.Errorf("watch %s: %w", crd, err)
-	}
-	handled, err := objects.AddEventHandler(c.handler(source, func(obj any) []memory.Key { return o.keysOf(obj) }))
-	if err != nil {
-		return fmt.Errorf("watch %s: %w", crd, err)
-	}
+	objects := c.health.New(source)
+	hasSynced := objects.Handle(c.handler(source, func(obj any) []memory.Key { return o.keysOf(obj) }))
 	go func() {
-		if cache.WaitForCacheSync(installed.Done(), handled.HasSynced) {
+		if cache.WaitForCacheSync(installed.Done(), hasSynced) {
 			c.memory.Notify()
 		}
 	}()
 	missing, reported := false, false
 	objects.Need()
-	err = objects.Run(installed, func(err error) error {
+	err := objects.Run(installed, func(err error) error {
 		absent := apierrors.IsNotFound(err)
 		switch {
 		case absent:
@@ -76,7 +70,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners, first bool)
 				c.report.Logf("%s is installed", crd)
 			}
 			c.awaitCaches(installed, o)
-			o.setState(ownerState{store: objects.GetIndexer(), synced: handled.HasSynced})
+			o.setState(ownerState{store: objects.GetIndexer(), synced: hasSynced})
 		case absent:
 			missing = true
 		case !reported:

@@ -69,6 +69,20 @@ func (k *kindSet) of(ref *metav1.OwnerReference) *owners {
 	return nil
 }
 
+// controllerOf returns the key of the controller of an object, and its kind, nil if that
+// is not reconciled.
+func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
+	ref := metav1.GetControllerOfNoCopy(obj)
+	if ref == nil {
+		return nil, memory.Key{}
+	}
+	o := k.of(ref)
+	if o == nil {
+		return nil, memory.Key{}
+	}
+	return o, o.keyOf(obj.GetNamespace(), ref.Name)
+}
+
 // readersOf returns the keys of the objects of a strategy whose plans read an input: all
 // if it is in no namespace, otherwise its controller, and those that want its name.
 func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
@@ -76,10 +90,8 @@ func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
 	if !ok {
 		return nil
 	}
-	if ref := metav1.GetControllerOfNoCopy(input); ref != nil {
-		if o := k.of(ref); o != nil && o.kind.Mapping.Strategy == name {
-			keys = append(keys, o.keyOf(input.GetNamespace(), ref.Name))
-		}
+	if o, controller := k.controllerOf(input); o != nil && o.kind.Mapping.Strategy == name {
+		keys = append(keys, controller)
 	}
 	for _, o := range k.by(name) {
 		if input.GetNamespace() == "" {

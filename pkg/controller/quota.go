@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,25 +12,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 )
 
-// followQuotas wakes the objects whose creates were refused when a quota of
-// their namespace gives way, so that they need not wait out their back-off. It
-// is a convenience: without the right to watch quotas the back-off does.
-func (c *Controller) followQuotas(ctx context.Context) error {
-	quotas := c.Core.ResourceQuotas(c.Namespace)
-	if _, err := quotas.List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsForbidden(err) {
+// followQuotas wakes the objects whose creates were refused when a quota of their namespace
+// gives way, so that they need not wait out their back-off. That is a convenience: without
+// the right to watch quotas, they do.
+func (c *Controller) followQuotas(ctx context.Context) {
+	client := c.Core.ResourceQuotas(c.Namespace)
+	if _, err := client.List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsForbidden(err) {
 		klog.FromContext(ctx).V(1).Info("Cannot watch quotas", "err", err)
-		return nil
+		return
 	}
-	quotaInformer, err := c.health.New(informer.Source{
+	quotas := c.health.New(informer.Source{
 		Resource: "resourcequotas",
-		List:     informer.Lists(quotas.List),
-		Watch:    quotas.Watch,
+		List:     informer.Lists(client.List),
+		Watch:    client.Watch,
 		Client:   c.Core, Example: &corev1.ResourceQuota{},
 	})
-	if err != nil {
-		return fmt.Errorf("watch resourcequotas: %w", err)
-	}
-	_, err = quotaInformer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	quotas.Handle(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*corev1.ResourceQuota)
 			after, ok2 := obj.(*corev1.ResourceQuota)
@@ -45,11 +41,7 @@ func (c *Controller) followQuotas(ctx context.Context) error {
 			}
 		},
 	})
-	if err != nil {
-		return fmt.Errorf("watch resourcequotas: %w", err)
-	}
-	quotaInformer.RunWithContext(ctx)
-	return nil
+	quotas.RunWithContext(ctx)
 }
 
 // givesWay reports whether a quota allows more than before: a hard limit rose, or

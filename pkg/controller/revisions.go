@@ -7,8 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
@@ -87,37 +85,27 @@ func (r *revisionCache) behind(written string) bool {
 	return !r.controller.health.Refuses(r.Resource) && informer.Behind(r.GetStore(), written)
 }
 
-// revisionOwner returns the object that controls a revision, and its kind. Either is nil
-// if it is not known.
-func (c *Controller) revisionOwner(r *strategy.RevisionRecord) (*owners, *unstructured.Unstructured) {
-	ref := metav1.GetControllerOfNoCopy(r)
-	if ref == nil {
-		return nil, nil
-	}
-	o := c.kinds.of(ref)
-	if o == nil {
-		return nil, nil
-	}
-	return o, o.get(r.Namespace, ref.Name)
-}
-
 // revisionKeys returns the key of the object that controls a revision.
 func (c *Controller) revisionKeys(obj any) []memory.Key {
 	if r, ok := obj.(*strategy.RevisionRecord); ok {
-		if o, owner := c.revisionOwner(r); owner != nil {
-			return o.keysOf(owner)
+		if o, k := c.kinds.controllerOf(r); o != nil {
+			return []memory.Key{k}
 		}
 	}
 	return nil
 }
 
 // revisionsEqual reports whether a revision is as the plans of its owner leave it. The
-// template of a large owner is not known.
+// template of a large owner is not known. The revisions of an owner that is gone go, too.
 func (c *Controller) revisionsEqual(before, after any) bool {
 	r, ok := after.(*strategy.RevisionRecord)
 	if !ok {
 		return false
 	}
-	o, owner := c.revisionOwner(r)
-	return owner != nil && !isOutline(owner) && r.Expected(before, kinds.TemplateHash(o.kind, owner))
+	o, k := c.kinds.controllerOf(r)
+	if o == nil {
+		return true
+	}
+	owner := o.get(k.Namespace, k.Name)
+	return owner == nil || !isOutline(owner) && r.Expected(before, kinds.TemplateHash(o.kind, owner))
 }

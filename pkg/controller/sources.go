@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,39 +14,26 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// makeCaches makes the caches of all that plans read beside the objects.
-func (c *Controller) makeCaches() error {
-	var err error
-	if c.pods, err = c.newCache(strategy.PodSource(c.clients()), c.podKeys); err != nil {
-		return err
-	}
+// makeCaches makes the caches of everything that plans read apart from the objects.
+func (c *Controller) makeCaches() {
+	c.pods = c.newCache(strategy.PodSource(c.clients()), c.podKeys)
 	for name, s := range c.strategies {
-		if s.Input == nil {
-			continue
-		}
-		keys := func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) }
-		if c.inputs[name], err = c.newCache(s.Input.Source(c.clients()), keys); err != nil {
-			return err
+		if s.Input != nil {
+			keys := func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) }
+			c.inputs[name] = c.newCache(s.Input.Source(c.clients()), keys)
 		}
 	}
 	source := strategy.RevisionSource(c.clients())
 	source.Equal = c.revisionsEqual
-	revisions, err := c.newCache(source, c.revisionKeys)
-	c.revisions = &revisionCache{Informer: revisions, controller: c, unreadable: make(chan struct{})}
-	return err
+	c.revisions = &revisionCache{Informer: c.newCache(source, c.revisionKeys), controller: c, unreadable: make(chan struct{})}
 }
 
 // newCache makes the cache of a source. keys returns the keys of the objects whose plans
 // read an object of the source.
-func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) (*informer.Informer, error) {
-	i, err := c.health.New(s)
-	if err == nil {
-		_, err = i.AddEventHandler(c.handler(s, keys))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", s.Resource, err)
-	}
-	return i, nil
+func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) *informer.Informer {
+	i := c.health.New(s)
+	i.Handle(c.handler(s, keys))
+	return i
 }
 
 // handler puts the keys of an event into the queue if the event changes what plans read,
@@ -97,10 +83,8 @@ func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	if !ok {
 		return nil
 	}
-	if ref := metav1.GetControllerOfNoCopy(r); ref != nil {
-		if o := c.kinds.of(ref); o != nil && o.kind.Mapping.Strategy.OwnsPods() {
-			return []memory.Key{o.keyOf(r.Namespace, ref.Name)}
-		}
+	if o, k := c.kinds.controllerOf(r); o != nil && o.kind.Mapping.Strategy.OwnsPods() {
+		return []memory.Key{k}
 	}
 	if r.Pod.Deployment == "" {
 		return nil

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -58,7 +59,7 @@ type Informer struct {
 }
 
 // New makes an Informer, which is yet to be run.
-func (h *Health) New(s Source) (*Informer, error) {
+func (h *Health) New(s Source) *Informer {
 	observe := func(ctx context.Context, err error) {
 		h.observe(ctx, s.Resource, err)
 		if apierrors.IsNotFound(err) && s.Missing != nil {
@@ -83,13 +84,20 @@ func (h *Health) New(s Source) (*Informer, error) {
 	}
 	informer := cache.NewSharedIndexInformerWithOptions(
 		cache.ToListWatcherWithWatchListSemantics(lw, s.Client), s.Example, cache.SharedIndexInformerOptions{Indexers: s.Indexers})
-	if err := informer.SetTransform(s.Trim); err != nil {
-		return nil, err
-	}
-	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
+	// These return an error only of an informer that runs.
+	utilruntime.Must(informer.SetTransform(s.Trim))
+	utilruntime.Must(informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
 		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.Resource, "err", err)
-	})
-	return &Informer{SharedIndexInformer: informer, Source: s, needed: make(chan struct{}), filled: make(chan struct{})}, err
+	}))
+	return &Informer{SharedIndexInformer: informer, Source: s, needed: make(chan struct{}), filled: make(chan struct{})}
+}
+
+// Handle passes the events of an informer that does not yet run to a handler. It returns
+// a function that reports whether the objects of the first list have been handled.
+func (i *Informer) Handle(handler cache.ResourceEventHandler) (hasSynced func() bool) {
+	registration, err := i.AddEventHandler(handler)
+	utilruntime.Must(err) // only of one that has stopped
+	return registration.HasSynced
 }
 
 // Need has the cache filled, and returns a channel that is closed when it is.

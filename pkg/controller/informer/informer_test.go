@@ -86,7 +86,7 @@ func TestServerThatCannotStreamLists(t *testing.T) {
 	h := NewHealth(func(format string, args ...any) { t.Errorf(format, args...) })
 	ctx, stop := context.WithCancel(t.Context())
 	streamed := make(chan bool, 1)
-	pods, err := h.New(Source{
+	pods := h.New(Source{
 		Resource: "pods",
 		List: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
@@ -102,9 +102,6 @@ func TestServerThatCannotStreamLists(t *testing.T) {
 		},
 		Example: &corev1.Pod{},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var running sync.WaitGroup
 	running.Go(func() { pods.RunWithContext(ctx) })
 	if !cache.WaitForCacheSync(t.Context().Done(), pods.HasSynced) || !<-streamed {

@@ -68,7 +68,7 @@ func (c *connection) noteFailure(group string, err error) {
 	slow, isNet := errors.AsType[net.Error](err)
 	bad, isBad := errors.AsType[*BadResponseError](err)
 	silent := isNet && slow.Timeout()
-	if !silent && !(isBad && bad.tooLong) {
+	if endless := isBad && bad.tooLong; !silent && !endless {
 		return
 	}
 	c.mu.Lock()

@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -25,23 +24,6 @@ import (
 
 // askers is how many rights are asked about at the same time.
 const askers = 8
-
-// verbRights are the rights that a verb needs, and the role of deploy/rbac that grants them.
-type verbRights struct {
-	verb   string
-	role   string
-	rights []check.Right
-	// setup reports whether the verb serves only those who use the kinds that this program
-	// reconciles.
-	setup bool
-}
-
-// The roles of deploy/rbac.
-const (
-	viewer     = "imoocpod-viewer"
-	editor     = "imoocpod-editor"
-	controller = deploy.ControllerName
-)
 
 // rights checks which of the rights that each verb needs the user has.
 func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
@@ -53,9 +35,13 @@ func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	checks := d.checkRights(needed, answers)
+	asker := check.Asker{User: d.user, Namespace: d.Namespace, Idle: len(d.served)+len(d.declared) == 0, Commands: d.commands}
+	var checks []check.Result
+	for _, verb := range needed {
+		checks = append(checks, asker.Rights(verb, answers))
+	}
 	if slices.ContainsFunc(checks, func(c check.Result) bool { return len(c.Fix) > 0 }) {
-		d.bindRoles(checks, needed, d.roles(ctx))
+		asker.BindRoles(checks, needed, d.roles(ctx))
 	}
 	return checks, nil
 }
@@ -63,9 +49,9 @@ func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 // roles returns which roles of deploy/rbac are installed.
 func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 	installed := sets.New[string]()
-	for _, role := range []string{viewer, editor, controller} {
+	for _, role := range []string{check.Viewer, check.Editor, check.Controller} {
 		var err error
-		switch kindOf(role, d.Namespace) {
+		switch check.RoleKind(role, d.Namespace) {
 		case "clusterrole":
 			_, err = d.client.Resource(rbacv1.SchemeGroupVersion.WithResource("clusterroles")).Get(ctx, role, metav1.GetOptions{})
 		case "role":
@@ -80,63 +66,11 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 	return installed
 }
 
-// bindRoles replaces the commands that grant single rights by one that binds a role. A
-// command that installs the role precedes it unless the role is installed. The editor role
-// includes the rights of the viewer role.
-func (d *Doctor) bindRoles(checks []check.Result, needed []verbRights, installed sets.Set[string]) {
-	edits := false
-	for i, c := range checks {
-		edits = edits || len(c.Fix) > 0 && needed[i].role == editor
-	}
-	for i := range checks {
-		role := needed[i].role
-		if role == viewer && edits {
-			role = editor
-		}
-		kind := kindOf(role, d.Namespace)
-		if len(checks[i].Fix) == 0 || kind == "" {
-			continue
-		}
-		checks[i].Fix = nil
-		if !installed.Has(role) {
-			checks[i].Fix = []string{d.commands.Line(commandline.Plugin("install", "--roles").In(d.Namespace))}
-		}
-		checks[i].Fix = append(checks[i].Fix, d.commands.Line(d.bind(role, kind)))
-	}
-}
-
-// kindOf returns the kind of a role that "install --roles" installs for a namespace or, if
-// that is empty, for all: "clusterrole", "role", or "" if it installs none.
-func kindOf(role, namespace string) string {
-	switch {
-	case role == viewer || role == editor:
-		return "clusterrole"
-	case role == controller && namespace != metav1.NamespaceAll:
-		return "role"
-	}
-	return ""
-}
-
-// bind returns the command that grants the user a role.
-func (d *Doctor) bind(role, kind string) commandline.Command {
-	binding := "rolebinding"
-	if d.Namespace == metav1.NamespaceAll {
-		binding = "clusterrolebinding"
-	}
-	name := role + "-" + strings.Map(func(r rune) rune {
-		if r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(d.user))
-	return commandline.Kubectl("create", binding, name, "--"+kind+"="+role, check.Subject(d.user)).In(d.Namespace)
-}
-
 // neededRights returns the rights that each verb needs in a namespace, or in all if that is
 // empty, to work with the kinds that are served. Whoever has none of these works with
 // Deployments, which the roles of deploy/rbac do not cover.
-func neededRights(namespace string, served []kinds.Kind) ([]verbRights, error) {
-	editor, viewer := editor, viewer
+func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, error) {
+	editor, viewer := check.Editor, check.Viewer
 	if len(served) == 0 {
 		served, editor, viewer = []kinds.Kind{deployments()}, "", ""
 	}
@@ -155,24 +89,24 @@ func neededRights(namespace string, served []kinds.Kind) ([]verbRights, error) {
 		return rightsTo(metav1.NamespaceAll, verbs, kinds.CRDResource().GroupResource().String())
 	}
 	loop, err := loopRights(namespace)
-	return []verbRights{
-		{verb: "create", role: editor, rights: to("create", objects...)},
-		{verb: "scale", role: editor, rights: append(to("patch", scales...), to("get", objects...)...)},
-		{verb: "restart", role: editor, rights: edit},
-		{verb: "pause", role: editor, rights: edit},
-		{verb: "set", role: editor, rights: edit},
-		{verb: "undo", role: editor, rights: slices.Concat(edit, history)},
-		{verb: "park", role: editor, rights: edit},
-		{verb: "unpark", role: editor, rights: edit},
-		{verb: "delete", role: editor, rights: to("get list watch delete", objects...)},
-		{verb: "status", role: viewer, rights: slices.Concat(read, pods, events)},
-		{verb: "describe", role: viewer, rights: slices.Concat(to("get", objects...), to("list", "pods"), events)},
-		{verb: "history", role: viewer, rights: slices.Concat(to("get", objects...), history)},
-		{verb: "logs", role: viewer, rights: slices.Concat(read, pods, logs)},
-		{verb: "wait", role: viewer, rights: slices.Concat(read, pods)},
-		{verb: "install", rights: crds("get create patch watch"), setup: true},
-		{verb: "uninstall", rights: crds("get delete watch"), setup: true},
-		{verb: "run-controller", role: controller, rights: loop, setup: true},
+	return []check.VerbRights{
+		{Verb: "create", Role: editor, Rights: to("create", objects...)},
+		{Verb: "scale", Role: editor, Rights: append(to("patch", scales...), to("get", objects...)...)},
+		{Verb: "restart", Role: editor, Rights: edit},
+		{Verb: "pause", Role: editor, Rights: edit},
+		{Verb: "set", Role: editor, Rights: edit},
+		{Verb: "undo", Role: editor, Rights: slices.Concat(edit, history)},
+		{Verb: "park", Role: editor, Rights: edit},
+		{Verb: "unpark", Role: editor, Rights: edit},
+		{Verb: "delete", Role: editor, Rights: to("get list watch delete", objects...)},
+		{Verb: "status", Role: viewer, Rights: slices.Concat(read, pods, events)},
+		{Verb: "describe", Role: viewer, Rights: slices.Concat(to("get", objects...), to("list", "pods"), events)},
+		{Verb: "history", Role: viewer, Rights: slices.Concat(to("get", objects...), history)},
+		{Verb: "logs", Role: viewer, Rights: slices.Concat(read, pods, logs)},
+		{Verb: "wait", Role: viewer, Rights: slices.Concat(read, pods)},
+		{Verb: "install", Rights: crds("get create patch watch"), Setup: true},
+		{Verb: "uninstall", Rights: crds("get delete watch"), Setup: true},
+		{Verb: "run-controller", Role: check.Controller, Rights: loop, Setup: true},
 	}, err
 }
 
@@ -239,10 +173,10 @@ func rightsOf(namespace string, rule rbacv1.PolicyRule) []check.Right {
 
 // ask asks the server for each right once, several at a time. The answer is nil if the
 // server does not say.
-func (d *Doctor) ask(ctx context.Context, needed []verbRights) map[check.Right]*bool {
+func (d *Doctor) ask(ctx context.Context, needed []check.VerbRights) map[check.Right]*bool {
 	answers := map[check.Right]*bool{}
 	for _, verb := range needed {
-		for _, right := range verb.rights {
+		for _, right := range verb.Rights {
 			answers[right] = nil
 		}
 	}
@@ -255,28 +189,4 @@ func (d *Doctor) ask(ctx context.Context, needed []verbRights) map[check.Right]*
 		answers[right] = allowed[i]
 	}
 	return answers
-}
-
-// checkRights checks, for each verb, which of its rights are missing. Rights that serve the
-// controller are optional while there is nothing for it to reconcile.
-func (d *Doctor) checkRights(needed []verbRights, answers map[check.Right]*bool) []check.Result {
-	var checks []check.Result
-	for _, verb := range needed {
-		var missing []check.Right
-		answered := true
-		for _, right := range verb.rights {
-			switch allowed := answers[right]; {
-			case allowed == nil:
-				answered = false
-			case !*allowed:
-				missing = append(missing, right)
-			}
-		}
-		c := check.Rights(verb.verb, missing, answered, d.user, d.commands)
-		if c.State == check.Failed && verb.setup && len(d.served)+len(d.declared) == 0 {
-			c.State = check.Optional
-		}
-		checks = append(checks, c)
-	}
-	return checks
 }

@@ -67,6 +67,18 @@ func TestCheckRights(t *testing.T) {
 	pods := func(namespace, verb string) Right {
 		return Right{Namespace: namespace, Verb: verb, Resource: "pods"}
 	}
+	// rights checks a right that the user has beside those that are missing.
+	rights := func(verb string, missing []Right, asked bool, user string) Result {
+		other := Right{Namespace: "a", Verb: "get", Resource: "others"}
+		answers := map[Right]*bool{other: new(true)}
+		if !asked {
+			answers[other] = nil
+		}
+		for _, right := range missing {
+			answers[right] = new(false)
+		}
+		return Asker{User: user, Namespace: "a"}.Rights(VerbRights{Verb: verb, Rights: append([]Right{other}, missing...)}, answers)
+	}
 	scale := Right{Namespace: "a", Verb: "patch", Group: "g", Resource: "things", Subresource: "scale"}
 	for name, test := range map[string]struct {
 		got     Result
@@ -74,26 +86,27 @@ func TestCheckRights(t *testing.T) {
 		message string
 		fix     string
 	}{
-		"none missing":     {Rights("scale", nil, true, "alice", nil), Passed, "ok (alice)", ""},
-		"nothing answered": {Rights("scale", nil, false, "alice", nil), Unknown, "not reported", ""},
-		"in a namespace": {Rights("scale", []Right{scale}, true, "alice", nil), Failed, "alice has no permission to patch things.g/scale",
+		"none missing":     {rights("scale", nil, true, "alice"), Passed, "ok (alice)", ""},
+		"one not answered": {Asker{User: "alice"}.Rights(VerbRights{Verb: "scale", Rights: []Right{scale, pods("a", "get")}}, map[Right]*bool{scale: new(false)}), Unknown, "not reported", ""},
+		"nothing answered": {rights("scale", nil, false, "alice"), Unknown, "not reported", ""},
+		"in a namespace": {rights("scale", []Right{scale}, true, "alice"), Failed, "alice has no permission to patch things.g/scale",
 			"kubectl create role imoocpod-scale --verb=patch --resource=things.g/scale -n a\n" +
 				"kubectl create rolebinding imoocpod-scale --role=imoocpod-scale --user=alice -n a"},
-		"different verbs": {Rights("status", []Right{pods("a", "list"), pods("a", "get"), scale}, true, "system:serviceaccount:ci:bot", nil),
+		"different verbs": {rights("status", []Right{pods("a", "list"), pods("a", "get"), scale}, true, "system:serviceaccount:ci:bot"),
 			Failed, "system:serviceaccount:ci:bot has no permission to list pods, get pods, patch things.g/scale",
 			"kubectl create role imoocpod-status --verb=get,list --resource=pods -n a\n" +
 				"kubectl create rolebinding imoocpod-status --role=imoocpod-status --serviceaccount=ci:bot -n a\n" +
 				"kubectl create role imoocpod-status-2 --verb=patch --resource=things.g/scale -n a\n" +
 				"kubectl create rolebinding imoocpod-status-2 --role=imoocpod-status-2 --serviceaccount=ci:bot -n a"},
-		"everywhere, and many": {Rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e"), pods("", "f")}, true, "alice", nil),
+		"everywhere, and many": {rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e"), pods("", "f")}, true, "alice"),
 			Failed, "alice has no permission to a pods, b pods, c pods, d pods, and 2 more",
 			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e,f --resource=pods\n" +
 				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
-		"one more than a few": {Rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e")}, true, "alice", nil),
+		"one more than a few": {rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e")}, true, "alice"),
 			Failed, "alice has no permission to a pods, b pods, c pods, d pods, e pods",
 			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e --resource=pods\n" +
 				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
-		"of what is in no namespace": {Rights("install", []Right{pods("a", "get"), {Verb: "get", Resource: "nodes"}}, true, "alice", nil),
+		"of what is in no namespace": {rights("install", []Right{pods("a", "get"), {Verb: "get", Resource: "nodes"}}, true, "alice"),
 			Failed, "alice has no permission to get pods, get nodes",
 			"kubectl create clusterrole imoocpod-install --verb=get --resource=nodes,pods\n" +
 				"kubectl create clusterrolebinding imoocpod-install --clusterrole=imoocpod-install --user=alice"},

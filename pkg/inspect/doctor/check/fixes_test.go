@@ -26,7 +26,7 @@ func TestFixesReachTheCluster(t *testing.T) {
 	all := slices.Concat(
 		[]Result{MissingCRD(kinds.ImoocPod(), commands), CRD(&unstructured.Unstructured{}, &unstructured.Unstructured{}, commands), Deployed("a", "v0", "v1", commands)},
 		Declared(nil, []string{"a.b"}, "a", now, commands), Loops(nil, []string{"a.b"}, "", "v1", now, commands),
-		[]Result{Rights("scale", missing, true, "alice", commands)},
+		[]Result{Asker{User: "alice", Commands: commands}.Rights(VerbRights{Verb: "scale", Rights: missing}, map[Right]*bool{missing[0]: new(false)})},
 		HeldUp([]status.Report{refused, over}, commands), Paused([]status.Report{report}, "a", now, commands),
 	)
 	for _, result := range all {

@@ -29,10 +29,38 @@ func (r Right) resource() string {
 	return s
 }
 
-// Rights reports whether a user may do what a verb of the program does. Missing are the
-// rights that the server denies; asked reports whether it answered at all.
-func Rights(verb string, missing []Right, asked bool, user string, commands commandline.Context) Result {
-	c := Result{Name: "permission to " + verb, State: Passed, Message: "ok (" + user + ")"}
+// VerbRights are the rights that a verb of this program needs, and the role of deploy/rbac that
+// grants them.
+type VerbRights struct {
+	Verb   string
+	Role   string
+	Rights []Right
+	// Setup reports whether the verb serves only the kinds that this program reconciles.
+	Setup bool
+}
+
+// Asker is the user whose rights are checked, in a namespace or, if that is empty, in all.
+type Asker struct {
+	User, Namespace string
+	// Idle reports whether there is nothing that this program could reconcile.
+	Idle     bool
+	Commands commandline.Context
+}
+
+// Rights checks whether the user may do what a verb does. An answer is nil if the server does
+// not say.
+func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
+	var missing []Right
+	asked := true
+	for _, right := range verb.Rights {
+		switch allowed := answers[right]; {
+		case allowed == nil:
+			asked = false
+		case !*allowed:
+			missing = append(missing, right)
+		}
+	}
+	c := Result{Name: "permission to " + verb.Verb, State: Passed, Message: "ok (" + a.User + ")"}
 	switch {
 	case !asked:
 		c.State, c.Message = Unknown, "not reported"
@@ -45,16 +73,20 @@ func Rights(verb string, missing []Right, asked bool, user string, commands comm
 		if more := len(words) - most; more > 1 {
 			words = append(words[:most], fmt.Sprintf("and %d more", more))
 		}
-		c.State, c.Message = Failed, user+" has no permission to "+strings.Join(words, ", ")
-		for _, command := range grant(verb, missing, user) {
-			c.Fix = append(c.Fix, commands.Line(command))
+		c.State = Failed
+		if verb.Setup && a.Idle {
+			c.State = Optional
+		}
+		c.Message = a.User + " has no permission to " + strings.Join(words, ", ")
+		for _, command := range grant(verb.Verb, missing, a.User) {
+			c.Fix = append(c.Fix, a.Commands.Line(command))
 		}
 	}
 	return c
 }
 
-// Subject returns the flag of "kubectl create rolebinding" that names a user.
-func Subject(user string) string {
+// subject returns the flag of "kubectl create rolebinding" that names a user.
+func subject(user string) string {
 	if account, is := strings.CutPrefix(user, "system:serviceaccount:"); is {
 		return "--serviceaccount=" + account
 	}
@@ -87,7 +119,7 @@ func grant(what string, missing []Right, user string) []commandline.Command {
 		slices.Sort(resourcesOf[verbs])
 		commands = append(commands,
 			commandline.Kubectl("create", role, name, "--verb="+verbs, "--resource="+strings.Join(resourcesOf[verbs], ",")).In(namespace),
-			commandline.Kubectl("create", role+"binding", name, "--"+role+"="+name, Subject(user)).In(namespace))
+			commandline.Kubectl("create", role+"binding", name, "--"+role+"="+name, subject(user)).In(namespace))
 	}
 	return commands
 }

@@ -1,0 +1,69 @@
+package check
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+)
+
+// The roles of deploy/rbac.
+const (
+	Viewer     = "imoocpod-viewer"
+	Editor     = "imoocpod-editor"
+	Controller = "imoocpod-controller"
+)
+
+// BindRoles replaces the commands that grant single rights by one that binds a role. A
+// command that installs the role precedes it unless the role is installed. The editor role
+// includes the rights of the viewer role.
+func (a Asker) BindRoles(checks []Result, needed []VerbRights, installed sets.Set[string]) {
+	edits := false
+	for i, c := range checks {
+		edits = edits || len(c.Fix) > 0 && needed[i].Role == Editor
+	}
+	for i := range checks {
+		role := needed[i].Role
+		if role == Viewer && edits {
+			role = Editor
+		}
+		kind := RoleKind(role, a.Namespace)
+		if len(checks[i].Fix) == 0 || kind == "" {
+			continue
+		}
+		checks[i].Fix = nil
+		if !installed.Has(role) {
+			checks[i].Fix = []string{a.Commands.Line(commandline.Plugin("install", "--roles").In(a.Namespace))}
+		}
+		checks[i].Fix = append(checks[i].Fix, a.Commands.Line(a.bind(role, kind)))
+	}
+}
+
+// RoleKind returns the kind of a role that "install --roles" installs for a namespace or, if
+// that is empty, for all: "clusterrole", "role", or "" if it installs none.
+func RoleKind(role, namespace string) string {
+	switch {
+	case role == Viewer || role == Editor:
+		return "clusterrole"
+	case role == Controller && namespace != metav1.NamespaceAll:
+		return "role"
+	}
+	return ""
+}
+
+// bind returns the command that grants the user a role.
+func (a Asker) bind(role, kind string) commandline.Command {
+	binding := "rolebinding"
+	if a.Namespace == metav1.NamespaceAll {
+		binding = "clusterrolebinding"
+	}
+	name := role + "-" + strings.Map(func(r rune) rune {
+		if r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(a.User))
+	return commandline.Kubectl("create", binding, name, "--"+kind+"="+role, subject(a.User)).In(a.Namespace)
+}

@@ -66,7 +66,7 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 					}
 					client, server := net.Pipe()
 					go test.serve(server)
-					context.AfterFunc(t.Context(), func() { _ = server.Close() })
+					context.AfterFunc(t.Context(), func() { _ = server.Close() }) //nolint:contextcheck // it outlives the dialing
 					return client, nil
 				}}
 				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: base}

@@ -116,7 +116,9 @@ func (p Actions) count(verb Verb) int {
 // only its status, and is planned again when the pause ends.
 func Decide(v View, rules func(View) Actions) Actions {
 	p := rules(v)
-	p.Operations = append(Revisions(v), p.Operations...)
+	if history := Revisions(v); len(history) > 0 {
+		p.Operations = append(history, p.Operations...)
+	}
 	if v.Paused() {
 		p.Operations = nil
 		p.Recheck = sooner(p.Recheck, v.Owner.Pause.Left(v.Now))

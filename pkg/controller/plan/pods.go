@@ -57,6 +57,7 @@ func fill(v View, s slotSet) Actions {
 		missing = nil
 	}
 	p.restoreLabels(v)
+	p.Operations = slices.Grow(p.Operations, len(missing))
 	for _, create := range missing {
 		if wait := p.Memory.wait(create.Slot, v); wait > 0 {
 			p.Recheck = sooner(p.Recheck, wait)

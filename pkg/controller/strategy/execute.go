@@ -213,7 +213,7 @@ func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) er
 		return w.failed(ctx, op, fmt.Errorf("read %s %s, which has the name of one to create: %w", op.Kind, op.Name, err), o)
 	}
 	if taken := w.takenBy(op, holder); taken != "" {
-		o.refuse(op, op.Slot, "NameTaken", taken)
+		_ = o.refuse(op, op.Slot, "NameTaken", taken)
 		return nil // the others have names of their own
 	}
 	if _, labelled := holder.GetLabels()[apis.LabelOwner]; op.Kind == plan.KindRevision && !labelled {

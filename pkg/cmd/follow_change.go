@@ -18,6 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -134,7 +135,7 @@ const stuckHint = "the pod template has changed, but a StatefulSet waits for pod
 // ready before it replaces the pod, even if the template has been mended
 // (https://github.com/kubernetes/kubernetes/issues/67250).
 func (o *commonOptions) stuckPods(ctx context.Context, t observe.Target) *commandline.Command {
-	if t.Kind.CRD() != "statefulsets.apps" {
+	if t.Kind.CRD() != kinds.StatefulSets {
 		return nil
 	}
 	t.Object = nil // as it is now

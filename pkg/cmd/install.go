@@ -169,7 +169,7 @@ func isRelease(version string) bool {
 }
 
 func (o *installOptions) awaitController(ctx context.Context) error {
-	kind, err := o.common.clients.KindNamed(ctx, "deployments.apps")
+	kind, err := o.common.clients.KindNamed(ctx, kinds.Deployments)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target
 	case o.reason != "":
 		return nil, fmt.Errorf("%s cannot be paused with --reason: another controller reconciles it, and %s holds no text", t, field)
 	}
-	if t.Kind.CRD() == "jobs.batch" {
+	if t.Kind.CRD() == kinds.Jobs {
 		c.tell("Warning: %s: suspending a Job deletes its running pods", t)
 	}
 	return setSwitch(ctx, c, t, path, true, observe.Paused(), "resume")

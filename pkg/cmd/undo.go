@@ -14,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -126,7 +127,7 @@ func stay(at revision.Revision) wanted {
 // refuseUndo returns an error if an earlier pod template of an object would have no effect.
 func refuseUndo(t *observe.Target) error {
 	paused, _, err := unstructured.NestedBool(t.Object.Object, "spec", "paused")
-	if err == nil && paused && t.Kind.CRD() == "deployments.apps" {
+	if err == nil && paused && t.Kind.CRD() == kinds.Deployments {
 		return outcome.WithHint(fmt.Errorf("%s cannot be undone: it is paused", t), "to resume it", resumeRollout(t))
 	}
 	ref, found, err := unstructured.NestedMap(t.Object.Object, "spec", "workloadRef")

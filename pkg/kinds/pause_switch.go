@@ -12,17 +12,13 @@ var errNoSwitch = errors.New("its type has no switch for that: no boolean field 
 // PauseSwitch finds the boolean field by which the controller of another program is
 // told to leave an object alone: what is built in, or else what the schema has.
 func PauseSwitch(kind Kind, schema map[string]any) ([]string, error) {
-	paused, suspend := []string{"spec", "paused"}, []string{"spec", "suspend"}
 	if kind.BuiltIn() {
-		switch kind.CRD() {
-		case "deployments.apps":
-			return paused, nil
-		case "cronjobs.batch", "jobs.batch":
-			return suspend, nil
+		if path := workloads()[kind.CRD()].pauseSwitch; path != nil {
+			return path, nil
 		}
 		return nil, errNoSwitch
 	}
-	for _, path := range [][]string{paused, suspend, {"spec", "updateStrategy", "paused"}} {
+	for _, path := range [][]string{{"spec", "paused"}, {"spec", "suspend"}, {"spec", "updateStrategy", "paused"}} {
 		at := schema
 		for _, name := range path {
 			at = fieldpath.Object(fieldpath.Resolve(schema, at), "properties", name)

@@ -77,10 +77,9 @@ func restartPath(kind Kind, obj *unstructured.Unstructured, schema map[string]an
 	return slices.Concat(template, []string{"metadata", "annotations"}), nil
 }
 
-// mayRollOut says why a built-in kind cannot be restarted: as for kubectl, which
-// Names the same three.
+// mayRollOut returns an error if an object of a built-in kind cannot be restarted.
 func mayRollOut(kind Kind, obj *unstructured.Unstructured) error {
-	if kind.Resource.Group != "apps" || !slices.Contains([]string{"deployments", "statefulsets", "daemonsets"}, kind.Resource.Resource) {
+	if !kind.RollsOut() {
 		if _, has, err := unstructured.NestedMap(obj.Object, "spec", "template"); err == nil && !has {
 			return errNoTemplate
 		}

@@ -58,12 +58,12 @@ func chooserOf(t observe.Target) (chooser, error) {
 	case kinds.StrategyNodes:
 		return refused("it runs one pod per node")
 	}
-	switch t.Kind.Resource.GroupResource() {
-	case schema.GroupResource{Group: "apps.kruise.io", Resource: "clonesets"}:
+	switch t.Kind.CRD() {
+	case "clonesets.apps.kruise.io":
 		return byName, nil
-	case schema.GroupResource{Group: "apps", Resource: "deployments"}, schema.GroupResource{Group: "apps", Resource: "replicasets"}:
+	case kinds.Deployments, kinds.ReplicaSets:
 		return byCost, nil
-	case schema.GroupResource{Group: "apps", Resource: "statefulsets"}:
+	case kinds.StatefulSets:
 		return refused("a StatefulSet always deletes the pod with the highest ordinal")
 	}
 	return refused("this program does not know how to choose pods of this kind")

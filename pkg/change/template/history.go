@@ -66,7 +66,7 @@ func resources(kind kinds.Kind) []schema.GroupVersionResource {
 	controllerRevisions := appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 	replicaSets := appsv1.SchemeGroupVersion.WithResource("replicasets")
 	switch {
-	case kind.CRD() == "deployments.apps" || kind.CRD() == "rollouts.argoproj.io":
+	case kind.CRD() == kinds.Deployments || kind.CRD() == "rollouts.argoproj.io":
 		return []schema.GroupVersionResource{replicaSets}
 	case kind.Reconciled() || kind.BuiltIn():
 		return []schema.GroupVersionResource{controllerRevisions}
@@ -147,7 +147,7 @@ func whyNone(t observe.Target) string {
 		return "its .spec.revisionHistoryLimit is 0"
 	case t.Kind.Reconciled():
 		return "run-controller writes a revision when it reconciles the object, and has not done so yet"
-	case t.Kind.BuiltIn() && !slices.Contains([]string{"deployments.apps", "statefulsets.apps", "daemonsets.apps"}, t.Kind.CRD()):
+	case t.Kind.BuiltIn() && !t.Kind.RollsOut():
 		return "only Deployments, StatefulSets, and DaemonSets have revisions"
 	case t.Kind.BuiltIn():
 		return "its controller has not written a revision yet"

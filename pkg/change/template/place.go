@@ -7,7 +7,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
@@ -81,10 +80,8 @@ func knownPlaces(t observe.Target, images bool) (Places, bool, error) {
 			return p, true, fmt.Errorf("%s has no field for an image: its pods run %s", t, m.Image)
 		}
 		return p, true, nil
-	case t.Kind.CRD() == "cronjobs.batch":
-		return template("spec", "jobTemplate", "spec", "template")
-	case t.Kind.BuiltIn() && hasTemplate(t.Kind):
-		return template("spec", "template")
+	case len(t.Kind.BuiltInTemplate()) > 0:
+		return template(t.Kind.BuiltInTemplate()...)
 	case t.Kind.BuiltIn():
 		return Places{}, true, fmt.Errorf("%s has no pod template", t)
 	}
@@ -96,11 +93,4 @@ func path(names []string) *fieldpath.Path {
 		return nil
 	}
 	return new(fieldpath.Fields(names...))
-}
-
-// hasTemplate reports whether a built-in kind has a pod template at .spec.template.
-func hasTemplate(kind kinds.Kind) bool {
-	return slices.Contains([]string{
-		"deployments.apps", "statefulsets.apps", "daemonsets.apps", "replicasets.apps", "replicationcontrollers", "jobs.batch",
-	}, kind.CRD())
 }

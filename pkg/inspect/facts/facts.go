@@ -3,7 +3,6 @@ package facts
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -157,5 +156,5 @@ func setsImage(k kinds.Kind) bool {
 	if k.Reconciled() {
 		return len(k.Mapping.TemplatePath)+len(k.Mapping.ImagePath) > 0
 	}
-	return slices.Contains([]string{"deployments.apps", "statefulsets.apps", "daemonsets.apps"}, k.CRD())
+	return k.RollsOut()
 }

@@ -149,21 +149,21 @@ func builtInFacts(kind kinds.Kind) Facts {
 		Current: []string{".status.replicas"}, Ready: []string{".status.readyReplicas"},
 	}
 	switch kind.CRD() {
-	case "deployments.apps":
+	case kinds.Deployments:
 		f.Conditions = true
 		f.Updated, f.Available = []string{".status.updatedReplicas"}, []string{".status.availableReplicas"}
 		f.PausedWhen = []string{"{.spec.paused}=true"}
 		f.PausedHint = "kubectl rollout resume deployment/NAME"
-	case "statefulsets.apps":
+	case kinds.StatefulSets:
 		f.Updated = []string{".status.updatedReplicas"}
 		f.Partition, f.Ordinal = ".spec.updateStrategy.rollingUpdate.partition", true
 		f.OnDelete = ".spec.updateStrategy.type"
-	case "daemonsets.apps":
+	case kinds.DaemonSets:
 		f.Count = ""
 		f.Desired, f.Current = []string{".status.desiredNumberScheduled"}, []string{".status.currentNumberScheduled"}
 		f.Ready, f.Updated, f.Available = []string{".status.numberReady"}, []string{".status.updatedNumberScheduled"}, []string{".status.numberAvailable"}
 		f.OnDelete = ".spec.updateStrategy.type"
-	case "replicasets.apps", "replicationcontrollers":
+	case kinds.ReplicaSets, kinds.ReplicationControllers:
 		f.Available = []string{".status.availableReplicas"}
 	default:
 		return Facts{Generation: GenerationNone, Unit: "pod", From: []string{"built in"}, builtIn: true,

@@ -1,0 +1,45 @@
+package kinds
+
+// The workloads that are built into Kubernetes, as Kind.CRD names them.
+const (
+	Deployments            = "deployments.apps"
+	StatefulSets           = "statefulsets.apps"
+	DaemonSets             = "daemonsets.apps"
+	ReplicaSets            = "replicasets.apps"
+	ReplicationControllers = "replicationcontrollers"
+	Jobs                   = "jobs.batch"
+	CronJobs               = "cronjobs.batch"
+)
+
+// workload is what differs between built-in workloads.
+type workload struct {
+	// template is the path to the pod template.
+	template []string
+	// pauseSwitch is the boolean field that pauses the object; nil if there is none.
+	pauseSwitch []string
+	// rollsOut says that the controller replaces pods when the template changes. As in
+	// kubectl, these can be restarted and have revisions.
+	rollsOut bool
+}
+
+func workloads() map[string]workload {
+	template := []string{"spec", "template"}
+	suspend := []string{"spec", "suspend"}
+	return map[string]workload{
+		Deployments:            {template: template, pauseSwitch: []string{"spec", "paused"}, rollsOut: true},
+		StatefulSets:           {template: template, rollsOut: true},
+		DaemonSets:             {template: template, rollsOut: true},
+		ReplicaSets:            {template: template},
+		ReplicationControllers: {template: template},
+		Jobs:                   {template: template, pauseSwitch: suspend},
+		CronJobs:               {template: []string{"spec", "jobTemplate", "spec", "template"}, pauseSwitch: suspend},
+	}
+}
+
+// BuiltInTemplate returns the path to the pod template of a built-in workload, and nil for
+// any other kind.
+func (k Kind) BuiltInTemplate() []string { return workloads()[k.CRD()].template }
+
+// RollsOut reports whether the kind is a built-in workload whose controller replaces pods
+// when the template changes.
+func (k Kind) RollsOut() bool { return workloads()[k.CRD()].rollsOut }

@@ -45,7 +45,7 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	defer func() {
 		stop()
 		for _, p := range parts {
-			p.from.CloseWithError(context.Canceled) //nolint:errcheck // it never fails
+			p.from.CloseWithError(context.Canceled)
 		}
 	}()
 	running.Go(func() { r.readAhead(ctx, parts, &running) })
@@ -118,7 +118,7 @@ func (r *Reader) readAhead(ctx context.Context, parts []part, running *sync.Wait
 		slots <- struct{}{} // those before end with the context
 		running.Go(func() {
 			defer func() { <-slots }()
-			p.to.CloseWithError(r.read(ctx, p)) //nolint:errcheck // it never fails
+			p.to.CloseWithError(r.read(ctx, p))
 		})
 	}
 }

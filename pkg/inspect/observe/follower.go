@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -95,13 +96,7 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
-	objects, selected := from.Resource(f.dynamic), metav1.ListOptions{LabelSelector: from.Selector}
-	if from.Everywhere {
-		objects = f.dynamic.Resource(from.Kind.Resource)
-	}
-	if from.Name != "" {
-		selected = follow.ByName(from.Name)
-	}
+	objects, selected := from.selects(f.dynamic)
 	known := map[types.UID]*unstructured.Unstructured{}
 	change := func(obj *unstructured.Unstructured, gone bool) error {
 		if !gone {
@@ -118,11 +113,8 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 	first := true
 	return follow.Objects(ctx, follow.SourceOf(objects), selected, "", f.connection, follow.Handler[*unstructured.Unstructured]{
 		Listed: func(found []*unstructured.Unstructured) (bool, error) {
-			if first && len(found) == 0 && from.Name != "" {
-				return false, apierrors.NewNotFound(from.Kind.Resource.GroupResource(), from.Name)
-			}
-			if first && from.Listed != nil {
-				if err := from.Listed(len(found)); err != nil {
+			if first {
+				if err := from.listed(len(found)); err != nil {
 					return false, err
 				}
 			}
@@ -143,6 +135,28 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 		},
 		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) { return false, change(obj, gone) },
 	})
+}
+
+// selects returns the client and the options that select the objects of a source.
+func (from Source) selects(client dynamic.Interface) (dynamic.ResourceInterface, metav1.ListOptions) {
+	switch {
+	case from.Name != "":
+		return from.Resource(client), follow.ByName(from.Name)
+	case from.Everywhere:
+		return client.Resource(from.Kind.Resource), metav1.ListOptions{LabelSelector: from.Selector}
+	}
+	return from.Resource(client), metav1.ListOptions{LabelSelector: from.Selector}
+}
+
+// listed notes how many objects there are at first. An object that was named must be there.
+func (from Source) listed(n int) error {
+	if n == 0 && from.Name != "" {
+		return apierrors.NewNotFound(from.Kind.Resource.GroupResource(), from.Name)
+	}
+	if from.Listed == nil {
+		return nil
+	}
+	return from.Listed(n)
 }
 
 // of returns the target of an object of a source.

@@ -1,7 +1,6 @@
-// Package controller is the reconcile loop that "run-controller" runs in the
-// foreground: informers fill caches and put keys into a queue, a worker takes a
-// key, looks, plans (package plan, pure) and executes. Nothing else decides
-// anything.
+// Package controller is the reconcile loop of "run-controller". Informers fill caches
+// (sources.go) and put keys into a queue. A worker takes a key, collects a view, plans
+// (package plan, pure), applies the plan, and writes the status (reconcile.go).
 package controller
 
 import (
@@ -33,37 +32,36 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Options says what a Controller works on and with.
+// Options configure a Controller.
 type Options struct {
-	// Dynamic serves the custom resources, Deployments and revisions, Core the pods and
-	// events.
+	// Dynamic is for custom resources, Deployments, and revisions, Core for pods, nodes,
+	// and events.
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface
-	// Kinds are the kinds to reconcile, Declared those of which CRDs tell besides.
+	// Kinds are the kinds to reconcile, apart from those that CRDs declare.
 	Kinds    []kinds.Kind
 	Declared Declarations
-	// Selector limits the objects; nil means all. One that no longer matches is
-	// left alone, with what it has.
+	// Selector selects the objects; nil selects all. An object that no longer matches is
+	// left alone.
 	Selector labels.Selector
-	// Namespace is the one to work in; empty means all.
+	// Namespace limits the objects; empty means all.
 	Namespace string
-	// Workers is how many objects are reconciled at the same time.
+	// Workers is the number of objects that are reconciled at the same time.
 	Workers int
 	// Install is the command that installs the CRDs of the kinds.
 	Install string
-	// Log takes a line for each thing that is done.
+	// Log takes the lines of the log.
 	Log func(report.Line)
-	// Resync is how often every object is looked at without an event; zero: never.
+	// Resync is how often every object is reconciled without an event; zero means never.
 	Resync time.Duration
-	// DryRun makes the loop look and plan, and write nothing at all.
+	// DryRun makes plans and writes nothing.
 	DryRun bool
-	// Metrics count what the loop does; nil means that nobody asks.
+	// Metrics may be nil.
 	Metrics *metrics.Metrics
-	// Resumed says that the loop goes on after an earlier one of this process, or
-	// after a wait for the lease: missing rights and a server that fails are waited
-	// out, and not an error.
+	// Resumed means that the loop continues an earlier one of this process, or has waited
+	// for the lease. Missing rights and a failing server are then waited out from the start.
 	Resumed bool
-	// Clock tells the time; nil means the machine's.
+	// Clock may be nil.
 	Clock clock.PassiveClock
 }
 
@@ -124,7 +122,7 @@ func New(opts Options) (*Controller, error) {
 	return c, nil
 }
 
-// ownersOf makes the cache of a kind's objects, which is yet to be filled.
+// ownersOf makes the cache of a kind's objects, which is not filled yet.
 func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
 	s := c.strategies[kind.Mapping.Strategy]
 	if s == nil {
@@ -137,7 +135,7 @@ func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
 	}, nil
 }
 
-// queueName is the queue's in the metrics.
+// queueName returns the name of the queue in the metrics.
 func queueName(namespace string) string {
 	if namespace == metav1.NamespaceAll {
 		return kinds.FieldManager
@@ -145,7 +143,7 @@ func queueName(namespace string) string {
 	return kinds.FieldManager + "/" + namespace
 }
 
-// Synced reports whether all that there was at the start has been read.
+// Synced reports whether everything that existed at the start has been read.
 func (c *Controller) Synced() bool {
 	for _, o := range c.kinds.list() {
 		if !o.getState().hasSynced() {
@@ -155,16 +153,16 @@ func (c *Controller) Synced() bool {
 	return c.pods.HasSynced() && c.declarations.hasSynced()
 }
 
-// Run reconciles until the context ends, and returns when the writes under way
-// have been answered. It returns an error at once where the rights or the
-// server that it needs are missing from the start, unless it resumes.
+// Run reconciles until the context ends, and returns when the writes in flight have been
+// answered. It returns an error at once if it lacks rights or the server fails from the
+// start, unless it resumes.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
 	if err := c.mayStart(ctx); err != nil {
 		return err
 	}
-	// Events are still sent while the last writes are answered; those of the very
-	// last may be lost: a broadcaster does not wait for its sink.
+	// Events are sent until the last writes have been answered. The very last ones may be
+	// lost, as a broadcaster does not wait for its sink.
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	defer broadcaster.Shutdown()
 	if !c.DryRun {
@@ -222,8 +220,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// mayStart finds at the start what would keep the loop from working. Later the
-// informers try again, and say so.
+// mayStart returns what would keep the loop from working at the start. Later, informers
+// try again and log it.
 func (c *Controller) mayStart(ctx context.Context) error {
 	if c.Resumed {
 		return nil

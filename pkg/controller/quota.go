@@ -44,8 +44,8 @@ func (c *Controller) followQuotas(ctx context.Context) {
 	quotas.RunWithContext(ctx)
 }
 
-// givesWay reports whether a quota allows more than before: a hard limit rose, or
-// went away, or a use fell. A use that rises is mostly our own doing.
+// givesWay reports whether a quota allows more than before: a hard limit rose or went away,
+// or a use fell. A use that rises usually comes from our own creates.
 func givesWay(before, after corev1.ResourceQuotaStatus) bool {
 	for name, hard := range before.Hard {
 		if limit, still := after.Hard[name]; !still || limit.Cmp(hard) > 0 {
@@ -60,8 +60,8 @@ func givesWay(before, after corev1.ResourceQuotaStatus) bool {
 	return false
 }
 
-// retryRefused puts the objects of a namespace whose creates were refused into
-// the queue, to be tried at once.
+// retryRefused wakes the objects of a namespace whose creates were refused, to try them
+// at once.
 func (c *Controller) retryRefused(namespace string) {
 	for _, k := range c.memory.Lift(namespace) {
 		c.queue.Wake(k, "a quota has room again")

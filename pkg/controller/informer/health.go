@@ -10,28 +10,28 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Health knows whether the server answers, and says so once when that changes.
-// Informers retry forever and are silent where a connection is refused.
+// Health logs once when the server no longer answers, and once when it does again.
+// Informers retry forever, and are silent if a connection is refused.
 type Health struct {
 	mu sync.Mutex
-	// refused are the resources that the server does not let us watch, unanswered
-	// those of which nothing is heard; lost says that this was said, and nothing since.
+	// refused has the resources that may not be watched, unanswered those without an
+	// answer. lost means that an outage was logged, and not its end.
 	refused, unanswered map[string]bool
 	lost                bool
-	say                 func(format string, args ...any)
+	logf                func(format string, args ...any)
 }
 
-// NewHealth makes a Health that says what it has to say.
-func NewHealth(say func(format string, args ...any)) *Health {
-	return &Health{say: say, refused: map[string]bool{}, unanswered: map[string]bool{}}
+// NewHealth makes a Health that logs with a function.
+func NewHealth(logf func(format string, args ...any)) *Health {
+	return &Health{logf: logf, refused: map[string]bool{}, unanswered: map[string]bool{}}
 }
 
-// observe takes the outcome of a list or of the start of a watch. An outage is told
-// once, and not by each resource.
+// observe takes the result of a list or of the start of a watch. An outage is logged once,
+// not for each resource.
 func (h *Health) observe(ctx context.Context, resource string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if ctx.Err() != nil { // the loop stops: that is not the server's trouble
+	if ctx.Err() != nil { // the loop stops, which says nothing about the server
 		delete(h.unanswered, resource)
 		return
 	}
@@ -41,7 +41,7 @@ func (h *Health) observe(ctx context.Context, resource string, err error) {
 	if outage(err) {
 		if len(h.unanswered) == 0 {
 			h.lost = true
-			h.say("connection to the API server lost: %v; trying again", withoutURL(err))
+			h.logf("connection to the API server lost: %v; trying again", withoutURL(err))
 		}
 		h.unanswered[resource] = true
 		return
@@ -49,24 +49,23 @@ func (h *Health) observe(ctx context.Context, resource string, err error) {
 	delete(h.unanswered, resource)
 	if h.lost && len(h.unanswered) == 0 {
 		h.lost = false
-		h.say("connected again")
+		h.logf("connected again")
 	}
 	switch {
 	case err == nil:
 		if h.refused[resource] {
-			h.say("watching %s again", resource)
+			h.logf("watching %s again", resource)
 		}
 		delete(h.refused, resource)
 	case apierrors.IsNotFound(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		// The CRD is gone, or a watch is too old.
 	case !h.refused[resource]:
 		h.refused[resource] = true
-		h.say("cannot watch %s: %v; trying again", resource, err)
+		h.logf("cannot watch %s: %v; trying again", resource, err)
 	}
 }
 
-// Forget drops what is known of a resource that is not watched any more: nothing will be
-// heard of it.
+// Forget drops what is known of a resource that is no longer watched.
 func (h *Health) Forget(resource string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,15 +73,15 @@ func (h *Health) Forget(resource string) {
 	delete(h.refused, resource)
 }
 
-// Refuses reports whether the server does not let us watch a resource: what was read of
-// it is not kept up to date.
+// Refuses reports whether a resource may not be watched, so that its cache is not kept up
+// to date.
 func (h *Health) Refuses(resource string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.refused[resource]
 }
 
-// outage reports whether an error is about the connection or the server as a whole.
+// outage reports whether an error concerns the connection or the server as a whole.
 func outage(err error) bool {
 	var answer apierrors.APIStatus
 	switch {
@@ -95,7 +94,7 @@ func outage(err error) bool {
 		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
-// withoutURL is an error without the request that it came of.
+// withoutURL returns the cause of an error without the URL of its request.
 func withoutURL(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {

@@ -147,8 +147,8 @@ func (i *Informer) Run(ctx context.Context, tried func(error) error) error {
 	return nil
 }
 
-// Object is the last known state of the object of an event, also where the watch
-// missed its deletion.
+// Object returns the last known state of the object of an event, also if the watch missed
+// its deletion.
 func Object(obj any) any {
 	if t, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return t.Obj

@@ -5,15 +5,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Behind reports whether a cache has not yet seen a write that was answered with
-// this resourceVersion. See KEP-5504 for what makes the two comparable; where
-// they cannot be compared, planning goes on: it is safe on an old cache, only
-// wasteful.
+// Behind reports whether a cache has not yet seen the write that the server answered with
+// a resourceVersion. KEP-5504 makes the two comparable. If they are not, the cache does not
+// count as behind: a plan on an old cache is safe, only wasteful.
 func Behind(store cache.Store, written string) bool {
 	return Older(store.LastStoreSyncResourceVersion(), written)
 }
 
-// Later is the higher of two resourceVersions, of which "" is none.
+// Later returns the higher of two resourceVersions; "" is the lowest.
 func Later(a, b string) string {
 	if a == "" || Older(a, b) {
 		return b

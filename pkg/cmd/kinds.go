@@ -148,13 +148,13 @@ func (o *kindsOptions) run(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	rows = slices.DeleteFunc(rows, func(k *printer.Kind) bool { return k == nil })
-	errs := []error{o.write(o.common.streams.Out, rows), groupsErr}
+	err = outcome.Join([]error{o.write(o.common.streams.Out, rows), groupsErr})
 	for _, row := range rows {
 		if row.Error != "" {
-			errs = append(errs, escape.PrintLine(o.common.streams.ErrOut, "Warning: %s", row.Error))
+			o.common.tell("Warning: %s", row.Error)
 		}
 	}
-	return outcome.Join(errs)
+	return err
 }
 
 // kinds returns the kinds that were named, or all.

@@ -23,12 +23,12 @@ import (
 // programName is how people call the program: kubectl finds kubectl-imoocpod on PATH.
 const programName = "kubectl imoocpod"
 
-// NewRootCommand makes the command tree. version is the program's own.
+// NewRootCommand returns the command tree. version is the program's own.
 func NewRootCommand(version string, streams genericiooptions.IOStreams) *cobra.Command {
 	return NewRootCommandFor(kube.New(version, streams), version, streams)
 }
 
-// NewRootCommandFor makes the command tree with a factory for its clients, to which it adds
+// NewRootCommandFor returns the command tree with a factory for its clients, to which it adds
 // kubectl's global flags.
 func NewRootCommandFor(c *kube.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
@@ -120,7 +120,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 	return root
 }
 
-// otherTools are verbs of kubectl and other tools, with what to use here.
+// otherTools returns verbs of kubectl and other tools, with what to use here.
 func otherTools(commands commandline.Context) map[string]string {
 	plugin := func(words ...string) string { return `"` + commands.Line(commandline.Plugin(words...)) + `"` }
 	useKubectl := func(words ...string) string { return "use " + commands.Line(commandline.Kubectl(words...)) }
@@ -137,7 +137,7 @@ func otherTools(commands commandline.Context) map[string]string {
 	}
 }
 
-// knownVerb refuses a first word that is no verb of a command, and names the nearest.
+// knownVerb refuses a first word that is not a verb, and names similar ones.
 func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -153,9 +153,9 @@ func unknownCommand(word, of string, nearest []string) error {
 	return usageErrorf("unknown command %q for %q%s", word, of, didYouMean(nearest))
 }
 
-// flagError makes a usage error of what pflag says, and names the nearest flag.
+// flagError makes a usage error of an error of pflag, and names similar flags.
 func flagError(cmd *cobra.Command, err error) error {
-	// Where the verb is misspelt, its flags are none of the command before it.
+	// If the verb is misspelled, its flags do not belong to the command before it.
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
 		return knownVerb(cmd, cmd.Flags().Args())
 	}
@@ -172,8 +172,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w%s", err, didYouMean(nearest))
 }
 
-// usageTemplate replaces the two dozen global flags under every command's help
-// by a line that names the command that lists them, as kubectl does.
+// usageTemplate replaces the global flags in the help of each command by a line that names the
+// command that lists them, as kubectl does.
 func usageTemplate(template string) string {
 	template = strings.Replace(template, "{{if .HasAvailableLocalFlags}}", "{{if and .HasParent .HasAvailableLocalFlags}}", 1)
 	before, rest, found := strings.Cut(template, "{{if .HasAvailableInheritedFlags}}")
@@ -196,9 +196,9 @@ func addLogFlags(flags *pflag.FlagSet) {
 // interruptGrace is how long a verb has after Ctrl-C to put the terminal in order.
 const interruptGrace = 500 * time.Millisecond
 
-// interruptible makes a verb end soon after its context, whatever it does: neither
-// discovery nor a program that gives credentials knows of the context. A write that is
-// under way is finished first, so that the verb can report it.
+// interruptible makes a verb end soon after its context, even in discovery or in a program that
+// gives credentials, which do not know the context. A write under way is finished first, so
+// that the verb can report it.
 func interruptible(out io.Writer, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()

@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
@@ -23,20 +22,9 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 	}
 	checks := make([]check.Result, 0, len(found))
 	for _, c := range found {
-		checks = append(checks, d.checkAvailable(check.Deployed(c.Namespace, c.Version, d.Version, d.commands), c))
+		checks = append(checks, check.Deployed(c.Namespace, c.Version, d.Version, c.Desired, c.Available, d.commands))
 	}
 	return checks, nil
-}
-
-// checkAvailable makes the check of a controller fail if none of its pods runs.
-func (d *Doctor) checkAvailable(result check.Result, c Controller) check.Result {
-	if c.Desired == 0 || c.Available > 0 {
-		return result
-	}
-	result.State = check.Failed
-	result.Message += fmt.Sprintf("; none of its pods is available (desired %d)", c.Desired)
-	result.Fix = append(result.Fix, d.commands.Line(commandline.Plugin("status", "deployment/"+deploy.ControllerName).In(c.Namespace)))
-	return result
 }
 
 // Controller is a controller that "install --controller" installed.

@@ -209,8 +209,24 @@ func TestCheckDeclared(t *testing.T) {
 func TestCheckDeployed(t *testing.T) {
 	t.Parallel()
 	for has, want := range map[string]State{"v1": Passed, "v0": Failed, "": Unknown} {
-		if c := Deployed("a", has, "v1", nil); c.State != want {
+		if c := Deployed("a", has, "v1", 1, 1, nil); c.State != want {
 			t.Errorf("%q: %+v", has, c)
+		}
+	}
+}
+
+// A controller without an available pod fails its check, whatever its version is.
+func TestCheckAvailable(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		desired, available int64
+		want               State
+	}{
+		"all run": {2, 2, Passed}, "one runs": {2, 1, Passed}, "none runs": {2, 0, Failed}, "scaled to zero": {0, 0, Passed},
+	} {
+		result := Deployed("ns", "v1", "v1", test.desired, test.available, nil)
+		if result.State != test.want || (result.State == Failed) != strings.Contains(strings.Join(result.Fix, "\n"), "status deployment/imoocpod-controller -n ns") {
+			t.Errorf("%s: %+v", name, result)
 		}
 	}
 }

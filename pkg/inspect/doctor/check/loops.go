@@ -100,8 +100,9 @@ func where(namespace string) string {
 	return "namespace " + namespace
 }
 
-// Deployed compares the version of a deployed controller with this program's own.
-func Deployed(namespace, has, version string, commands commandline.Context) Result {
+// Deployed compares the version of a deployed controller with this program's own, and checks
+// that one of its desired pods is available.
+func Deployed(namespace, has, version string, desired, available int64, commands commandline.Context) Result {
 	c := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
 	switch {
 	case has == "":
@@ -109,6 +110,11 @@ func Deployed(namespace, has, version string, commands commandline.Context) Resu
 	case has != version:
 		c.State, c.Message = Failed, fmt.Sprintf("is deployed, version %s, but this program is version %s", has, version)
 		c.Fix = []string{commands.Line(commandline.Plugin("install", "--controller").In(namespace))}
+	}
+	if desired > 0 && available == 0 {
+		c.State = Failed
+		c.Message += fmt.Sprintf("; none of its pods is available (desired %d)", desired)
+		c.Fix = append(c.Fix, commands.Line(commandline.Plugin("status", "deployment/"+Controller).In(namespace)))
 	}
 	return c
 }

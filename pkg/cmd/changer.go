@@ -1,7 +1,12 @@
 package cmd
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -17,6 +22,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
 // changeFlags are the flags and arguments of every verb that changes objects.
@@ -144,6 +151,40 @@ func (c *changer) find(ctx context.Context) (found []observe.Target, errs []erro
 	return found, errs
 }
 
+// confirm lists the counts that will change, if there are several. If more than one becomes
+// zero, it asks whether to continue, as "kubectl delete -i" does. It does not ask without a
+// terminal, or with yes.
+func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error) {
+	if len(changes) < 2 {
+		return true, nil
+	}
+	if err := printer.CountChanges(c.streams.ErrOut, changes); err != nil {
+		return false, err
+	}
+	zeros := 0
+	for _, change := range changes {
+		if change.After != nil && *change.After == 0 && (change.Before == nil || *change.Before != 0) {
+			zeros++
+		}
+	}
+	in, is := c.streams.In.(io.ReadWriter) // as a terminal is
+	if yes || c.flags.dryRun != "none" || zeros < 2 || !is || !terminal.Is(in) || !terminal.Is(c.streams.ErrOut) {
+		return true, nil
+	}
+	if _, err := fmt.Fprintf(c.streams.ErrOut, "This scales %d objects to zero. Do you want to continue? (y/N): ", zeros); err != nil {
+		return false, err
+	}
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read the answer: %w", err)
+	}
+	if word := strings.ToLower(strings.TrimSpace(answer)); word == "y" || word == "yes" {
+		return true, nil
+	}
+	c.tell("canceled, nothing was changed")
+	return false, nil
+}
+
 // make makes one change after the other, and then waits for all of them: the objects become
 // ready together. One that fails does not stop the others. It joins the errors with those
 // that there are already.
@@ -170,12 +211,12 @@ func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 // report prints what a verb has done to an object.
 func (c *changer) report(made *change) error {
 	t := &made.Target
-	printer := c.printer
+	p := c.printer
 	if made.unchanged && c.format() == "" {
-		printer, _ = linePrinter(withOperation(c.flags.print, c.flags.dryRun.mark("unchanged"))) // like that of the changer
+		p, _ = linePrinter(withOperation(c.flags.print, c.flags.dryRun.mark("unchanged"))) // like that of the changer
 	}
 	if made.object != nil {
-		if err := printer.PrintObj(made.object, c.streams.Out); err != nil {
+		if err := p.PrintObj(made.object, c.streams.Out); err != nil {
 			return err
 		}
 	}

@@ -205,7 +205,7 @@ func (o *scaleOptions) run(ctx context.Context) error {
 	}
 	found, failed := each(targets, func(t *observe.Target) (*located, error) { return o.locate(ctx, c, t) })
 	errs = append(errs, failed...)
-	if on, err := confirmed(c.streams, o.counts(found), o.yes || o.change.dryRun != "none"); err != nil || !on {
+	if on, err := c.confirm(o.counts(found), o.yes); err != nil || !on {
 		return outcome.Join(append(errs, err))
 	}
 	if o.steps.given() && o.change.dryRun == "none" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -22,26 +23,23 @@ const (
 	lastLook = 10 * time.Second
 )
 
-// errGivenUp says that nothing is left to wait for but what has failed.
+// errGivenUp reports that every object that has not converged has failed.
 var errGivenUp = errors.New("gave up")
 
-// failureTracker gives up the objects of a loop that have failed. The verdict is
-// that of "status", and so is the grace with it.
+// failureTracker gives up the objects of a loop that have failed, by the verdict and the
+// grace of "status".
 type failureTracker struct {
 	of    *Options
 	loop  *controller.Controller
-	grace map[objectName]*status.FailureGrace
+	grace map[memory.Key]*status.FailureGrace
 }
 
-// objectName tells the objects of a loop apart.
-type objectName struct{ kind, namespace, name string }
-
-// allFailed waits until grace is over with every object that is not converged. It
-// says no when the context ends before.
+// allFailed waits until grace is over for every object that has not converged. It returns
+// false if the context ends before.
 func (t *failureTracker) allFailed(ctx context.Context) bool {
 	ticker := time.NewTicker(evaluateEvery)
 	defer ticker.Stop()
-	over := map[objectName]bool{}
+	failed := map[memory.Key]bool{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -51,43 +49,41 @@ func (t *failureTracker) allFailed(ctx context.Context) bool {
 		left, judged := 0, 0
 		all, _ := t.loop.States()
 		for _, s := range all {
-			name := objectName{s.Kind, s.Namespace, s.Name}
 			if s.Converged {
-				delete(over, name)
+				delete(failed, s.Key)
 				continue
 			}
-			if !over[name] && judged < evaluatedAtOnce {
+			if !failed[s.Key] && judged < evaluatedAtOnce {
 				judged++
-				over[name] = t.hasFailed(ctx, s)
+				failed[s.Key] = t.hasFailed(ctx, s)
 			}
-			if !over[name] {
+			if !failed[s.Key] {
 				left++
 			}
 		}
-		if left == 0 && len(over) > 0 {
+		if left == 0 && len(failed) > 0 {
 			return true
 		}
 	}
 }
 
-// hasFailed reports whether grace with an object is over.
+// hasFailed reports whether grace is over for an object.
 func (t *failureTracker) hasFailed(ctx context.Context, s controller.State) bool {
-	name := objectName{s.Kind, s.Namespace, s.Name}
-	grace := t.grace[name]
+	grace := t.grace[s.Key]
 	if grace == nil {
 		grace = &status.FailureGrace{For: t.of.Limits.FailAfter, Endless: !t.of.Limits.FailFast}
-		t.grace[name] = grace
+		t.grace[s.Key] = grace
 	}
 	report, at, err := t.of.evaluate(ctx, s)
 	if err != nil {
 		return false
 	}
 	over, _ := grace.Look(report, at)
-	// What is paused on purpose is waited for no more than what has failed.
+	// Waiting helps a paused object no more than one that has failed.
 	return over || report.Verdict == status.Paused && !grace.Endless
 }
 
-// evaluate gives the verdict on an object as it is now.
+// evaluate returns the report on an object as it is now.
 func (o *Options) evaluate(ctx context.Context, s controller.State) (status.Report, time.Time, error) {
 	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
 	snapshot, _, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Reasons})
@@ -97,8 +93,8 @@ func (o *Options) evaluate(ctx context.Context, s controller.State) (status.Repo
 	return status.NewReport(snapshot), snapshot.Now, nil
 }
 
-// explainMissing says of an object that is not converged why, when the time is up or
-// when it was given up.
+// explainMissing returns why an object has not converged, when the time is up or it was
+// given up.
 func (o *Options) explainMissing(ctx context.Context, s controller.State, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()

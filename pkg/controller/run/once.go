@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -28,7 +29,7 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		ended <- loop.Run(running)
 		stop(nil)
 	}()
-	failures := failureTracker{of: o, loop: loop, grace: map[objectName]*status.FailureGrace{}}
+	failures := failureTracker{of: o, loop: loop, grace: map[memory.Key]*status.FailureGrace{}}
 	if o.Once {
 		go func() {
 			if failures.allFailed(running) {

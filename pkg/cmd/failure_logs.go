@@ -29,8 +29,8 @@ const (
 	lastLineBytes  = 4096
 )
 
-// addLogs adds to the errors of objects that have failed what the container wrote last
-// that has. That it cannot be read is said beside the error, and does not take its place.
+// addLogs adds the last lines of the failing container to the errors of objects that have failed.
+// If they cannot be read, it adds why.
 func addLogs(ctx context.Context, c *kube.Factory, errs []error) {
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
@@ -42,8 +42,7 @@ func addLogs(ctx context.Context, c *kube.Factory, errs []error) {
 	}
 }
 
-// linesOf are the last lines of the container that has the gravest problem of which a
-// log may tell.
+// linesOf returns the last lines of the container with the gravest problem that has a log.
 func linesOf(ctx context.Context, c *kube.Factory, r status.Report) string {
 	for _, p := range r.Problems {
 		if len(p.Pods) == 0 {
@@ -74,14 +73,14 @@ func linesOf(ctx context.Context, c *kube.Factory, r status.Report) string {
 	return "there is no log of a container that failed"
 }
 
-// failingContainer finds the container whose log may tell of a problem, in the pod that
-// has had it for longest. None is found where none has started.
+// failingContainer finds the container whose log may explain a problem, in the pod that has had
+// it for longest. If no container has started, it finds none.
 func failingContainer(ctx context.Context, c *kube.Factory, r status.Report, p problem.Problem) (container logs.Container, found bool, err error) {
 	core, err := c.Core()
 	if err != nil {
 		return container, false, err
 	}
-	// Who may see an object may list its pods, and need not be allowed to get one.
+	// A user who may list pods need not be allowed to get one.
 	pods, err := core.Pods(r.Metadata.Namespace).List(ctx, follow.ByName(p.Pods[0]))
 	if err != nil {
 		return container, false, err
@@ -101,9 +100,8 @@ func lastLines(ctx context.Context, c *kube.Factory, container logs.Container, l
 	return logs.LastLines(ctx, logs.Server(core), container, lines, most)
 }
 
-// addLastLogLine adds to the gravest problem of a pod that crashes what its container
-// wrote last, of an object that is not ready. What cannot be read in a moment is left
-// out.
+// addLastLogLine adds the last line of the log to the gravest problem of a pod that crashes,
+// unless the object is ready. A log that cannot be read in a moment is left out.
 func addLastLogLine(ctx context.Context, c *kube.Factory, e status.Snapshot, r *status.Report) {
 	i := slices.IndexFunc(r.Problems, problem.Problem.Crash)
 	if i < 0 || r.Verdict == status.Ready {

@@ -197,24 +197,23 @@ func (o *statusOptions) runOnce(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
-// wanted are those of the reports that are asked for.
+// wanted returns the reports that the flags ask for.
 func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 	return slices.DeleteFunc(reports, func(r status.Report) bool {
 		return o.notReady && r.Verdict.Settled() || o.paused && !isPaused(r)
 	})
 }
 
-// isPaused reports whether an object is paused, also where it has failed besides.
+// isPaused reports whether an object is paused, also if it has failed.
 func isPaused(r status.Report) bool { return r.Verdict == status.Paused || r.Pause != nil }
 
-// reporters is how many objects are looked at at the same time.
+// reporters is how many objects are read at the same time.
 const reporters = 8
 
-// reports makes the models of objects. One that cannot be read does not stop
-// the others.
+// reports returns the reports on objects. One that cannot be read does not stop the others.
 func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
-	// What is not begun when the context ends fails with it, and is not left out.
+	// An object that is not begun when the context ends fails, and is not left out.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), reporters, len(targets), func(i int) {
 		all[i], errs[i] = o.report(ctx, targets[i])
 		errs[i] = kube.Explain(targets[i].Kind, errs[i])
@@ -228,7 +227,7 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 	return reports, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// verdicts are the errors that give the exit code of what is not ready.
+// verdicts returns errors, with their exit codes, for the objects that are not ready.
 func verdicts(reports []status.Report) []error {
 	var errs []error
 	for _, r := range reports {
@@ -255,7 +254,7 @@ func (o *statusOptions) extent() observe.Extent {
 	return observe.Extent{Depth: observe.Reasons, Competitors: o.named()}
 }
 
-// report makes the model of an object.
+// report returns the report on an object.
 func (o *statusOptions) report(ctx context.Context, t observe.Target) (status.Report, error) {
 	extent := o.extent()
 	snapshot, _, err := observe.Read(ctx, o.clients, t, extent)

@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// aWeek is what kubectl takes a negative time-out for.
+// aWeek is how long a negative timeout is, as for kubectl.
 const aWeek = 168 * time.Hour
 
 type waitOptions struct {
@@ -29,7 +29,7 @@ type waitOptions struct {
 	words  []string
 	limits waitFlags
 
-	// conditions are what the words mean, to be made anew for each object.
+	// conditions make what the words mean for an object.
 	conditions []func() observe.Condition
 }
 
@@ -81,7 +81,7 @@ func (o *waitOptions) complete(args []string) error {
 	if err := o.targetFlags.complete(args); err != nil {
 		return err
 	}
-	// What is not there yet is waited for first.
+	// An object must exist before it can meet other conditions.
 	slices.SortStableFunc(o.words, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
 	for _, word := range o.words {
 		condition, err := observe.ParseCondition(word)
@@ -145,8 +145,8 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	return outcome.Join(append(errs, o.awaitAll(ctx, "", o.limits, all)...))
 }
 
-// printer prints an object for which the wait is over, with its namespace where objects
-// of several are waited for.
+// printer returns the printer of an object for which the wait is over. It prints the namespace if
+// the wait is for the objects of all namespaces.
 func (o *waitOptions) printer(namespace string) (printers.ResourcePrinter, error) {
 	flags := *o.print
 	if o.allNamespaces && namespace != "" && *flags.OutputFormat == "" {
@@ -165,7 +165,7 @@ func order(condition string) int {
 	return 1
 }
 
-// find names the targets. What may not be there is not asked for.
+// find finds the targets. It does not read objects that need not exist.
 func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if !o.waitsFor("create") && !o.waitsFor("delete") {
 		return o.targetFlags.find(ctx, o.clients)
@@ -180,7 +180,7 @@ func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	return targets, errs
 }
 
-// nameOnly is an object of which the name alone is known.
+// nameOnly returns an object that has only a name.
 func nameOnly(t observe.Target) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(t.Kind.GroupVersionKind())

@@ -13,26 +13,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Wanted says of which containers to read the logs.
+// Wanted selects the containers whose logs are read.
 type Wanted struct {
-	// Container is the only one of each pod, AllContainers all of them. With neither
-	// it is the default container of each pod, and the one that keeps it from being
-	// ready.
+	// Container selects one container of each pod, and AllContainers all. Otherwise, they are
+	// the default container of each pod, and the one that keeps it from being ready.
 	Container     string
 	AllContainers bool
-	// Slot is that of the only pod, if it is not empty.
+	// Slot, if it is set, selects the pod of a slot.
 	Slot string
 	// Failing leaves out the pods that are ready.
 	Failing bool
-	// FullNames calls pods by their names even where a short one would do: the
-	// objects are several.
+	// FullNames labels lines with whole names of pods, because there are several objects.
 	FullNames bool
 }
 
-// phase is how far the newest run of a container has come.
+// phase is the phase of the newest run of a container.
 type phase int
 
-// The phases. Of a container that has not started there is no log.
+// The phases. A container that has not started has no log.
 const (
 	phaseNotStarted phase = iota
 	phaseRunning
@@ -45,31 +43,28 @@ type Container struct {
 	uid            types.UID
 	Name           string
 	node           string
-	// label is what its lines begin with: the slot or the short name of the pod, and
-	// the name of the container where the pod has several.
+	// label is what its lines begin with: the slot or the short name of the pod, and the name of
+	// the container if the pod has several.
 	label string
-	// failing says that the pod is not ready, and reason why, where that is known.
+	// failing says that the pod is not ready, and reason why, if that is known.
 	failing bool
 	reason  string
-	// run counts how often the container was started before, and phase is how far the
-	// newest of its runs has come.
+	// run is the number of restarts, and phase is that of the newest run.
 	run   int32
 	phase phase
-	// previous says that the log of the run before can be read, and end how that
-	// ended.
+	// previous says that the log of the previous run can be read, and end how that run ended.
 	previous bool
 	end      string
-	// last says that the newest run has ended and the next one is awaited. Its log is
-	// that of the run before, whether the next one has begun meanwhile or not.
+	// last says that the newest run has ended and will be restarted. Its log is that of the
+	// previous run, whether the next one has begun in the meantime or not.
 	last bool
-	// broken says that it ended as it should not.
+	// broken says that it failed.
 	broken bool
-	// crashed says that what explains why the pod is not ready is in the log of the
-	// run before.
+	// crashed says that the log of the previous run explains why the pod is not ready.
 	crashed bool
 }
 
-// Containers are those of the pods of an object whose logs are wanted.
+// Containers returns the containers of the pods of an object whose logs are wanted.
 func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container {
 	byUID := make(map[types.UID]*corev1.Pod, len(pods))
 	for _, pod := range pods {
@@ -96,16 +91,16 @@ func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container 
 	return all
 }
 
-// failingLast puts the containers of pods that are not ready behind the others, so that
-// a screen ends with what matters.
+// failingLast puts the containers of pods that are not ready last, so that a screen ends with
+// what matters.
 func failingLast(containers []Container) []Container {
 	failing := func(c Container) bool { return c.failing }
 	ready := func(c Container) bool { return !c.failing }
 	return append(slices.DeleteFunc(slices.Clone(containers), failing), slices.DeleteFunc(slices.Clone(containers), ready)...)
 }
 
-// shortName is what the name of a pod has beyond that of its object, and its slot:
-// the number or the word at its end.
+// shortName returns the name of a pod without that of its object, and its slot: the number or the
+// word at the end.
 func shortName(object string, pod *corev1.Pod) (short, slot string) {
 	short = pod.Name
 	if rest, is := strings.CutPrefix(pod.Name, object+"-"); is && rest != "" {
@@ -117,8 +112,8 @@ func shortName(object string, pod *corev1.Pod) (short, slot string) {
 	return short, short[strings.LastIndexByte(short, '-')+1:]
 }
 
-// containersOf are the containers of a pod whose logs are wanted, in the order in
-// which they start.
+// containersOf returns the containers of a pod whose logs are wanted, in the order in which they
+// start.
 func containersOf(pod *corev1.Pod, short string, failing bool, w Wanted) []Container {
 	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 	main := defaultContainer(pod)
@@ -143,7 +138,7 @@ func containersOf(pod *corev1.Pod, short string, failing bool, w Wanted) []Conta
 	return all
 }
 
-// defaultContainer is the one that kubectl takes, too.
+// defaultContainer returns the container that kubectl also selects.
 func defaultContainer(pod *corev1.Pod) string {
 	name := pod.Annotations[apis.AnnotationDefaultContainer]
 	switch {
@@ -155,8 +150,7 @@ func defaultContainer(pod *corev1.Pod) string {
 	return pod.Spec.Containers[0].Name
 }
 
-// read takes in what the kubelet says of the container, and reports whether it ended
-// as it should not.
+// read reads the status of the container, and reports whether it failed.
 func (c *Container) read(s corev1.ContainerStatus) (broken bool) {
 	last := s.LastTerminationState.Terminated
 	c.run = s.RestartCount
@@ -177,7 +171,7 @@ func (c *Container) read(s corev1.ContainerStatus) (broken bool) {
 	return broken
 }
 
-// end says how a run of a container ended.
+// end describes how a run of a container ended.
 func end(t *corev1.ContainerStateTerminated) string {
 	return cmp.Or(t.Reason, "Error") + ", exit code " + strconv.Itoa(int(t.ExitCode))
 }

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// remembered is how many of the last lines of a container are known again.
+// remembered is how many of the last lines of a container are remembered.
 const remembered = 256
 
-// resume knows the last lines of a container that were read, so that the log can be
-// taken up again: the server tells only from which second on, and two streams of a
-// container may write lines whose times are not quite in order.
+// resume remembers the last lines of a container, so that its log can be opened again without
+// repeating them: the server begins at a whole second, and the times of the two streams of a
+// container may not be quite in order.
 type resume struct {
 	seed maphash.Seed
 	last []seen // at most remembered, the oldest at next
@@ -23,14 +23,13 @@ type resume struct {
 type seen struct {
 	at   time.Time
 	text uint64
-	// again says that it was met again since the log was taken up.
+	// again says that it came again since the log was opened again.
 	again bool
 }
 
 func newResume() *resume { return &resume{seed: maphash.MakeSeed()} }
 
-// begin notes that the log is taken up, and returns from when on; zero, from its
-// beginning.
+// begin notes that the log is opened again, and returns from when on; zero, from its beginning.
 func (r *resume) begin() time.Time {
 	for i := range r.last {
 		r.last[i].again = false
@@ -38,8 +37,8 @@ func (r *resume) begin() time.Time {
 	return r.newest.Truncate(time.Second)
 }
 
-// isNew takes in a line, and reports whether it was not read before. resumed says
-// that the log was taken up, so that lines come again.
+// isNew remembers a line, and reports whether it is new. resumed says that the log was opened
+// again, so that lines may be repeated.
 func (r *resume) isNew(line Line, resumed bool) bool {
 	if line.Time.IsZero() {
 		// The kubelet says why there is no log, or no more of it. Of a log that was read
@@ -63,8 +62,8 @@ func (r *resume) isNew(line Line, resumed bool) bool {
 	return true
 }
 
-// known reports whether a line was read before. A line that was written twice at the
-// same time is known twice.
+// known reports whether a line was read before. A line that was written twice at the same time
+// may be repeated twice.
 func (r *resume) known(at time.Time, text uint64) bool {
 	if at.After(r.newest) || len(r.last) == 0 {
 		return false

@@ -15,25 +15,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Condition is what is waited for.
+// Condition is what a wait is for.
 type Condition struct {
 	// What completes "wait for foo …", such as "to be ready", and done "2 of 3
 	// objects are …".
 	What, Done string
-	// Tree says that what stands below the object decides on it, too.
+	// Tree says that it depends on what stands below the object.
 	Tree bool
-	// FailsFast says that an object which has failed will not come to it.
+	// FailsFast says that an object that has failed cannot meet it.
 	FailsFast bool
-	// CountOnly says that the number of pods is all that Matters: an object may come to
-	// it while a new template waits for somebody.
+	// CountOnly says that only the number of pods matters: an object may meet it while its new
+	// template is paused.
 	CountOnly bool
-	// Met says of an observation whether it is what is waited for. An error ends the
-	// wait: it will not come any more.
+	// Met reports whether an observation meets it. An error ends the wait: it will not be met.
 	Met func(ctx context.Context, s Observation) (bool, error)
 }
 
-// Ready is the condition that the verdict on an object is "ready", or "parked": of an
-// object that is scaled to zero, no more is to come either way.
+// Ready is the condition that the verdict on an object is "ready" or, if it is scaled to zero,
+// "parked".
 func Ready() Condition {
 	return Condition{What: "to be ready", Done: "ready", Tree: true, FailsFast: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
 		return s.Report.Verdict.Settled(), nil
@@ -56,16 +55,16 @@ func Scaled(replicas int32, known bool) Condition {
 	return g
 }
 
-// Paused is the condition that the controller of an object has seen that it is paused.
-// Nothing has to be held back at the time.
+// Paused is the condition that the controller of an object has seen that it is paused, or that
+// the object is ready, so that nothing is held back.
 func Paused() Condition {
 	return Condition{What: "to be paused", Done: "paused", Tree: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
 		return s.Report.Verdict == status.Paused || s.Report.Verdict.Settled(), nil
 	})}
 }
 
-// WithoutTerminating is a condition that is met only while none of the pods of the object
-// is on its way out.
+// WithoutTerminating returns a condition that is also not met while a pod of the object
+// terminates.
 func WithoutTerminating(g Condition) Condition {
 	met := g.Met
 	g.Met = func(ctx context.Context, s Observation) (bool, error) {
@@ -75,9 +74,9 @@ func WithoutTerminating(g Condition) Condition {
 	return g
 }
 
-// Replaced is the condition that none of some pods is left, and that the object is
-// ready without them. Of an annotation beside the pod template no generation
-// tells whether the controller has seen it; the pods do.
+// Replaced is the condition that none of the old pods is left, and that the object is ready
+// without them. For an annotation beside the pod template, the generation does not show that the
+// controller has seen it, but the pods do.
 func Replaced(old []status.Pod) Condition {
 	g := Ready()
 	g.What, g.Done = "to have new pods", "ready with new pods"
@@ -85,24 +84,23 @@ func Replaced(old []status.Pod) Condition {
 		left := slices.ContainsFunc(s.Report.Pods, func(pod status.Pod) bool {
 			return slices.ContainsFunc(old, func(o status.Pod) bool { return o.UID == pod.UID })
 		})
-		// New pods are a proof that the controller has seen the change.
+		// New pods prove that the controller has seen the change.
 		return !left && (s.Report.Verdict.Settled() || s.Report.ReasonCode == problem.CodeChangeNotSeen), nil
 	})
 	return g
 }
 
-// Gone is the condition that an object is not there any more.
+// Gone is the condition that an object no longer exists.
 func Gone() Condition {
 	return Condition{What: "to be gone", Done: "gone", Met: func(_ context.Context, s Observation) (bool, error) { return s.Object == nil, nil }}
 }
 
-// Created is the condition that there is such an object.
+// Created is the condition that an object exists.
 func Created() Condition {
 	return Condition{What: "to be created", Done: "there", Met: func(_ context.Context, s Observation) (bool, error) { return s.Object != nil, nil }}
 }
 
-// Present makes of a question about an object one that ends the wait when there
-// is no object.
+// Present returns a Met that ends the wait if there is no object.
 func Present(met func(context.Context, Observation) (bool, error)) func(context.Context, Observation) (bool, error) {
 	seen := false
 	return func(ctx context.Context, s Observation) (bool, error) {
@@ -117,18 +115,18 @@ func Present(met func(context.Context, Observation) (bool, error)) func(context.
 	}
 }
 
-// ConditionForm is one way to say in --for what to wait for.
+// ConditionForm is a form of the values of --for.
 type ConditionForm struct {
-	// Name is the word, or what it begins with: then it ends in an equal sign.
+	// Name is the value or, if it ends in an equal sign, how the value begins.
 	Name string
-	// Usage is the word with its argument, as help shows it.
+	// Usage is the value with its argument, for help.
 	Usage string
 
 	parse func(argument string) (func() Condition, error)
 }
 
-// ConditionForms are all that --for takes: those of "kubectl wait", and ready. Help,
-// completion and the error for another word come from this table.
+// ConditionForms returns the values of --for: those of "kubectl wait", and ready. Help,
+// completion, and errors read this table.
 func ConditionForms() []ConditionForm {
 	plain := func(condition func() Condition) func(string) (func() Condition, error) {
 		return func(string) (func() Condition, error) { return condition, nil }
@@ -142,7 +140,7 @@ func ConditionForms() []ConditionForm {
 	}
 }
 
-// ParseCondition reads a --for. What it returns makes the condition anew for each
+// ParseCondition parses a value of --for. It returns a function that makes the condition for an
 // object.
 func ParseCondition(word string) (func() Condition, error) {
 	var usages []string
@@ -157,7 +155,7 @@ func ParseCondition(word string) (func() Condition, error) {
 	return nil, fmt.Errorf("cannot wait for %q: must be %s or %s", word, strings.Join(usages[:last], ", "), usages[last])
 }
 
-// parseStatusCondition reads NAME[=VALUE] of a status condition; no value means true.
+// parseStatusCondition parses NAME[=VALUE] of a status condition. The value is true by default.
 func parseStatusCondition(argument string) (func() Condition, error) {
 	name, value, given := strings.Cut(argument, "=")
 	if !given {
@@ -169,8 +167,8 @@ func parseStatusCondition(argument string) (func() Condition, error) {
 	return func() Condition { return statusCondition(name, value) }, nil
 }
 
-// statusCondition is the condition that a condition of an object has a value, and is not
-// older than the object's last change.
+// statusCondition is the condition that a status condition of an object has a value, and is not
+// stale.
 func statusCondition(name, value string) Condition {
 	what := "to have the condition " + name
 	if !strings.EqualFold(value, "true") {
@@ -192,8 +190,7 @@ func statusCondition(name, value string) Condition {
 	})}
 }
 
-// stale reports whether a condition, or the status that it is in, is of an older
-// generation than the object.
+// stale reports whether a status condition describes an older generation of the object.
 func stale(obj *unstructured.Unstructured, condition map[string]any) bool {
 	seen, found := condition["observedGeneration"].(int64)
 	if !found {
@@ -205,8 +202,8 @@ func stale(obj *unstructured.Unstructured, condition map[string]any) bool {
 	return found && seen < obj.GetGeneration()
 }
 
-// parseJSONPath reads EXPRESSION[=VALUE]: the condition that what the JSONPath
-// expression finds in an object has the value, or is there at all.
+// parseJSONPath parses EXPRESSION[=VALUE]: what the expression finds must have the value, or
+// exist.
 func parseJSONPath(word string) (func() Condition, error) {
 	expression, err := fieldpath.ParseExpression(word)
 	if err != nil {

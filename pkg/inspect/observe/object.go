@@ -13,10 +13,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// readObject reads from a target, whose object has been read, what a verdict is made
-// of. Of kinds that this program does not reconcile, the facts of the kind tell
-// what is to be expected of the status, and the desired count is looked for where
-// it lives.
+// readObject reads what a verdict needs from the object of a target. For kinds that this program
+// does not reconcile, the facts of the kind say what the status means, and the desired count is
+// read where it is.
 func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, t Target) (status.Object, error) {
 	if t.Kind.Reconciled() {
 		return facts.Of(t.Kind, t.Object)
@@ -48,7 +47,7 @@ func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, 
 	}
 	switch {
 	case len(known.Desired) > 0:
-		// The controller says how many are wanted.
+		// The status says how many are wanted.
 	case unknown != nil:
 		o.NoCount = true
 		o.Total = unknown.Total()
@@ -59,7 +58,7 @@ func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, 
 	return o, err
 }
 
-// readDesired reads the desired count where it lives.
+// readDesired reads the desired count from its field, or from /scale.
 func readDesired(ctx context.Context, client dynamic.Interface, t Target, field discover.Field, o *status.Object) error {
 	if field.Path != nil {
 		n, found, err := field.Path.Get(t.Object.Object)
@@ -68,7 +67,7 @@ func readDesired(ctx context.Context, client dynamic.Interface, t Target, field 
 	}
 	scale, err := discover.GetScale(ctx, t.Resource(client), t.Name)
 	if apierrors.IsInternalError(err) {
-		o.NoCount = true // so the server answers where an optional count is absent
+		o.NoCount = true // the server fails like this if an optional count is not set
 		return nil
 	}
 	if err != nil {

@@ -129,10 +129,9 @@ func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
 		return nil, fmt.Errorf("%s: unknown strategy %q", kind.CRD(), kind.Mapping.Strategy)
 	}
 	c.Metrics.Know(kind.CRD())
-	return &owners{
-		kind: kind, strategy: s,
-		client: c.Dynamic.Resource(kind.Resource), stopped: make(chan struct{}),
-	}, nil
+	o := &owners{kind: kind, strategy: s, client: c.Dynamic.Resource(kind.Resource), stopped: make(chan struct{})}
+	o.state.Store(&ownerState{})
+	return o, nil
 }
 
 // queueName returns the name of the queue in the metrics.
@@ -146,7 +145,7 @@ func queueName(namespace string) string {
 // Synced reports whether everything that existed at the start has been read.
 func (c *Controller) Synced() bool {
 	for _, o := range c.kinds.list() {
-		if !o.getState().hasSynced() {
+		if !o.state.Load().hasSynced() {
 			return false
 		}
 	}

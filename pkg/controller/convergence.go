@@ -37,7 +37,7 @@ func (c *Controller) WaitForConvergence(ctx context.Context) error {
 func (c *Controller) Refused() map[string]error {
 	refused := c.declarations.invalid()
 	for _, o := range c.kinds.list() {
-		if err := o.getState().refused; err != nil {
+		if err := o.state.Load().refused; err != nil {
 			refused[o.kind.CRD()] = err
 		}
 	}
@@ -49,7 +49,7 @@ func (c *Controller) Refused() map[string]error {
 func (c *Controller) States() (all []State, settled bool) {
 	settled = c.declarations.hasSynced()
 	for _, o := range c.kinds.list() {
-		settled = settled && o.getState().hasSynced()
+		settled = settled && o.state.Load().hasSynced()
 		for _, k := range o.keys() {
 			progress, known := c.memory.Progress(k)
 			if !known {

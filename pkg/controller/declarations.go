@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,9 +29,9 @@ type Declarations struct {
 type declarations struct {
 	*Controller
 
-	mu sync.Mutex
 	// synced means that the CRDs that existed at the start have been handled.
-	synced bool
+	synced atomic.Bool
+	mu     sync.Mutex
 	// refused has what is wrong with the declarations of some CRDs.
 	refused map[string]error
 }
@@ -38,11 +39,7 @@ type declarations struct {
 func (d *declarations) any() bool { return d.Declared.All || len(d.Declared.Named) > 0 }
 
 // hasSynced reports whether the CRDs that existed at the start have been handled.
-func (d *declarations) hasSynced() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return !d.any() || d.synced
-}
+func (d *declarations) hasSynced() bool { return !d.any() || d.synced.Load() }
 
 // invalid returns what is wrong with declarations, by the names of the CRDs.
 func (d *declarations) invalid() map[string]error {
@@ -114,9 +111,7 @@ func (d *declarations) follow(ctx context.Context, run func(*owners)) {
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), hasSynced) {
 			d.refuseMissing(crds.GetStore())
-			d.mu.Lock()
-			d.synced = true
-			d.mu.Unlock()
+			d.synced.Store(true)
 			d.memory.Notify()
 		}
 	}()

@@ -50,10 +50,10 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners, first bool)
 		absent := apierrors.IsNotFound(err)
 		switch {
 		case absent:
-			o.setState(ownerState{missing: true})
+			o.state.Store(&ownerState{missing: true})
 			c.memory.Notify()
 		case forbidden(err):
-			o.setState(ownerState{refused: err})
+			o.state.Store(&ownerState{refused: err})
 			c.memory.Notify()
 		}
 		if first {
@@ -70,7 +70,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners, first bool)
 				c.report.Logf("%s is installed", crd)
 			}
 			c.awaitCaches(installed, o)
-			o.setState(ownerState{store: objects.GetIndexer(), synced: hasSynced})
+			o.state.Store(&ownerState{store: objects.GetIndexer(), synced: hasSynced})
 		case absent:
 			missing = true
 		case !reported:
@@ -81,7 +81,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners, first bool)
 	})
 	c.health.Forget(crd)
 	if ctx.Err() == nil {
-		o.setState(ownerState{}) // the states of a loop that has ended can still be read
+		o.state.Store(&ownerState{}) // the states of a loop that has ended can still be read
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,9 +30,7 @@ type owners struct {
 	stop      context.CancelFunc
 	stopped   chan struct{}
 	withdrawn atomic.Bool
-
-	mu    sync.RWMutex
-	state ownerState
+	state     atomic.Pointer[ownerState]
 }
 
 // ownerState is what is known of the objects of a kind.
@@ -48,20 +45,8 @@ type ownerState struct {
 	refused error
 }
 
-func (o *owners) setState(s ownerState) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.state = s
-}
-
-func (o *owners) getState() ownerState {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return o.state
-}
-
 // hasSynced reports whether all objects that can be read have been put into the queue.
-func (s ownerState) hasSynced() bool {
+func (s *ownerState) hasSynced() bool {
 	return s.missing || s.refused != nil || s.synced != nil && s.synced()
 }
 
@@ -106,7 +91,7 @@ func (o *owners) keysOf(objects ...any) (keys []memory.Key) {
 
 // keys returns the keys of all objects in the cache.
 func (o *owners) keys() []memory.Key {
-	if store := o.getState().store; store != nil {
+	if store := o.state.Load().store; store != nil {
 		return o.keysOf(store.List()...)
 	}
 	return nil
@@ -114,7 +99,7 @@ func (o *owners) keys() []memory.Key {
 
 // keysBy returns the keys of the objects that an index has under a value.
 func (o *owners) keysBy(index, value string) []memory.Key {
-	store := o.getState().store
+	store := o.state.Load().store
 	if store == nil {
 		return nil
 	}
@@ -128,7 +113,7 @@ func (o *owners) keysBy(index, value string) []memory.Key {
 // get returns an object from the cache, nil if there is none. It is shared and must not
 // be changed.
 func (o *owners) get(namespace, name string) *unstructured.Unstructured {
-	store := o.getState().store
+	store := o.state.Load().store
 	if store == nil {
 		return nil
 	}

@@ -192,7 +192,7 @@ func (r *reconciliation) cachesBehind() bool {
 	if s := r.inputs[r.owners.kind.Mapping.Strategy]; s != nil {
 		behind = behind || informer.Behind(s.GetStore(), r.mem.Written[s.Resource])
 	}
-	if store := r.owners.getState().store; store != nil {
+	if store := r.owners.state.Load().store; store != nil {
 		behind = behind || informer.Behind(store, r.mem.Written[r.key.Kind])
 	}
 	if behind {

@@ -73,7 +73,8 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 				}
 			}
 			noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-			o := &owners{kind: kind, client: client.Resource(kind.Resource), state: ownerState{store: store}}
+			o := &owners{kind: kind, client: client.Resource(kind.Resource)}
+			o.state.Store(&ownerState{store: store})
 			r := &reconciliation{
 				Controller: &Controller{Options: Options{Clock: clocktesting.NewFakePassiveClock(noon.Add(test.after))}},
 				key:        o.keyOf("ns", "foo"), owners: o, object: version("5", 1), view: plan.View{Now: noon},

@@ -110,7 +110,7 @@ func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) error {
 		}
 		var crds []string
 		for _, o := range c.kinds.by(name) {
-			o.setState(ownerState{refused: err})
+			o.state.Store(&ownerState{refused: err})
 			crds = append(crds, o.kind.CRD())
 		}
 		if !reported {

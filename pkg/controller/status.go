@@ -52,7 +52,7 @@ func (w *statusWriter) writePlanned(ctx context.Context) error {
 		w.mem.Plan.Written = w.mem.Plan.Written.Refused(w.view.Now)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("write the status: %w", err)
 	}
 	stored := w.view.Owner.Status
 	if now != nil {
@@ -73,7 +73,7 @@ func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructu
 	paths := r.owners.kind.Mapping.Status
 	encoded, err := strategy.EncodeStatus(paths, status, seen)
 	if err != nil {
-		return nil, fmt.Errorf("write the status: %w", err)
+		return nil, err
 	}
 	// A merge patch would drop the nulls in what others wrote. The version, which no other
 	// object has, makes a lost race a conflict.
@@ -82,7 +82,7 @@ func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructu
 		{"op": "add", "path": "/status", "value": encoded},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("write the status: %w", err)
+		return nil, err
 	}
 	r.memory.ExpectStatus(r.key, status.Masked(paths)) // its event may come before the answer
 	// A CRD may have no place for a part of the status, which is then dropped without a
@@ -95,7 +95,7 @@ func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructu
 	case apierrors.IsConflict(err):
 		return nil, strategy.ErrConflict
 	case err != nil:
-		return nil, fmt.Errorf("write the status: %w", err)
+		return nil, err
 	}
 	r.memory.ExpectStatus(r.key, strategy.DecodeStatus(paths, obj))
 	return obj, nil

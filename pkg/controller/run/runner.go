@@ -1,4 +1,4 @@
-// Package runner runs the controller in the foreground: which namespaces and kinds it
+// Package run runs the controller in the foreground: which namespaces and kinds it
 // reconciles, its leases, its log, what it serves, and how it ends by itself.
 package run
 

@@ -1,5 +1,5 @@
-// Package leaserecord is what the lease of a running controller says of it: who runs it,
-// where, since when, and which objects it reconciles.
+// Package leaserecord reads and writes what the lease of a running controller records: who
+// runs it, where, since when, and which objects it reconciles.
 package leaserecord
 
 import (
@@ -68,7 +68,7 @@ func (s Scope) has(kind string) bool {
 	return s.Declared || slices.Contains(s.Kinds, kind) || len(s.Kinds) == 0 && Ships(kind)
 }
 
-// Ships reports whether a kind (plural.group) is one that this program brings with it.
+// Ships reports whether a kind (plural.group) is shipped with this program.
 func Ships(kind string) bool {
 	return slices.Contains([]string{
 		"imoocpods." + batch.GroupVersion().Group, "appservices." + appcontroller.GroupVersion().Group,
@@ -119,7 +119,7 @@ func (s Scope) String() string {
 	return what
 }
 
-// Loop is a run-controller, as its lease tells of it.
+// Loop is a run-controller, as its lease records it.
 type Loop struct {
 	// Holder tells this process from every other; empty once the lease was given up.
 	Holder string
@@ -138,7 +138,7 @@ type Loop struct {
 	For            time.Duration
 }
 
-// LoopOf reads a lease that bears apis.LabelController.
+// LoopOf reads a lease that has the label apis.LabelController.
 func LoopOf(lease *coordinationv1.Lease) Loop {
 	about := lease.Annotations
 	l := Loop{
@@ -176,26 +176,26 @@ func (l Loop) Annotations() map[string]string {
 	}
 }
 
-// Longest is for how long a lease counts that is not renewed, whatever it
-// says: who may write it once shall not stop a loop for years.
+// Longest is how long a lease counts at most that is not renewed, whatever its duration:
+// a single write must not stop a loop for years.
 const Longest = time.Minute
 
-// Live reports whether the loop runs as far as its lease tells who reads it once: it was
-// renewed less than Longest ago, or is said to be so soon. That is longer than it holds,
-// because the clocks of two machines differ. A loop that was killed on another machine is
-// live until then. Who can watch the lease waits for a renewal instead.
+// Live reports whether the loop runs, for a command that reads its lease once: whether its
+// last renewal is less than Longest away from now. That is longer than the lease lasts,
+// because the clocks of two machines differ. A loop that was killed on another machine
+// stays live until then. A loop that watches the lease waits for a renewal instead.
 func (l Loop) Live(now time.Time) bool {
 	return l.Holder != "" && !l.Ended && now.Before(l.Renewed.Add(Longest)) && !l.renewedLater(now)
 }
 
-// renewedLater reports whether the lease says that it was renewed in the future,
-// by more than the clocks of two machines differ.
+// renewedLater reports whether the renew time is in the future, by more than the clocks of
+// two machines differ.
 func (l Loop) renewedLater(now time.Time) bool {
 	return l.Renewed.After(now.Add(Longest))
 }
 
-// Doubts says what is odd about a lease that is held, "" for nothing. No loop of
-// this program writes one like that.
+// Doubts returns what is unusual about a lease that is held, "" for nothing. No loop of
+// this program writes such a lease.
 func (l Loop) Doubts(now time.Time) string {
 	var doubts []string
 	if l.renewedLater(now) {
@@ -213,7 +213,7 @@ func (l Loop) Doubts(now time.Time) string {
 	return fmt.Sprintf("; check the lease: %s; another controller takes it over after %s without a renewal", strings.Join(doubts, ", "), Longest)
 }
 
-// renewedWithin is when the lease of a loop that lives has been renewed.
+// renewedWithin is how long ago a running loop has renewed its lease at most.
 const renewedWithin = 15 * time.Second
 
 // String says who it is, such as "alice on laptop (process 4711), since

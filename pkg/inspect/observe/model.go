@@ -73,11 +73,12 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	if m.extent.Depth >= Below && !m.target.Kind.IsPod() {
 		m.beginTree()
 	}
-	unread, err := m.addCompetitors(ctx, &e) // while the tree is read
-	if err == nil && m.extent.Depth >= Below {
+	unread, competitorsErr := m.addCompetitors(ctx, &e) // while the tree is read
+	var err error
+	if m.extent.Depth >= Below {
 		err = m.addTree(ctx, &e)
 	}
-	if err != nil {
+	if err := cmp.Or(err, competitorsErr); err != nil {
 		return e, status.Report{}, err
 	}
 	m.remember(&e)

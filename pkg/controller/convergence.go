@@ -60,7 +60,7 @@ func (c *Controller) States() (all []State, settled bool) {
 		}
 	}
 	slices.SortFunc(all, func(a, b State) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Key.Kind, b.Key.Kind), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return all, settled
 }

@@ -1,112 +1,60 @@
 package problem
 
-// Code is a reason as a word for scripts; the sentence beside it is for people.
-// The words are listed in docs/status-json.md and do not change their meaning.
+// Code is a reason as a word for scripts; the sentence beside it is for people. The words
+// are listed in docs/status-json.md and do not change their meaning.
 type Code string
 
-// The codes of what a verdict rests on where nothing is wrong in particular.
+// The codes of verdicts without a problem.
 const (
-	// CodeReady: as many pods are ready as are wanted.
-	CodeReady Code = "Ready"
-	// CodeParked: it is scaled to zero for a time.
-	CodeParked Code = "Parked"
-	// CodeDeleted: there is no such object any more.
-	CodeDeleted Code = "Deleted"
-	// CodeDeleting: the object is being deleted.
-	CodeDeleting Code = "Deleting"
-	// CodeNeverSeen: no controller has written what it saw of the object.
-	CodeNeverSeen Code = "NeverSeen"
-	// CodeGenerationNotSeen: the controller has not seen the last change.
-	CodeGenerationNotSeen Code = "GenerationNotSeen"
-	// CodeNoController: the controller that should do the rest is not running.
-	CodeNoController Code = "NoController"
-	// CodeNoPods: the object has no pods, and nothing says how many it should have.
-	CodeNoPods Code = "NoPods"
-	// CodePodsMissing: pods are still to be made.
-	CodePodsMissing Code = "PodsMissing"
-	// CodePodsSurplus: pods are still to be removed.
-	CodePodsSurplus Code = "PodsSurplus"
-	// CodePodsOutdated: pods of an older template are still to be replaced.
-	CodePodsOutdated Code = "PodsOutdated"
-	// CodePodsStarting: the pods are there and not all of them are ready.
-	CodePodsStarting Code = "PodsStarting"
-	// CodeStatusBehind: the status does not say what there is.
-	CodeStatusBehind Code = "StatusBehind"
-	// CodeConditionFalse: the counts are right, and a condition of the object says
-	// that it is not ready.
-	CodeConditionFalse Code = "ConditionFalse"
-	// CodeChildNotReady: the counts of the object are right, and something that it
-	// owns is not ready.
-	CodeChildNotReady Code = "ChildNotReady"
-	// CodeChangeNotSeen: nothing shows whether the controller has seen the last
-	// change, or has done anything about it.
-	CodeChangeNotSeen Code = "ChangeNotSeen"
-	// CodeCannotTell: nothing counts what is ready.
-	CodeCannotTell Code = "CannotTell"
-	// CodePaused: somebody has paused it.
-	CodePaused Code = "Paused"
-	// CodePausedByUser: somebody has paused it by the annotations of this program,
-	// which say until when.
-	CodePausedByUser Code = "PausedByUser"
-	// CodeWaitingForPromotion: a new version waits for somebody to promote it.
-	CodeWaitingForPromotion Code = "WaitingForPromotion"
-	// CodePartitioned: its strategy keeps some pods of the older template.
-	CodePartitioned Code = "Partitioned"
-	// CodeOnDelete: its strategy replaces only pods that somebody deletes.
-	CodeOnDelete Code = "OnDelete"
+	CodeReady               Code = "Ready"               // as many pods are ready as are wanted
+	CodeParked              Code = "Parked"              // scaled to zero for a time
+	CodeDeleted             Code = "Deleted"             // the object no longer exists
+	CodeDeleting            Code = "Deleting"            // the object is being deleted
+	CodeNeverSeen           Code = "NeverSeen"           // no controller has seen the object
+	CodeGenerationNotSeen   Code = "GenerationNotSeen"   // the controller has not seen the last change
+	CodeNoController        Code = "NoController"        // the controller that should act is not running
+	CodeNoPods              Code = "NoPods"              // no pods, and nothing says how many are wanted
+	CodePodsMissing         Code = "PodsMissing"         // pods are still to be created
+	CodePodsSurplus         Code = "PodsSurplus"         // pods are still to be removed
+	CodePodsOutdated        Code = "PodsOutdated"        // pods of an older template are still to be replaced
+	CodePodsStarting        Code = "PodsStarting"        // not all pods are ready
+	CodeStatusBehind        Code = "StatusBehind"        // the status does not match the pods
+	CodeConditionFalse      Code = "ConditionFalse"      // the counts are right, but a condition says that it is not ready
+	CodeChildNotReady       Code = "ChildNotReady"       // the counts are right, but an object that it owns is not ready
+	CodeChangeNotSeen       Code = "ChangeNotSeen"       // no evidence that the controller acted on the last change
+	CodeCannotTell          Code = "CannotTell"          // nothing counts what is ready
+	CodePaused              Code = "Paused"              // someone has paused it
+	CodePausedByUser        Code = "PausedByUser"        // the annotations of this program pause it
+	CodeWaitingForPromotion Code = "WaitingForPromotion" // a new version waits for someone to promote it
+	CodePartitioned         Code = "Partitioned"         // its strategy keeps pods of the older template
+	CodeOnDelete            Code = "OnDelete"            // its strategy replaces only pods that someone deletes
 )
 
 // The codes of problems.
 const (
-	// CodeImagePullFailed: an image cannot be pulled.
-	CodeImagePullFailed Code = "ImagePullFailed"
-	// CodeInvalidImageName: what is given as an image is no name of one.
-	CodeInvalidImageName Code = "InvalidImageName"
-	// CodeCrashLoop: a container ends again and again.
-	CodeCrashLoop Code = "CrashLoop"
-	// CodeOutOfMemory: a container is ended again and again for using too much memory.
-	CodeOutOfMemory Code = "OutOfMemory"
-	// CodeConfigError: what a container is configured with is missing or wrong.
-	CodeConfigError Code = "ConfigError"
-	// CodeStartFailed: a container cannot be created or started.
-	CodeStartFailed Code = "StartFailed"
-	// CodeVolumeNotMounted: a volume cannot be attached or mounted.
-	CodeVolumeNotMounted Code = "VolumeNotMounted"
-	// CodeSandboxFailed: the pod's network or sandbox cannot be set up.
-	CodeSandboxFailed Code = "SandboxFailed"
-	// CodeProbeFailed: a probe of a running container fails.
-	CodeProbeFailed Code = "ProbeFailed"
-	// CodeUnschedulable: no node fits.
-	CodeUnschedulable Code = "Unschedulable"
-	// CodeSchedulingGated: the pod is not to be scheduled yet.
-	CodeSchedulingGated Code = "SchedulingGated"
-	// CodeNodeLost: the pod's node is gone or does not answer.
-	CodeNodeLost Code = "NodeLost"
-	// CodeTerminating: the pod is still there after its grace period.
-	CodeTerminating Code = "Terminating"
-	// CodeFinalizer: the deletion is held up by a finalizer.
-	CodeFinalizer Code = "Finalizer"
-	// CodePodEnded: the pod has ended.
-	CodePodEnded Code = "PodEnded"
-	// CodeInitNotDone: an init container is still at work.
-	CodeInitNotDone Code = "InitNotDone"
-	// CodeContainersNotReady: some containers of the pod are not ready.
-	CodeContainersNotReady Code = "ContainersNotReady"
-	// CodeReadinessGate: a readiness gate of the pod is not open.
-	CodeReadinessGate Code = "ReadinessGate"
-	// CodeQuotaExceeded: a quota allows no more pods.
-	CodeQuotaExceeded Code = "QuotaExceeded"
-	// CodeAdmissionRefused: admission refuses the pods.
-	CodeAdmissionRefused Code = "AdmissionRefused"
-	// CodeNameTaken: a name that is needed is held by another object.
-	CodeNameTaken Code = "NameTaken"
-	// CodeCreateFailed: pods cannot be created, for another reason.
-	CodeCreateFailed Code = "CreateFailed"
-	// CodeDeadlineExceeded: the object's own deadline for progress has passed.
-	CodeDeadlineExceeded Code = "DeadlineExceeded"
-	// CodeInvalidPause: the annotation that says until when the object is paused
-	// cannot be read, so it is not paused.
-	CodeInvalidPause Code = "InvalidPause"
-	// CodeReportedFailure: a condition of the object reports a failure.
-	CodeReportedFailure Code = "ReportedFailure"
+	CodeImagePullFailed    Code = "ImagePullFailed"    // an image cannot be pulled
+	CodeInvalidImageName   Code = "InvalidImageName"   // the name of an image is invalid
+	CodeCrashLoop          Code = "CrashLoop"          // a container ends again and again
+	CodeOutOfMemory        Code = "OutOfMemory"        // a container runs out of memory again and again
+	CodeConfigError        Code = "ConfigError"        // the configuration of a container is missing or wrong
+	CodeStartFailed        Code = "StartFailed"        // a container cannot be created or started
+	CodeVolumeNotMounted   Code = "VolumeNotMounted"   // a volume cannot be attached or mounted
+	CodeSandboxFailed      Code = "SandboxFailed"      // the pod's network or sandbox cannot be set up
+	CodeProbeFailed        Code = "ProbeFailed"        // a probe of a running container fails
+	CodeUnschedulable      Code = "Unschedulable"      // no node fits
+	CodeSchedulingGated    Code = "SchedulingGated"    // the pod has a scheduling gate
+	CodeNodeLost           Code = "NodeLost"           // the pod's node is gone or does not respond
+	CodeTerminating        Code = "Terminating"        // the pod still exists after its grace period
+	CodeFinalizer          Code = "Finalizer"          // a finalizer blocks the deletion
+	CodePodEnded           Code = "PodEnded"           // the pod has ended
+	CodeInitNotDone        Code = "InitNotDone"        // an init container is running
+	CodeContainersNotReady Code = "ContainersNotReady" // some containers are not ready
+	CodeReadinessGate      Code = "ReadinessGate"      // a readiness gate is not open
+	CodeQuotaExceeded      Code = "QuotaExceeded"      // a quota allows no more pods
+	CodeAdmissionRefused   Code = "AdmissionRefused"   // admission rejects the pods
+	CodeNameTaken          Code = "NameTaken"          // another object has the name
+	CodeCreateFailed       Code = "CreateFailed"       // pods cannot be created for another reason
+	CodeDeadlineExceeded   Code = "DeadlineExceeded"   // the object's own deadline for progress has passed
+	CodeInvalidPause       Code = "InvalidPause"       // the annotation of a pause is invalid
+	CodeReportedFailure    Code = "ReportedFailure"    // a condition of the object reports a failure
 )

@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The status fields in which kinds tell how many pods they have, how many of
-// them are ready, and how many are of the newest template, the most usual first.
+// The status fields with the number of pods, of ready pods, and of pods with the newest
+// template, the most usual first.
 func currentFields() []string {
 	return []string{"replicas", "currentReplicas", "currentNumberScheduled", "instances", "size", "clusterSize", "shards", "nodes"}
 }
@@ -27,8 +27,8 @@ func updatedFields() []string {
 	return []string{"updatedReplicas", "updatedNumberScheduled", "upToDateReplicas"}
 }
 
-// Of reads from an object what a verdict is made of, with what can be known of
-// its kind without asking a server.
+// Of reads from an object what a verdict needs, with what is known about its kind without a
+// server.
 func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 	facts, err := New(k, kinds.Source{}, nil)
 	if err != nil {
@@ -37,12 +37,27 @@ func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 	return Read(k, obj, facts)
 }
 
-// Read reads from an object what a verdict is made of. The desired count is taken
-// from where the convention has it; who knows better sets it before Judge.
+// Read reads from an object what a verdict needs. It reads the desired count where the
+// convention has it. A caller that knows better sets it before Settle.
 func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Object, error) {
 	o := status.Object{
-		Identity: status.Identity{Type: k.String(), Resource: k.CRD(), APIVersion: k.Resource.GroupVersion().String(), Kind: k.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), Labels: obj.GetLabels(), Controller: metav1.GetControllerOfNoCopy(obj), Created: obj.GetCreationTimestamp().Time, Finalizers: obj.GetFinalizers(), Foreign: !k.Reconciled(), SetsImage: setsImage(k), Images: images(k, obj)},
-		Evidence: status.Evidence{Managers: obj.GetManagedFields(), Generation: obj.GetGeneration()},
+		Identity: status.Identity{
+			Type:       k.String(),
+			Resource:   k.CRD(),
+			APIVersion: k.Resource.GroupVersion().String(),
+			Kind:       k.Kind,
+			Namespace:  obj.GetNamespace(),
+			Name:       obj.GetName(),
+			UID:        obj.GetUID(),
+			Labels:     obj.GetLabels(),
+			Created:    obj.GetCreationTimestamp().Time,
+			Finalizers: obj.GetFinalizers(),
+			Controller: metav1.GetControllerOfNoCopy(obj),
+			Foreign:    !k.Reconciled(),
+			SetsImage:  setsImage(k),
+			Images:     images(k, obj),
+		},
+		Evidence: status.Evidence{Generation: obj.GetGeneration(), Managers: obj.GetManagedFields()},
 	}
 	if desired, err := k.Desired(obj); err == nil {
 		o.Desired = desired
@@ -68,13 +83,13 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 		o.Count = path.String()
 	}
 	o.Source = gitOpsWriter(obj, o.Count)
-	o.ObservedGeneration, _ = firstInteger(told, "observedGeneration")
+	o.ObservedGeneration, _ = told["observedGeneration"].(int64)
 	o.UserPause = apis.ReadPause(obj.GetAnnotations())
 	readMapped(k, &o, obj)
 	return o, nil
 }
 
-// read reads counts from where the kind's mapping has them written.
+// readMapped reads the counts from the fields of the kind's mapping.
 func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) {
 	at := k.Mapping.Status
 	count := func(paths ...[]string) (int32, bool) {
@@ -108,31 +123,18 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	}
 	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
 	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
-		// The names of its pods were written and all else was dropped: the CRD is
-		// one that has no other field.
+		// The CRD has a field for the names of its pods and no other, so the rest was
+		// dropped.
 		o.Untracked, o.Uncounted = true, true
 	}
 }
 
-// Pods is a stored number as a number of pods. A schema need not bound it: what
-// is out of range is the nearest that is not.
+// Pods returns a stored number as a number of pods, cut to the range of one.
 func Pods(n int64) int32 {
 	return int32(max(0, min(n, math.MaxInt32)))
 }
 
-// firstInteger returns the first of some fields that holds a whole number.
-func firstInteger(fields map[string]any, names ...string) (int64, bool) {
-	for _, name := range names {
-		if n, ok := fields[name].(int64); ok {
-			return n, true
-		}
-	}
-	return 0, false
-}
-
-// setsImage reports whether objects of the kind have the image of their pods in a field
-// that is known without a schema.
-// images are the images in the pod template of an object, by the names of the containers.
+// images returns the images in the pod template of an object, by container.
 func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
 	path := []string{"spec", "template"}
 	if k.Reconciled() {
@@ -152,6 +154,7 @@ func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
 	return all
 }
 
+// setsImage reports whether the field with the image of the pods is known without a schema.
 func setsImage(k kinds.Kind) bool {
 	if k.Reconciled() {
 		return len(k.Mapping.TemplatePath)+len(k.Mapping.ImagePath) > 0

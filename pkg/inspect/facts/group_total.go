@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// ofShards is how many pods some shards have: as many each as a count beside them
-// says, or else one.
+// ofShards returns how many pods some shards have: as many each as a count beside them says,
+// or else one.
 func ofShards(o status.Object) *int32 {
 	each := int64(1)
 	for _, b := range o.Beside {
@@ -24,8 +24,7 @@ func ofShards(o status.Object) *int32 {
 	return new(Pods(each * int64(o.Desired)))
 }
 
-// shardsBeside is how many shards an object says that a count in it is for; one where
-// it says nothing.
+// shardsBeside returns the number of shards beside a count, or one.
 func shardsBeside(content map[string]any) int64 {
 	shards := int64(1)
 	for name, value := range content {
@@ -36,20 +35,15 @@ func shardsBeside(content map[string]any) int64 {
 	return shards
 }
 
-// parent is the object that the last step of a path is in.
+// parent returns the object that the last step of a path is in.
 func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
-	if len(steps) == 1 {
-		return obj
-	}
-	_, value, taken, err := fieldpath.Path{Steps: steps[:len(steps)-1]}.Locate(obj)
-	if content, is := value.(map[string]any); is && err == nil && taken == len(steps)-1 {
-		return content
-	}
-	return nil
+	value, _ := fieldpath.Path{Steps: steps[:len(steps)-1]}.Value(obj)
+	content, _ := value.(map[string]any)
+	return content
 }
 
-// total is the sum of the counts of all groups, one of which is at a path; nil
-// where it is not known.
+// total returns the sum of the counts of all groups, one of which is at a path; nil if it is
+// not known.
 func total(obj map[string]any, count fieldpath.Path, beside []status.Beside) *int32 {
 	last := -1
 	for i, s := range count.Steps {
@@ -68,16 +62,11 @@ func total(obj map[string]any, count fieldpath.Path, beside []status.Beside) *in
 		own, is, err := count.Get(obj)
 		sum, found = sum+own*shardsBeside(parent(obj, count.Steps)), is && err == nil
 	} else {
-		_, value, taken, err := fieldpath.Path{Steps: count.Steps[:last]}.Locate(obj)
-		list, _ := value.([]any)
-		if err != nil || taken < last {
-			return nil
-		}
-		for _, element := range list {
-			content, _ := element.(map[string]any)
-			_, n, taken, err := fieldpath.Path{Steps: count.Steps[last+1:]}.Locate(content)
-			if number, is := fieldpath.Integer(n); err == nil && is && taken == len(count.Steps)-last-1 {
-				sum, found = sum+number*shardsBeside(parent(content, count.Steps[last+1:])), true
+		value, _ := fieldpath.Path{Steps: count.Steps[:last]}.Value(obj)
+		for _, content := range fieldpath.Objects(value) {
+			inGroup := fieldpath.Path{Steps: count.Steps[last+1:]}
+			if number, is, err := inGroup.Get(content); is && err == nil {
+				sum, found = sum+number*shardsBeside(parent(content, inGroup.Steps)), true
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// ParkedPath is the field whose count an object remembers: nil where it remembers none.
+// ParkedPath returns the field whose count an object remembers; nil if it remembers none.
 func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
 	if obj == nil {
 		return nil
@@ -23,8 +23,8 @@ func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
 	return &path
 }
 
-// parked is the count to go back to of an object that is parked: nil where it is not, or
-// where somebody has scaled it since.
+// parked returns the count to return to; nil if the object is not parked, or someone has
+// scaled it since.
 func parked(obj *unstructured.Unstructured) *status.ParkedCount {
 	path := ParkedPath(obj)
 	if path == nil {

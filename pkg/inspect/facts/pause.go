@@ -14,13 +14,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// pause finds what keeps the controller from going on.
+// pause finds what stops the controller from acting.
 func (f Facts) pause(o *status.Object, obj map[string]any) {
 	for _, e := range f.pausedIf {
 		if holdsOf(e, obj) && !timedPause(obj) {
 			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + e.String()}
 			o.Pause.Hint, o.Pause.Command = pausedBy(f, *o, e)
-			// Whoever has a pod template goes on scaling when it is paused.
+			// A kind with a pod template still scales while it is paused.
 			o.Pause.Told = ofStatus(e)
 			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && len(f.Updated) > 0 && hasContainers(obj)
 			if o.Word.Message != "" {
@@ -51,11 +51,10 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 	f.partition(o, obj)
 }
 
-// reportedPause finds a pause that the controller reports by a condition or a phase of
-// a usual name.
+// reportedPause finds a pause that the controller reports by a usual condition or phase.
 func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	if f.pauseTold() || o.BuiltIn || timedPause(obj) {
-		return false // where the kind says it elsewhere, this may be behind
+		return false // the kind reports it elsewhere, and this may be behind
 	}
 	var why string
 	paused := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool {
@@ -73,17 +72,17 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	return true
 }
 
-// pauseTold reports whether the kind declares where its status tells of a pause.
+// pauseTold reports whether the kind declares a field of its status for a pause.
 func (f Facts) pauseTold() bool {
 	return slices.ContainsFunc(f.pausedIf, ofStatus)
 }
 
-// ofStatus reports whether an expression is about what the controller writes.
+// ofStatus reports whether an expression is about the status.
 func ofStatus(e fieldpath.Expression) bool {
 	return strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".status.")
 }
 
-// partition finds how many pods are to keep the older template.
+// partition finds how many pods keep the older template.
 func (f Facts) partition(o *status.Object, obj map[string]any) {
 	paths := []string{f.Partition}
 	if !f.Ordinal {
@@ -114,7 +113,7 @@ func (f Facts) partition(o *status.Object, obj map[string]any) {
 	}
 }
 
-// keptBy is how many pods a partition keeps, or several of them, one for each group.
+// keptBy returns how many pods a partition keeps, or several of them, one for each group.
 func keptBy(value any, desired int32) (int32, bool) {
 	groups, several := value.(map[string]any)
 	if !several {
@@ -131,9 +130,8 @@ func keptBy(value any, desired int32) (int32, bool) {
 	return sum, true
 }
 
-// keeps is how many of some pods a partition keeps. A percentage is rounded up,
-// and yet leaves one to be replaced unless it is all of them: so OpenKruise
-// rounds it.
+// keeps returns how many of some pods a partition keeps. A percentage is rounded up, and
+// leaves one to be replaced unless it is 100%, as in OpenKruise.
 func keeps(value any, desired int32) (int32, bool) {
 	var partition intstr.IntOrString
 	switch value := value.(type) {
@@ -154,14 +152,12 @@ func keeps(value any, desired int32) (int32, bool) {
 	return int32(max(0, min(n, int(desired)))), true //nolint:gosec // between two of 32 bits
 }
 
-// promotes reports whether a message of Argo Rollouts says that a person must
-// promote the new version.
+// promotes reports whether Argo Rollouts waits for a person to promote the new version.
 func promotes(message string) bool {
 	return strings.Contains(message, "BlueGreenPause") || strings.Contains(message, "CanaryPauseStep")
 }
 
-// timedPause reports whether a canary is at a step that ends by itself, or a new
-// version is promoted by itself after a time.
+// timedPause reports whether a canary step ends, or a new version is promoted, after a time.
 func timedPause(obj map[string]any) bool {
 	if seconds, _ := wholeAt(obj, ".spec.strategy.blueGreen.autoPromotionSeconds"); seconds > 0 {
 		paused, _ := valueAt(obj, ".spec.paused").(bool)

@@ -16,8 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// read reads what the facts of a kind say of an object that another program's
-// controller reconciles.
+// read reads the status of an object that another program's controller reconciles.
 func (f Facts) read(o *status.Object, obj map[string]any) {
 	o.Count, o.Unit, o.Several = f.Count, f.unit(), f.Several
 	f.readGeneration(o, obj)
@@ -51,7 +50,7 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 		o.ObservedGeneration = seen
 		return
 	case string:
-		// A word that is no number is a hash or the like, and tells nothing.
+		// A word that is no number is a hash, and says nothing.
 		n, err := strconv.ParseInt(seen, 10, 64)
 		if err == nil || seen == "" {
 			o.ObservedGeneration = n
@@ -60,8 +59,8 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	}
 	switch f.Generation {
 	case GenerationField, GenerationText:
-		// What the schema declares and an object lacks has not been written yet. A
-		// controller that says Ready without it never writes it.
+		// The controller has not written the field yet. If it reports Ready without it, it
+		// never writes it.
 		o.Untracked = f.builtIn && o.Generation == 0 || !f.builtIn && meta.IsStatusConditionTrue(o.Conditions, apis.ConditionReady)
 	default:
 		o.Untracked = true
@@ -94,8 +93,7 @@ func (f Facts) readCounts(o *status.Object, obj map[string]any) {
 	}
 }
 
-// hasContainers reports whether an object has a pod template where most kinds
-// have it.
+// hasContainers reports whether an object has a pod template in the usual place.
 func hasContainers(obj map[string]any) bool {
 	containers, _ := valueAt(obj, ".spec.template.spec.containers").([]any)
 	return len(containers) > 0
@@ -115,15 +113,15 @@ func (f Facts) readWord(o *status.Object, obj map[string]any) {
 	o.Word.Unsettled = slices.Contains(unsettledWords(), bare(o.Word.Phase))
 }
 
-// bare is a phase in lower case and without spaces and dashes.
+// bare returns a phase in lower case, without spaces and dashes.
 func bare(phase string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(phase))
 }
 
-// failedWords are phases that do not end without help, as bare returns them.
+// failedWords are bare phases that do not end without help.
 func failedWords() []string { return []string{"failed", "error", "degraded"} }
 
-// unsettledWords are phases of an object that is not ready, as bare returns them.
+// unsettledWords are bare phases of an object that is not ready.
 func unsettledWords() []string {
 	return []string{
 		"pending", "creating", "provisioning", "initializing", "starting", "deploying", "installing", "configuring",
@@ -132,8 +130,8 @@ func unsettledWords() []string {
 	}
 }
 
-// judge evaluates what the kind declares as ready, failed and paused. An
-// expression that does not fit an object does not hold of it.
+// judge evaluates what the kind declares as ready and failed. An expression with an error
+// does not hold.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
 	if len(f.readyIf) > 0 {
 		unmet := slices.IndexFunc(f.readyIf, func(e fieldpath.Expression) bool { return !holdsOf(e, obj) })
@@ -154,8 +152,8 @@ func holdsOf(e fieldpath.Expression, obj map[string]any) bool {
 	return err == nil && holds
 }
 
-// Settle works out what depends on the desired count: what a partition leaves,
-// what is paused, and how many pods all groups have together.
+// Settle adds what depends on the desired count: what a partition leaves, what is paused,
+// and how many pods all groups want.
 func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *fieldpath.Path) {
 	switch {
 	case f.Unit == "shard":
@@ -192,7 +190,7 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 	return last.Subresource == "scale" || err == nil && path.ManagedBy(*last, obj)
 }
 
-// number is the first of some fields that holds a whole number.
+// number returns the first of some fields that holds a whole number.
 func (f Facts) number(obj map[string]any, paths []string) (int32, bool) {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {
@@ -211,7 +209,7 @@ func textAt(obj map[string]any, path string) (string, bool) {
 	return text, is
 }
 
-// valueAt is what an object has at a path, nil where there is nothing.
+// valueAt returns what an object has at a path, nil if there is nothing.
 func valueAt(obj map[string]any, word string) any {
 	if word == "" {
 		return nil
@@ -220,15 +218,12 @@ func valueAt(obj map[string]any, word string) any {
 	if err != nil {
 		return nil
 	}
-	_, value, taken, err := path.Locate(obj)
-	if err != nil || taken < len(path.Steps) {
-		return nil
-	}
+	value, _ := path.Value(obj)
 	return value
 }
 
-// someConditions are those of a status that can be read. Other programs may have
-// something else under that name.
+// someConditions returns the conditions of a status that can be read. Other programs may
+// have something else under that name.
 func someConditions(told map[string]any) []metav1.Condition {
 	list, _ := told["conditions"].([]any)
 	var all []metav1.Condition
@@ -237,7 +232,7 @@ func someConditions(told map[string]any) []metav1.Condition {
 		var c metav1.Condition
 		err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &c)
 		if err != nil {
-			// A time that is none, for example, takes nothing from the rest.
+			// An invalid time, for example, does not spoil the rest.
 			c = metav1.Condition{}
 			c.Type, _ = content["type"].(string)
 			text, _ := content["status"].(string)

@@ -1,5 +1,5 @@
-// Package statusfacts says what the status of a kind can tell, and reads it from an object:
-// from its schema, what is built in, profiles, and annotations of its CRD.
+// Package facts knows what the status of a kind can say, from its schema, built-in
+// knowledge, profiles, and annotations of its CRD, and reads that from an object.
 package facts
 
 import (
@@ -15,21 +15,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// The annotations of a CRD that say how its objects tell what became of a
-// change. Several expressions are given one to a line.
+// The annotations of a CRD that describe the status of its objects. Expressions are one to a
+// line.
 const (
-	// annotationUnit is what there are so many of where that is not pods.
+	// annotationUnit is what the count counts, if not pods.
 	annotationUnit = apis.Prefix + "unit"
-	// annotationReadyWhen holds expressions that must all hold of an object that is
-	// ready, annotationFailedWhen and annotationPausedWhen those of which one is
-	// enough.
+	// annotationReadyWhen has expressions that must all hold, annotationFailedWhen and
+	// annotationPausedWhen have expressions of which one is enough.
 	annotationReadyWhen  = apis.Prefix + "ready-when"
 	annotationFailedWhen = apis.Prefix + "failed-when"
 	annotationPausedWhen = apis.Prefix + "paused-when"
 	// annotationPausedHint says who must act on an object that is paused.
 	annotationPausedHint = apis.Prefix + "paused-hint"
-	// annotationPartitionPath names the number, or the percentage, of pods that keep
-	// the older template.
+	// annotationPartitionPath names the number or percentage of pods that keep the older
+	// template.
 	annotationPartitionPath = apis.Prefix + "partition-path"
 	// annotationRestartPath names the field that takes the time of a restart.
 	annotationRestartPath = apis.Prefix + "restart-path"
@@ -43,68 +42,61 @@ func statusAnnotations() []string {
 	}
 }
 
-// GenerationFrom is where a status tells which generation its controller saw.
+// GenerationFrom is where a status says which generation its controller saw.
 type GenerationFrom string
 
 // The places of the generation.
 const (
-	// GenerationField is a number in .status.observedGeneration.
-	GenerationField GenerationFrom = ".status.observedGeneration"
-	// GenerationText is the same, as a string.
-	GenerationText GenerationFrom = ".status.observedGeneration, as a string"
-	// GenerationConditions is the newest .observedGeneration of the conditions.
+	GenerationField      GenerationFrom = ".status.observedGeneration"
+	GenerationText       GenerationFrom = ".status.observedGeneration, as a string"
 	GenerationConditions GenerationFrom = "the newest of .status.conditions[*].observedGeneration"
-	// GenerationNone is nowhere.
-	GenerationNone GenerationFrom = "none"
+	GenerationNone       GenerationFrom = "none"
 )
 
-// Facts are what is known of how the objects of a kind tell what became of
-// a change: worked out of the schema, of what is built in, of a profile and of
-// annotations, once for all objects. All paths begin at the root of an object.
+// Facts are what the status of a kind's objects can say. They are computed once for all
+// objects. All paths begin at the root of an object.
 type Facts struct {
-	// Generation is where the generation is that the controller saw.
+	// Generation is where the status has the generation that the controller saw.
 	Generation GenerationFrom `json:"generation"`
-	// Conditions says that the kind has conditions.
+	// Conditions is set if the kind has conditions.
 	Conditions bool `json:"conditions"`
-	// Count is the desired count, where the object says it and not its status.
-	// Unit is what there are so many of, Beside are other counts of the spec, and
-	// Several says that pods of other groups are counted by those.
+	// Count is the desired count, if the spec has it. Unit is what it counts. Beside are
+	// the other counts of the spec, and Several is set if they count other groups of pods.
 	Count   string   `json:"count,omitempty"`
 	Unit    string   `json:"unit"`
 	Beside  []string `json:"beside,omitempty"`
 	Several bool     `json:"several,omitempty"`
-	// Desired, Current, Ready, Updated and Available are fields of the status that
-	// hold counts of pods, the first that is there being the one.
+	// Desired, Current, Ready, Updated and Available are fields of the status with counts
+	// of pods. The first that an object has counts.
 	Desired   []string `json:"desired,omitempty"`
 	Current   []string `json:"current,omitempty"`
 	Ready     []string `json:"ready,omitempty"`
 	Updated   []string `json:"updated,omitempty"`
 	Available []string `json:"available,omitempty"`
-	// Zero are the counts that are zero where they are absent. Of others, absence
-	// says nothing. Updated is zero only for objects with a pod template.
+	// Zero are the counts that are zero if they are absent. Updated is zero only for
+	// objects with a pod template.
 	Zero []string `json:"absentIsZero,omitempty"`
 	// ScaleCount and ScaleSelector are the fields of the status that /scale shows.
 	ScaleCount    string `json:"scaleCount,omitempty"`
 	ScaleSelector string `json:"scaleSelector,omitempty"`
-	// Partition holds how many pods keep the older template. Ordinal says that it
-	// is a number below which pods keep it, and that the roll-out is over then.
+	// Partition is how many pods keep the older template. Ordinal is set if it is an
+	// ordinal below which they do, and the rollout is then over.
 	Partition string `json:"partition,omitempty"`
 	Ordinal   bool   `json:"ordinal,omitempty"`
-	// OnDelete is the field that holds OnDelete where pods are replaced only when
-	// somebody deletes them.
+	// OnDelete is the field that is OnDelete if pods are replaced only when someone
+	// deletes them.
 	OnDelete string `json:"onDelete,omitempty"`
 	// Restart takes the time of a restart.
 	Restart string `json:"restart,omitempty"`
-	// ReadyWhen, FailedWhen and PausedWhen are expressions; PausedHint says who
-	// must act.
+	// ReadyWhen, FailedWhen and PausedWhen are expressions. PausedHint says who must act.
 	ReadyWhen  []string `json:"readyWhen,omitempty"`
 	FailedWhen []string `json:"failedWhen,omitempty"`
 	PausedWhen []string `json:"pausedWhen,omitempty"`
 	PausedHint string   `json:"pausedHint,omitempty"`
-	// Phase and Message hold the controller's own words.
+	// Phase and Message are fields with the controller's own words.
 	Phase   []string `json:"phase,omitempty"`
 	Message []string `json:"message,omitempty"`
-	// From says what this was made from.
+	// From names the sources of the facts.
 	From []string `json:"from"`
 
 	builtIn  bool
@@ -116,8 +108,8 @@ type Facts struct {
 func phaseFields() []string   { return []string{"phase", "state", "updateStatus", "state.phase"} }
 func messageFields() []string { return []string{"message", "reason"} }
 
-// New works out what the status of a kind can tell. The count is where
-// the desired count lives; nil where nothing says it.
+// New returns what the status of a kind can say. The path leads to the desired count; nil if
+// it is not known.
 func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, error) {
 	f := Facts{Generation: GenerationNone, Unit: "pod"}
 	if kind.BuiltIn() {
@@ -141,8 +133,7 @@ func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, er
 	return f, f.fromAnnotations(said)
 }
 
-// builtInFacts are those of the kinds that Kubernetes reconciles itself, as
-// "kubectl rollout status" reads them.
+// builtInFacts are those of Kubernetes' own kinds, as "kubectl rollout status" reads them.
 func builtInFacts(kind kinds.Kind) Facts {
 	f := Facts{
 		Generation: GenerationField, Unit: "pod", Count: ".spec.replicas", From: []string{"built in"}, builtIn: true,
@@ -189,7 +180,7 @@ func statusPaths(base string, names []string) []string {
 	return all
 }
 
-// fromSchema works out what schema and /scale say.
+// fromSchema adds what the schema and /scale say.
 func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	root := source.Schema
 	declared := fieldpath.Resolve(root, fieldpath.Object(root, "properties", "status"))
@@ -246,7 +237,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	f.OnDelete = ".spec.updateStrategy.type"
 }
 
-// texted are the fields of a status that hold text.
+// texted returns the fields of a status that hold text.
 func texted(root, told map[string]any, unnamed bool, names []string) []string {
 	var found []string
 	for _, name := range names {
@@ -259,7 +250,7 @@ func texted(root, told map[string]any, unnamed bool, names []string) []string {
 	return found
 }
 
-// generation finds where the generation is told.
+// generation finds where the status has the generation.
 func (f *Facts) generation(root, told map[string]any) {
 	f.Conditions = told["conditions"] != nil
 	item := fieldpath.Resolve(root, fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(told, "conditions")), "items"))
@@ -273,7 +264,7 @@ func (f *Facts) generation(root, told map[string]any) {
 	}
 }
 
-// statusAt is what the schema has in a part of the status.
+// statusAt returns what the schema has in a part of the status.
 func statusAt(root, told map[string]any, base string) map[string]any {
 	if base == "" {
 		return told
@@ -284,8 +275,8 @@ func statusAt(root, told map[string]any, base string) map[string]any {
 	return told
 }
 
-// within is the part of the status that a field is in: "" for .status.replicas,
-// ".gateway" for .status.gateway.replicas.
+// within returns the part of the status around a field: "" for .status.replicas, ".gateway"
+// for .status.gateway.replicas.
 func within(path string) string {
 	names, err := fieldpath.FieldNames(path)
 	if err != nil || len(names) < 3 || names[0] != "status" {
@@ -300,9 +291,8 @@ func samePath(a, b string) bool {
 	return errA == nil && errB == nil && pa.String() == pb.String()
 }
 
-// beside finds the other counts of the spec, and whether they are of other groups
-// of pods. A number of shards beside a count is a number of such groups, unless the
-// count is that of /scale.
+// beside finds the other counts of the spec, and whether they count other groups of pods. A
+// number of shards beside a count is a number of such groups, unless /scale has the count.
 func (f *Facts) beside(root map[string]any, count *fieldpath.Path, sharded bool) {
 	last := count.Steps[len(count.Steps)-1]
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
@@ -323,7 +313,7 @@ func (f *Facts) beside(root map[string]any, count *fieldpath.Path, sharded bool)
 	}
 }
 
-// fromAnnotations takes what annotations say for what the schema let guess.
+// fromAnnotations replaces what the schema suggests by what annotations say.
 func (f *Facts) fromAnnotations(said map[string]string) error {
 	for key, at := range map[string]*[]string{
 		kinds.AnnotationDesiredPath: &f.Desired, kinds.AnnotationCurrentPath: &f.Current, kinds.AnnotationReadyPath: &f.Ready,
@@ -336,7 +326,7 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 		if _, err := fieldpath.FieldNames(word); err != nil {
 			return fmt.Errorf("annotation %s: %w", key, err)
 		}
-		// What is named is written by the controller, and left out where it is zero.
+		// The controller writes a field that is named, and omits it if it is zero.
 		*at, f.Zero = []string{word}, append(f.Zero, word)
 	}
 	slices.Sort(f.Zero)
@@ -398,7 +388,7 @@ func expressions(words []string) ([]fieldpath.Expression, error) {
 	return all, nil
 }
 
-// unit is what a report calls it: empty for pods.
+// unit is the unit in a report: empty for pods.
 func (f Facts) unit() string {
 	if f.Unit == "pod" {
 		return ""
@@ -406,12 +396,12 @@ func (f Facts) unit() string {
 	return f.Unit
 }
 
-// zero reports whether a count is zero where it is absent.
+// zero reports whether a count is zero if it is absent.
 func (f Facts) zero(paths []string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(f.Zero, path) })
 }
 
-// pausedBy is the default hint for an expression that holds: words or a command.
+// pausedBy returns the hint for an expression that holds: words or a command.
 func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *commandline.Command) {
 	object := o.Type + "/" + o.Name
 	switch {

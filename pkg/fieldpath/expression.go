@@ -9,11 +9,11 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// Expression is a JSONPath expression with the value that is expected there, as
-// "kubectl wait --for=jsonpath" takes it.
+// Expression is a JSONPath expression with an expected value, as for
+// "kubectl wait --for=jsonpath".
 type Expression struct {
 	text, Path string
-	// value is nil where any value will do.
+	// value is nil if any value will do.
 	value *string
 }
 
@@ -32,8 +32,7 @@ func ParseExpression(word string) (Expression, error) {
 // String is the expression as it was written.
 func (e Expression) String() string { return e.text }
 
-// Holds reports whether what the expression finds in an object has the value, or
-// is there at all.
+// Holds reports whether an object has the value, or any value, at the expression.
 func (e Expression) Holds(obj map[string]any) (bool, error) {
 	path, err := ParseJSONPath(e.Path) // its state is of one use
 	if err != nil {
@@ -46,8 +45,8 @@ func (e Expression) Holds(obj map[string]any) (bool, error) {
 	return holds(results, e.value)
 }
 
-// ParseJSONPath reads a JSONPath expression as kubectl takes it where there is
-// nothing else: {.a.b}, {a.b}, .a.b or a.b. What it does not find is no error.
+// ParseJSONPath reads a JSONPath expression as kubectl does for custom columns: {.a.b},
+// {a.b}, .a.b or a.b. A missing key is no error.
 func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 	inner := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(expression, "{"), "}"), ".")
 	if inner == "" || strings.ContainsAny(inner, "{}") || strings.HasPrefix(expression, "{") != strings.HasSuffix(expression, "}") {
@@ -60,8 +59,7 @@ func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 	return path, nil
 }
 
-// cutValue cuts EXPRESSION=VALUE at the equal sign that is not one of two, as
-// in a filter. No value is nil.
+// cutValue cuts EXPRESSION=VALUE at an = that is not part of ==. No value is nil.
 func cutValue(word string) (expression string, value *string) {
 	for i := 0; i < len(word); i++ {
 		if word[i] != '=' {
@@ -77,8 +75,7 @@ func cutValue(word string) (expression string, value *string) {
 	return word, nil
 }
 
-// holds reports whether what a JSONPath expression found is the one value, or one
-// value at all.
+// holds reports whether the results of a JSONPath expression are the value, or one value.
 func holds(results [][]reflect.Value, value *string) (bool, error) {
 	switch {
 	case len(results) == 0 || len(results[0]) == 0:

@@ -8,16 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// ParsePath reads a path as people write it: .spec.replicas, spec.replicas,
-// $.spec.replicas or {.spec.replicas}, with names that hold other characters as
-// ['a.b'], ["a.b"] or a\.b, and with [0] or [?(@.name=="hot")] for one element
-// of a list; several keys are joined by &&. In quotes a backslash takes the next
-// character as it is.
+// ParsePath reads a path to a field under .spec as people write it: .spec.replicas,
+// spec.replicas, $.spec.replicas or {.spec.replicas}, with other characters as ['a.b'],
+// ["a.b"] or a\.b, and with [0] or [?(@.name=="hot")] for one element of a list. Several keys
+// are joined by &&. In quotes, a backslash escapes the next character.
 //
-// It is an error if the path is empty or not under .spec, where Kubernetes keeps
-// what is desired, and if it could mean several places by what it says: with
-// wildcards, slices, unions, recursive descent, or filters that do not compare
-// keys by ==.
+// It is an error if the path could mean several places: with wildcards, slices, unions,
+// recursive descent, or filters that do not compare keys by ==.
 func ParsePath(s string) (Path, error) {
 	p, err := parsePath(s)
 	if err != nil {
@@ -43,7 +40,7 @@ func parsePath(s string) (Path, error) {
 	return p, nil
 }
 
-// ParseSteps is parsePath for any place in an object.
+// ParseSteps reads a path to any place in an object.
 func ParseSteps(s string) (Path, error) {
 	if !utf8.ValidString(s) {
 		return Path{}, errors.New("it is not valid UTF-8")
@@ -84,7 +81,7 @@ var (
 // reader reads a path from its front.
 type reader struct{ rest string }
 
-// take removes the prefix and says whether it was there.
+// take removes a prefix, and reports whether it was there.
 func (r *reader) take(prefix string) bool {
 	rest, had := strings.CutPrefix(r.rest, prefix)
 	r.rest = rest
@@ -177,8 +174,8 @@ func (r *reader) while(ok func(rune) bool) string {
 	return taken
 }
 
-// name reads a name without quotes, as kubectl's JSONPath does: up to a
-// character that means something, with a backslash before one that does not.
+// name reads a name without quotes, as kubectl's JSONPath does: up to a character with a
+// meaning that has no backslash before it.
 func (r *reader) name() (string, error) {
 	var b strings.Builder
 	for {
@@ -286,4 +283,20 @@ func (r *reader) literal() (any, error) {
 		return nil, fmt.Errorf("a key is compared with a string in quotes, an integer, true or false, not with %q", word)
 	}
 	return n, nil
+}
+
+// FieldNames returns the names on a path through fields only.
+func FieldNames(word string) ([]string, error) {
+	path, err := ParseSteps(word)
+	if err != nil {
+		return nil, fmt.Errorf("path %q: %w", word, err)
+	}
+	names := make([]string, len(path.Steps))
+	for i, s := range path.Steps {
+		if s.Kind != Field {
+			return nil, fmt.Errorf("%s goes through a list: only fields can be declared", word)
+		}
+		names[i] = s.Name
+	}
+	return names, nil
 }

@@ -18,16 +18,14 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// Edit is a field of an object and the value that it gets. Nil removes the field.
+// Edit sets a field of an object to a value. Nil removes the field.
 type Edit struct {
 	Path  Path
 	Value any
 }
 
-// Patch makes the JSON patch that sets the integer at the path to n in the
-// object as it was read, makes more edits after that, and changes nothing else:
-// see the function Patch. It is an error if a value is there and is no integer,
-// and all for which Get returns an error.
+// Patch makes the JSON patch that sets the integer at the path to n, and then makes more
+// edits. See the function Patch. The other errors are those of Get.
 func (p Path) Patch(obj map[string]any, n int64, more ...Edit) ([]byte, error) {
 	if _, _, err := p.Get(obj); err != nil {
 		return nil, err
@@ -35,15 +33,13 @@ func (p Path) Patch(obj map[string]any, n int64, more ...Edit) ([]byte, error) {
 	return Patch(obj, append([]Edit{{p, n}}, more...)...)
 }
 
-// Patch makes the JSON patch that makes the edits in the object as it was read, one
-// after the other. It begins by replacing the resourceVersion with the one that was
-// read: if the object has changed since, the server answers with a conflict, as a
-// failed test operation would not, and the places that were found are places in that
-// very version.
+// Patch makes the JSON patch for some edits, one after the other. It replaces the
+// resourceVersion with the one that was read. If the object has changed since, the server
+// answers with a conflict, which it would not do for a failed test operation. So the places
+// are places in that version.
 //
-// Fields that are absent are added, with the objects around them. An element of
-// a list is not: it is an error if there is none, as is an object without
-// resourceVersion.
+// Patch adds absent fields with the objects around them, but no element of a list. It is an
+// error if the object has no resourceVersion.
 func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 	version, _, err := unstructured.NestedString(obj, "metadata", "resourceVersion")
 	if err != nil {

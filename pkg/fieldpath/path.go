@@ -9,14 +9,11 @@ import (
 	"strings"
 )
 
-// Path is a JSONPath to one integer under an object's .spec. It goes through
-// fields (.size, ["a.b"]), through one element of a list by its index ([0]) and
-// through one element by its keys ([?(@.name=="hot")]), and through nothing
-// that could mean several places: a count is written to one of them.
+// Path is a JSONPath to one place in an object. It goes through fields (.size, ["a.b"]) and
+// through one element of a list, by its index ([0]) or its keys ([?(@.name=="hot")]).
 //
-// The grammar is this package's own: client-go's JSONPath returns values, not
-// places, and other libraries do not take kubectl's escapes and names with
-// dashes, which are what people type.
+// The grammar is this package's own: client-go's JSONPath returns values, not places, and
+// other libraries do not accept kubectl's escapes and names with dashes.
 type Path struct {
 	Steps []Step
 }
@@ -58,9 +55,8 @@ func Fields(names ...string) Path {
 	return p
 }
 
-// String is the path in the form that ParsePath reads: names that are not plain
-// in brackets and double quotes, so that all of it fits into a shell's single
-// quotes.
+// String returns the path as ParsePath reads it. Names that are not plain are in double
+// quotes, so that the path fits into a shell's single quotes.
 func (p Path) String() string {
 	var b strings.Builder
 	for _, s := range p.Steps {
@@ -100,7 +96,7 @@ func writeName(b *strings.Builder, name string) {
 	b.WriteString("[" + quote(name) + "]")
 }
 
-// plain says that a rune needs no quotes anywhere.
+// plain reports whether a rune needs no quotes.
 func plain(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
 }
@@ -109,14 +105,14 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// Locate follows the path into an object as far as it goes, and returns where
-// that is, what is there and how many steps it took. It is an error if a step
-// finds several places, or a value that has no such places in it.
+// Locate follows the path into an object as far as it goes. It returns the place, the value
+// there, and the number of steps. It is an error if a step finds several places, or a value
+// of the wrong type.
 func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err error) {
 	value = obj
 	for i, s := range p.Steps {
 		if value == nil {
-			break // null is as good as absent
+			break // null counts as absent
 		}
 		if err := s.fits(value, Path{p.Steps[:i]}); err != nil {
 			return nil, nil, 0, err
@@ -134,7 +130,7 @@ func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err er
 	return at, value, taken, nil
 }
 
-// inside is what a value holds under a name or an index that find gave.
+// inside returns what a value has under a name or an index from find.
 func inside(value, key any) any {
 	switch container := value.(type) {
 	case map[string]any:
@@ -185,9 +181,7 @@ func (s Step) selects(e any) bool {
 	return true
 }
 
-// fits reports whether the value at the path so far can have what the step goes
-// through. An object is no list to the filter: only the elements of a list are
-// told apart by their keys.
+// fits returns an error if the value at the path so far has the wrong type for the step.
 func (s Step) fits(value any, at Path) error {
 	_, isObject := value.(map[string]any)
 	_, isList := value.([]any)
@@ -205,8 +199,8 @@ func (s Step) fits(value any, at Path) error {
 // With returns the path with one more step.
 func (p Path) With(s Step) Path { return Path{append(slices.Clone(p.Steps), s)} }
 
-// Value reads what is at the path, nil if there is nothing. It is an error if the path
-// matches several places, or goes through a value of the wrong type.
+// Value returns what is at the path, nil if there is nothing. The errors are those of
+// Locate.
 func (p Path) Value(obj map[string]any) (any, error) {
 	_, value, taken, err := p.Locate(obj)
 	if err != nil || taken < len(p.Steps) {
@@ -215,9 +209,8 @@ func (p Path) Value(obj map[string]any) (any, error) {
 	return value, nil
 }
 
-// Get reads the integer at the path. It is not found where the object has
-// nothing there, or null. It is an error if the path matches several places, if
-// it goes through a value of the wrong type, and if the value is no integer.
+// Get returns the integer at the path. It is not found if the object has nothing there, or
+// null. It is an error if the value is no integer. The other errors are those of Locate.
 func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	value, err := p.Value(obj)
 	if err != nil || value == nil {
@@ -230,8 +223,8 @@ func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	return n, true, nil
 }
 
-// Integer is the value of a number as it occurs in an unstructured object: an
-// int64, or a float64 that has no fraction.
+// Integer returns the value of a number in an unstructured object: an int64, or a float64
+// without a fraction.
 func Integer(value any) (int64, bool) {
 	switch n := value.(type) {
 	case int64:
@@ -245,7 +238,7 @@ func Integer(value any) (int64, bool) {
 	return 0, false
 }
 
-// describe says what a value is.
+// describe names a value in a sentence.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:

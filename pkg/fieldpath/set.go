@@ -9,9 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Set sets the value at the path in an object that is being made. What is
-// absent on the way is made too: objects, an element at the end of a list, and
-// an element with the keys that the path selects by.
+// Set sets the value at the path in an object. It creates what is absent on the way:
+// objects, an element at the end of a list, and an element with the keys of the path.
 func (p Path) Set(obj map[string]any, value any) error {
 	_, err := set(obj, p.Steps, value)
 	if err != nil {
@@ -20,7 +19,7 @@ func (p Path) Set(obj map[string]any, value any) error {
 	return nil
 }
 
-// set returns the container with the value in it; a list may have grown.
+// set returns the container with the value in it. A list may have grown.
 func set(container any, steps []Step, value any) (any, error) {
 	if len(steps) == 0 {
 		return value, nil
@@ -49,7 +48,7 @@ func set(container any, steps []Step, value any) (any, error) {
 	return list, err
 }
 
-// as is the container as what the path takes it for; nothing can be anything.
+// as returns the container with the type that the path wants. Nil has any type.
 func as[T any](container any, what string) (T, error) {
 	var none T
 	if container == nil {
@@ -62,8 +61,7 @@ func as[T any](container any, what string) (T, error) {
 	return t, nil
 }
 
-// place finds the element of a list that a step means, and adds it where there
-// is none.
+// place finds the element of a list that a step selects, or adds it.
 func (s Step) place(list []any) (int, []any, error) {
 	if s.Kind == Element {
 		switch {
@@ -86,9 +84,9 @@ func (s Step) place(list []any) (int, []any, error) {
 	return len(list), append(list, made), nil
 }
 
-// Typed reads a word from the command line as the value that the schema of a
-// kind wants at the path. Where the schema says nothing, a word that is a whole
-// number, true, false or JSON is that, and any other is a string.
+// Typed reads a word from the command line as the type that a schema has at the path. If the
+// schema has none, a word that is a whole number, true, false or JSON is that, and any other
+// is a string.
 func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	switch kind := p.typeIn(schema); kind {
 	case "string":
@@ -122,8 +120,7 @@ func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	return word, nil
 }
 
-// typeIn is the type that a schema gives the place of the path, "" where it
-// gives none.
+// typeIn returns the type that a schema has at the path, "" if it has none.
 func (p Path) typeIn(schema map[string]any) string {
 	at := schema
 	for _, s := range p.Steps {
@@ -146,8 +143,7 @@ func (p Path) typeIn(schema map[string]any) string {
 	return kind
 }
 
-// ParseSetting takes PATH=VALUE apart. An = in brackets or quotes belongs to
-// the path.
+// ParseSetting splits PATH=VALUE. An = in brackets or quotes belongs to the path.
 func ParseSetting(pair string) (Path, string, error) {
 	depth, quoted, escaped := 0, rune(0), false
 	for i, c := range pair {

@@ -16,8 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// CompetingWriter is somebody who will put the number of pods back that a person
-// changes.
+// CompetingWriter resets the number of pods after a person changes it.
 type CompetingWriter struct {
 	// By names it, such as "HorizontalPodAutoscaler/web".
 	By string `json:"by"`
@@ -31,19 +30,17 @@ type CompetingWriter struct {
 // Budget is a PodDisruptionBudget over pods of the object.
 type Budget struct {
 	Name string `json:"name"`
-	// MinAvailable or MaxUnavailable is what it asks for, a number or a percentage.
+	// MinAvailable or MaxUnavailable is a number or a percentage.
 	MinAvailable   string `json:"minAvailable,omitempty"`
 	MaxUnavailable string `json:"maxUnavailable,omitempty"`
-	// Healthy of Pods are healthy, Needed must be, and so many disruptions are
-	// Allowed now.
+	// Healthy of Pods are healthy, Needed must be, and Allowed may be disrupted now.
 	Healthy int32 `json:"healthy"`
 	Needed  int32 `json:"needed"`
 	Pods    int32 `json:"pods"`
 	Allowed int32 `json:"allowed"`
 }
 
-// String says what the budget asks for and allows: "web: at least 2,
-// disruptions allowed now: 0".
+// String returns the budget in a line: "web: at least 2, disruptions allowed now: 0".
 func (b Budget) String() string {
 	asks := "at least " + b.MinAvailable
 	if b.MaxUnavailable != "" {
@@ -52,10 +49,9 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
 }
 
-// After says how many pods that the budget guards would be left healthy, and how many
-// it would require, if so many healthy ones went for good. Who removes pods from an
-// object lowers the number that the budget expects, so one that asks for a share of them
-// asks for fewer then. Shares are rounded up, as the disruption controller does it.
+// After returns how many pods would be left healthy, and how many the budget would require,
+// if some healthy ones went for good. Without them, the budget expects fewer pods, so a
+// percentage requires fewer. It is rounded up, as by the disruption controller.
 func (b Budget) After(going int32) (left, required int32) {
 	pods := max(b.Pods-going, 0)
 	word := b.MinAvailable
@@ -74,7 +70,7 @@ func (b Budget) After(going int32) (left, required int32) {
 	return max(b.Healthy-going, 0), required
 }
 
-// reverts finds who will put the number of pods back.
+// reverts finds who will reset the number of pods.
 func reverts(e Snapshot) []CompetingWriter {
 	var all []CompetingWriter
 	if ref := e.Object.Controller; ref != nil {
@@ -135,9 +131,8 @@ func budgets(all []policyv1.PodDisruptionBudget, pods Pods) []Budget {
 	return found
 }
 
-// Warnings says what stands against giving an object another number of pods:
-// who will put it back, and the budgets over its pods that so few cannot meet.
-// A budget of a share of the pods becomes smaller with them.
+// Warnings returns what is against another number of pods: who will reset it, and the
+// budgets that so few pods cannot meet. A budget with a percentage shrinks with the pods.
 func (r Report) Warnings(count int32) []string {
 	var all []string
 	for _, revert := range r.Reverts {
@@ -152,9 +147,8 @@ func (r Report) Warnings(count int32) []string {
 	return all
 }
 
-// Breaks says which budget over the pods of an object a removal of so many of them would
-// break, "" where it would break none. Which pods go is not known before, so they are
-// taken to be healthy.
+// Breaks returns the budget that the removal of some pods would break, "" if none. The pods
+// that go count as healthy, because they are not known yet.
 func (r Report) Breaks(going int32) string {
 	for _, b := range r.Budgets {
 		if left, required := b.After(going); left < required {

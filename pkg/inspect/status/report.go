@@ -18,48 +18,42 @@ const ReportVersion = "imoocpod.dev/v1alpha1"
 // Report is the model of one object that everything prints.
 type Report struct {
 	metav1.TypeMeta `json:",inline"`
-	// Metadata names the object that the report is about.
-	Metadata Metadata `json:"metadata"`
-	// Verdict is how it is doing, in a word.
-	Verdict Verdict `json:"verdict"`
-	// ReasonCode is why, as a word for scripts; Reason says it in one line, and
-	// Hint what to do, if there is something to do.
+	Metadata        Metadata `json:"metadata"`
+	Verdict         Verdict  `json:"verdict"`
+	// ReasonCode is a word for scripts, Reason a line for people. Hint says what to do, if
+	// there is something to do.
 	ReasonCode problem.Code `json:"reasonCode"`
 	Reason     string       `json:"reason"`
 	Hint       string       `json:"hint,omitempty"`
-	// Problems are what keeps it from being ready, the gravest first. What ails
-	// pods of an object that is ready all the same is listed, too.
+	// Problems are those of the object and of its pods, the most serious first. An object
+	// that is ready may have some.
 	Problems []problem.Problem `json:"problems"`
-	// Replicas are the counts of the object's status. Pods that are ready, but have
-	// just crashed or are being ended by a probe, are not among the ready ones.
-	Replicas Replicas `json:"replicas"`
-	// Conditions are those of the object.
+	// Replicas are the counts of the status. A pod that has just crashed or that a probe is
+	// ending is not ready, whatever it says.
+	Replicas   Replicas           `json:"replicas"`
 	Conditions []metav1.Condition `json:"conditions"`
-	// Pods are those that the object owns, in the order of their slots.
+	// Pods are those that the object owns, in the order of their slots. Tree shows how they
+	// belong to it.
 	Pods []Pod `json:"pods"`
-	// Tree shows how they belong to the object.
-	Tree Node `json:"tree"`
-	// Parked is the count to go back to while the count is zero for a time; absent where
-	// it is not.
+	Tree Node  `json:"tree"`
+	// Parked is the count to return to while the object is parked.
 	Parked *ParkedCount `json:"parked,omitempty"`
-	// Reverts are those who will put the number of pods back, Budgets those that
-	// guard the pods; absent where there are none, or where they were not read.
-	Reverts []CompetingWriter `json:"reverts,omitempty"`
-	Budgets []Budget          `json:"budgets,omitempty"`
-	// Reconciler is what is known of who reconciles the object.
-	Reconciler Reconciler `json:"reconciler"`
-	// Events are the last ones of the object, of what stands between and of some
-	// pods that are not ready, as far as they were read, the latest last.
+	// Reverts are those who will reset the number of pods, and Budgets those that guard the
+	// pods, if they were read.
+	Reverts    []CompetingWriter `json:"reverts,omitempty"`
+	Budgets    []Budget          `json:"budgets,omitempty"`
+	Reconciler Reconciler        `json:"reconciler"`
+	// Events are the last ones of the object, its children, and some pods that are not
+	// ready, the latest last.
 	Events []problem.Event `json:"events,omitempty"`
-	// Pause is that of "kubectl imoocpod pause" while it is in force, whatever the
-	// verdict is.
+	// Pause is that of "kubectl imoocpod pause" while it lasts, whatever the verdict is.
 	Pause *UserPause `json:"pause,omitempty"`
-	// Counts says that a pause leaves the count to have its effect.
+	// Counts is set if the count has its effect during the pause.
 	Counts bool `json:"-"`
-	// Recheck is after which time the verdict may be another one though nothing
-	// changes; zero: that depends on changes alone.
+	// Recheck is the time after which the verdict may change although nothing else does;
+	// zero means never.
 	Recheck time.Duration `json:"-"`
-	// Unread names what may say more and may not be read by this user.
+	// Unread names what this user has no permission to read, and what may say more.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -77,11 +71,11 @@ type Metadata struct {
 // Replicas are an object's counts of pods.
 type Replicas struct {
 	Desired int32 `json:"desired"`
-	// Unknown says that nothing tells how many are desired: Desired is Current.
+	// Unknown is set if nothing says how many are desired: Desired is Current.
 	Unknown bool  `json:"-"`
 	Current int32 `json:"current"`
 	Ready   int32 `json:"ready"`
-	// Updated are of the newest template, where the object tells.
+	// Updated have the newest template, if the object says how many.
 	Updated *int32 `json:"updated,omitempty"`
 }
 
@@ -99,15 +93,14 @@ type Pod struct {
 	Restarts        int32     `json:"restarts"`
 	Node            string    `json:"node,omitempty"`
 	Created         time.Time `json:"created"`
-	// Ending says that the pod was told to go.
+	// Ending is set if the pod is being deleted.
 	Ending bool `json:"-"`
-	// Code is the problem that keeps the pod from being ready, if one is known,
-	// and Reason says it in words.
+	// Code is why the pod is not ready, if that is known, and Reason says it in words.
 	Code   problem.Code `json:"code,omitempty"`
 	Reason string       `json:"reason,omitempty"`
 }
 
-// NewReport makes the model of an object from all that was read about it.
+// NewReport makes the model of an object from a snapshot.
 func NewReport(e Snapshot) Report {
 	e.Object = e.Object.tracked().paused(e.Now)
 	family := newFamily(e)
@@ -161,10 +154,9 @@ func NewReport(e Snapshot) Report {
 	return r
 }
 
-// judgePods makes the models of pods and finds what keeps them from being ready.
-// The count of ready pods that an object tells is doubted if one of them is not
-// believed to be what its kubelet says, or will not become ready without help: then
-// whoever counted it may not have seen that yet.
+// judgePods makes the models of pods and finds why they are not ready. The object's count of
+// ready pods is in doubt if a pod is not what its kubelet says, or does not become ready
+// without help: its controller may not have seen that yet.
 func judgePods(e Snapshot, owned Pods, events map[types.UID][]corev1.Event) (pods []Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]Pod, 0, len(owned))
 	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
@@ -178,7 +170,7 @@ func judgePods(e Snapshot, owned Pods, events map[types.UID][]corev1.Event) (pod
 			doubted = doubted || model.Ready || f.Fatal
 			model.Ready = false
 			model.Code = f.Code
-			if f.Code != problem.CodePodEnded { // the word for its status says as much
+			if f.Code != problem.CodePodEnded { // its status says that already
 				model.Reason = problem.OneLine(f.Message)
 			}
 			findings = append(findings, f)
@@ -188,19 +180,19 @@ func judgePods(e Snapshot, owned Pods, events map[types.UID][]corev1.Event) (pod
 	return pods, findings, doubted
 }
 
-// logsOf is the command that shows the logs of all pods of an object.
+// logsOf returns the command that shows the logs of all pods of an object.
 func logsOf(o Object) commandline.Command {
 	return commandline.Plugin("logs", o.argument()).In(o.Namespace)
 }
 
-// unreadyShown is of how many pods that are not ready the events are shown: what
-// ails one mostly ails all.
+// unreadyShown is the number of pods that are not ready whose events a report has. Most
+// have the same problem.
 const unreadyShown = 5
 
-// relevant picks the events to show: all but those of more pods than are shown.
+// relevant returns the events to show: all but those of more pods.
 func relevant(events []corev1.Event, pods []Pod) []problem.Event {
 	if len(events) == 0 {
-		return nil // it takes a while to look at very many pods
+		return nil // looking at very many pods takes a while
 	}
 	hidden := map[types.UID]bool{}
 	for _, e := range events {
@@ -219,7 +211,7 @@ func relevant(events []corev1.Event, pods []Pod) []problem.Event {
 	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden[e.InvolvedObject.UID] }))
 }
 
-// Gone is the report of the same object after it was deleted.
+// Gone returns the report of the same object after it was deleted.
 func (r Report) Gone() Report {
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = Deleted, problem.CodeDeleted, "it was deleted", ""
 	r.Problems, r.Pause = []problem.Problem{}, nil

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"reflect"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -44,6 +46,42 @@ func TestTypedThroughReferences(t *testing.T) {
 	for path, want := range map[string]any{".spec.selector.matchLabels.version": "1", ".spec.size": "1", ".spec.gone.a": int64(1)} {
 		if got, err := parse(t, path).Typed(found, "1"); err != nil || got != want {
 			t.Errorf("%s: got %#v, %v; want %#v", path, got, err, want)
+		}
+	}
+}
+
+func TestObject(t *testing.T) {
+	t.Parallel()
+	inner := map[string]any{"n": int64(1)}
+	for _, row := range []struct {
+		of    map[string]any
+		names []string
+		want  map[string]any
+	}{
+		{map[string]any{"a": map[string]any{"b": inner}}, []string{"a", "b"}, inner},
+		{inner, nil, inner},
+		{map[string]any{"a": "text"}, []string{"a", "b"}, nil},
+		{nil, []string{"a"}, nil},
+	} {
+		if got := Object(row.of, row.names...); !reflect.DeepEqual(got, row.want) {
+			t.Errorf("%v in %v is %v, want %v", row.names, row.of, got, row.want)
+		}
+	}
+}
+
+// What is no text is left out, whatever a server sent in its place.
+func TestStrings(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		value any
+		want  []string
+	}{
+		{[]any{"a", int64(1), nil, "b"}, []string{"a", "b"}},
+		{"a", nil},
+		{nil, nil},
+	} {
+		if got := Strings(row.value); !reflect.DeepEqual(got, row.want) {
+			t.Errorf("%v is %q, want %q", row.value, got, row.want)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 // partsKey is where SchemaOf puts the schemas that others refer to.
 const partsKey = "components"
 
-// Resolve follows a reference to the schema of a part; with a default beside
-// it, the server wraps it into allOf.
+// Resolve follows a reference to the schema of a part. The server wraps one with a default
+// into allOf.
 func Resolve(root, schema map[string]any) map[string]any {
 	ref, _ := schema["$ref"].(string)
 	if all, _ := schema["allOf"].([]any); len(all) == 1 {
@@ -26,8 +26,8 @@ func Resolve(root, schema map[string]any) map[string]any {
 	return Object(root, partsKey, strings.TrimPrefix(ref, "#/components/schemas/"))
 }
 
-// SchemaOf picks the schema of a kind out of an OpenAPI v3 document. The kinds
-// that a schema is of are in its extension x-kubernetes-group-version-kind.
+// SchemaOf returns the schema of a kind from an OpenAPI v3 document. The extension
+// x-kubernetes-group-version-kind of a schema has its kinds.
 func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, error) {
 	var doc struct {
 		Components struct {
@@ -41,7 +41,6 @@ func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, er
 		var head struct {
 			Kinds []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
 		}
-		// Other extensions of the name may have another form; they are not it.
 		if json.Unmarshal(raw, &head) != nil || len(head.Kinds) != 1 || head.Kinds[0] != kind {
 			continue
 		}
@@ -68,4 +67,29 @@ var errNoSchema = errors.New("the server's OpenAPI document does not describe th
 // Open reports whether an object may hold what its schema does not describe.
 func Open(schema map[string]any) bool {
 	return schema["x-kubernetes-preserve-unknown-fields"] == true
+}
+
+// Object returns the object under the names, nil if there is none.
+func Object(of map[string]any, names ...string) map[string]any {
+	for _, name := range names {
+		of, _ = of[name].(map[string]any)
+	}
+	return of
+}
+
+// Strings returns the strings in a list.
+func Strings(value any) []string { return elements[string](value) }
+
+// Objects returns the objects in a list.
+func Objects(value any) []map[string]any { return elements[map[string]any](value) }
+
+func elements[T any](value any) []T {
+	list, _ := value.([]any)
+	var all []T
+	for _, v := range list {
+		if element, is := v.(T); is {
+			all = append(all, element)
+		}
+	}
+	return all
 }

@@ -96,13 +96,9 @@ func New(opts Options) (*Controller, error) {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
 	}
-	strategies, err := strategy.All()
-	if err != nil {
-		return nil, err
-	}
 	c := &Controller{
 		Options:    opts,
-		strategies: strategies,
+		strategies: strategy.All(),
 		kinds:      &kindSet{all: map[string]*owners{}},
 		inputs:     map[kinds.Strategy]*informer.Informer{},
 		queue:      queue.New(queueName(opts.Namespace), opts.Metrics),

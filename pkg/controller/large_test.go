@@ -31,11 +31,7 @@ func sized(kind kinds.Kind, bytes int) *unstructured.Unstructured {
 // strategyOf is the strategy of a kind.
 func strategyOf(t testing.TB, kind kinds.Kind) *strategy.Strategy {
 	t.Helper()
-	all, err := strategy.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all[kind.Mapping.Strategy]
+	return strategy.All()[kind.Mapping.Strategy]
 }
 
 // Of a large object the cache keeps no more than what tells that it changed.

@@ -56,8 +56,8 @@ type Clients struct {
 	Namespace string
 }
 
-// registered has an entry for each of kinds.Strategies.
-func registered() map[kinds.Strategy]*Strategy {
+// All returns the strategies by name. There is one for each of kinds.Strategies.
+func All() map[kinds.Strategy]*Strategy {
 	return map[kinds.Strategy]*Strategy{
 		kinds.StrategyPods:       pods(),
 		kinds.StrategyDeployment: deployment(),
@@ -72,18 +72,6 @@ func children() map[plan.Kind]child {
 		plan.KindDeployment: deploymentChild(),
 		plan.KindRevision:   revisionChild(),
 	}
-}
-
-// All returns the strategies by name. A strategy that CRDs may declare but that does
-// not exist is an error.
-func All() (map[kinds.Strategy]*Strategy, error) {
-	all := registered()
-	for _, name := range kinds.Strategies() {
-		if s := all[name]; s == nil || s.Plan == nil || s.complete == nil {
-			return nil, fmt.Errorf("the strategy %q is declared but not implemented", name)
-		}
-	}
-	return all, nil
 }
 
 // Read completes the view of an object from the caches.

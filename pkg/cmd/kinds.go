@@ -200,7 +200,7 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *
 	data, err := json.Marshal(struct {
 		facts.Facts
 		Rules []string `json:"rules"`
-	}{known, known.Rules(kind)})
+	}{known, known.Rules()})
 	if err == nil {
 		err = json.Unmarshal(data, &row.Status)
 	}

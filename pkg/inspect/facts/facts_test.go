@@ -382,7 +382,7 @@ func TestRulesOfAType(t *testing.T) {
 		"with an annotation": {must(t, kind, kinds.Source{Annotations: map[string]string{apis.Prefix + "ready-when": "{.status.up}=true", apis.Prefix + "desired-path": ".status.wanted"}}),
 			[]string{"ReadyWhen"}, []string{"Phase", "NoPods"}},
 	} {
-		rules := test.facts.Rules(kind)
+		rules := test.facts.Rules()
 		for _, rule := range test.has {
 			if !slices.Contains(rules, rule) {
 				t.Errorf("%s: %q lacks %s", name, rules, rule)

@@ -165,8 +165,8 @@ func builtInFacts(kind kinds.Kind) Facts {
 	return f
 }
 
-// Rules returns the names of the rules of the verdict that apply to objects of a kind.
-func (f Facts) Rules(kind kinds.Kind) []string {
+// Rules returns the names of the rules of the verdict that apply to the objects.
+func (f Facts) Rules() []string {
 	o := status.Object{Identity: status.Identity{Foreign: true, BuiltIn: f.builtIn}, Counts: status.Counts{NoCount: f.Count == "" && len(f.Desired) == 0}, Evidence: status.Evidence{Generation: 1}}
 	f.read(&o, nil)
 	return status.Rules(o)

@@ -67,7 +67,7 @@ func FoldEvents(events []corev1.Event) []Event {
 		key := event.key()
 		if i, folded := last[key]; folded {
 			before := &all[i]
-			event.Count = int32(min(int64(event.Count)+int64(before.Count), math.MaxInt32))
+			event.Count += min(before.Count, math.MaxInt32-event.Count)
 			if before.First.Before(&event.First) {
 				event.First = before.First
 			}

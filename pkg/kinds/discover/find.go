@@ -187,15 +187,15 @@ func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path 
 	return &path
 }
 
-// FromSource returns what make finds in the source of a custom kind. It makes that once
-// for each kind and key.
-func FromSource[T any](ctx context.Context, f *Finder, kind kinds.Kind, key string, make func(kinds.Source) (T, error)) (T, error) {
+// FromSource returns what read finds in the source of a custom kind. It reads once for each
+// kind and key.
+func FromSource[T any](ctx context.Context, f *Finder, kind kinds.Kind, key string, read func(kinds.Source) (T, error)) (T, error) {
 	return once(f, kind, key, func() (made T, err error) {
 		source, err := f.source(ctx, kind)
 		if err != nil {
 			return made, err
 		}
-		if made, err = make(source); err != nil {
+		if made, err = read(source); err != nil {
 			return made, fmt.Errorf("the CRD %s: %w", kind.CRD(), err)
 		}
 		return made, nil

@@ -141,8 +141,15 @@ type Node struct {
 // tree puts the children and the pods below the object, in their order. It leaves out a
 // child without pods that wants none, such as an old ReplicaSet.
 func (f family) tree(o Object, children []Child, pods Pods) Node {
-	leaves := map[types.UID][]Node{}
+	count := map[types.UID]int{}
 	for _, pod := range pods {
+		count[pod.owner]++
+	}
+	leaves := make(map[types.UID][]Node, len(count))
+	for _, pod := range pods {
+		if leaves[pod.owner] == nil {
+			leaves[pod.owner] = make([]Node, 0, count[pod.owner]) // which may be thousands
+		}
 		leaves[pod.owner] = append(leaves[pod.owner], Node{Kind: "Pod", Name: pod.model.Name, UID: pod.model.UID})
 	}
 	below := map[types.UID][]Child{}

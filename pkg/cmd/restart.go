@@ -95,7 +95,7 @@ func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Tar
 	if err != nil {
 		return nil, err
 	}
-	return c.edited(t, done, observe.Replaced(status.NewReport(before).Pods), "the restart was taken back", func(ctx context.Context) []fieldpath.Edit {
+	return c.edited(t, done, observe.Replaced(status.NewReport(before).Pods), "the restart was taken back", func(context.Context) []fieldpath.Edit {
 		return restartMarks(c, path, "undo of the restart")
 	}), nil
 }

@@ -11,18 +11,21 @@ import (
 )
 
 // Manager returns who last set the field of an object, and when, as managedFields
-// records it. It is "" if nobody is recorded.
+// records it. It is "" if nobody is recorded. An entry that has the field itself counts
+// before one that has an object around it, which another manager may have filled.
 func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.Time) {
+	closest := 0
 	for _, entry := range obj.GetManagedFields() {
-		if !p.ManagedBy(entry, obj.Object) {
+		depth := p.managedAt(entry, obj.Object)
+		if depth == 0 {
 			continue
 		}
 		var t time.Time
 		if entry.Time != nil {
 			t = entry.Time.Time
 		}
-		if manager == "" || t.After(at) {
-			manager, at = entry.Manager, t
+		if depth > closest || depth == closest && t.After(at) {
+			manager, at, closest = entry.Manager, t, depth
 		}
 	}
 	return manager, at
@@ -31,15 +34,23 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 // ManagedBy reports whether an entry of managedFields has the field of the object,
 // or has as a whole the list or object that the field is in.
 func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) bool {
+	return p.managedAt(entry, obj) > 0
+}
+
+// managedAt returns how many steps of the path an entry of managedFields records, zero if
+// it does not have the field.
+func (p Path) managedAt(entry metav1.ManagedFieldsEntry, obj map[string]any) int {
 	place, _, taken, err := p.Locate(obj)
 	if err != nil {
-		return false
+		return 0
 	}
-	managed := false
+	depth := 0
 	Recorded(entry).Iterate(func(recorded fieldpath.Path) {
-		managed = managed || (len(recorded) <= taken || taken == len(p.Steps)) && agrees(recorded, place, obj)
+		if (len(recorded) <= taken || taken == len(p.Steps)) && agrees(recorded, place, obj) {
+			depth = max(depth, min(len(recorded), len(place)))
+		}
 	})
-	return managed
+	return depth
 }
 
 // Recorded returns the fields that an entry of managedFields has, without the objects

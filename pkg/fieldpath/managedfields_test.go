@@ -20,6 +20,8 @@ metadata:
   - {manager: writer, operation: Update, time: "2026-01-01T10:00:04Z", fieldsV1: {"f:spec": {"f:pools": {}, "f:sets": {'k:{"name":"warm","zone":1}': {}}}}}
   - {manager: odd, operation: Update, fieldsV1: {"f:spec": {"f:odd": {}}}}
   - {manager: tagger, operation: Update, fieldsV1: {"f:spec": {"f:tags": {'v:"a"': {}}}}}
+  - {manager: maker, operation: Update, time: "2026-01-01T10:00:06Z", fieldsV1: {"f:spec": {"f:limits": {}}}}
+  - {manager: filler, operation: Update, time: "2026-01-01T10:00:06Z", fieldsV1: {"f:spec": {"f:limits": {"f:cpu": {}}}}}
   - {manager: empty, operation: Update}
   - {manager: idle, operation: Update, time: "2026-01-01T10:00:05Z", fieldsV1: {}}
   - {manager: twins, operation: Update, time: "2026-01-01T10:00:05Z", fieldsV1: {"f:spec": {"f:twins": {'k:{"name":"twin"}': {}}}}}
@@ -30,6 +32,7 @@ spec:
   twins: [{name: twin, size: 1}, {name: twin, size: 2}]
   odd: 1
   tags: [a]
+  limits: {cpu: 1}
   nobody: 5
 `
 
@@ -49,8 +52,9 @@ func TestManager(t *testing.T) {
 		`.spec.sets[?(@.name=="warm")].count`:     {"writer", 4}, // all of the element
 		`.spec.pools[?(@.name=="a")].size`:        {"writer", 4}, // all of the list
 		".spec.odd":                               {"odd", -1},
-		`.spec.twins[?(@.name=="twin")].size`:     {"", -1}, // of which of the two?
-		".spec.tags[0]":                           {"", -1}, // recorded by its value, which does not say where it is
+		`.spec.twins[?(@.name=="twin")].size`:     {"", -1},      // of which of the two?
+		".spec.tags[0]":                           {"", -1},      // recorded by its value, which does not say where it is
+		".spec.limits.cpu":                        {"filler", 6}, // the maker only made the object around it
 		".spec.nobody":                            {"", -1},
 		".spec.absent":                            {"", -1},
 		`.spec.sets[?(@.name=="lukewarm")].count`: {"", -1},

@@ -221,7 +221,7 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 	t.Name, t.Object = obj.GetName(), obj // the server may have made the name
 	made := c.edited(t, edit.Created(request, obj), observe.Ready(), "", nil)
 	made.revert = func(ctx context.Context) (string, error) {
-		return "deleted", objects.Delete(ctx, t.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(obj.GetUID())), PropagationPolicy: new(metav1.DeletePropagationBackground)})
+		return "deleted", edit.Delete(ctx, objects, made.written)
 	}
 	made.back = new(commandline.Plugin("delete", argumentOf(t)).In(obj.GetNamespace()))
 	return made, nil

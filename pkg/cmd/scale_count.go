@@ -11,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -229,15 +227,7 @@ func (o *scaleOptions) changed(c *changer, l *located, done replicas.Result) *ch
 	}
 	made.back = new(o.command(l, *done.Before))
 	made.revert = func(ctx context.Context) (string, error) {
-		if done.Object == nil {
-			back, err := o.set(ctx, c, l, replicas.Request{Replicas: *done.Before, Current: done.Replicas})
-			return back.String(), err
-		}
-		var forget []fieldpath.Edit // the count that failed is not one to return to
-		if l.target.Kind.Reconciled() {
-			forget = []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationLastScale)}}
-		}
-		_, err := edit.Revert(ctx, l.target.Resource(c.finder.Dynamic), done.Written, forget, c.edits())
+		err := replicas.Revert(ctx, l.target.Resource(c.finder.Dynamic), *l.target, l.field, done, c.edits())
 		return fmt.Sprintf("%d → %d", done.Replicas, *done.Before), err
 	}
 	return made

@@ -108,6 +108,13 @@ func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Ed
 		if f.After, err = e.Path.Value(w.Object.Object); err != nil {
 			return err
 		}
+		for n := len(e.Path.Steps) - 1; n > 0; n-- {
+			parent := fieldpath.Path{Steps: e.Path.Steps[:n]}
+			if there, err := parent.Value(before.Object); err != nil || there != nil {
+				break
+			}
+			f.parents = append(f.parents, parent)
+		}
 		w.Fields = append(w.Fields, f)
 	}
 	return nil
@@ -127,4 +134,25 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, m
 		edits, err := w.reverse(obj)
 		return Plan{Edits: edits, Marks: marks}, err
 	}, o)
+}
+
+// Delete takes the creation of an object back, unless someone else has changed since what
+// was created: then the error is an OverwrittenError.
+func Delete(ctx context.Context, objects dynamic.ResourceInterface, w Written) error {
+	return retry.OnError(Contested(), apierrors.IsConflict, func() error {
+		obj, err := objects.Get(ctx, w.Object.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if obj.GetUID() != w.Object.GetUID() {
+			return errAnother
+		}
+		if err := w.Check(obj); err != nil {
+			return err
+		}
+		return objects.Delete(ctx, obj.GetName(), metav1.DeleteOptions{
+			Preconditions:     &metav1.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())},
+			PropagationPolicy: new(metav1.DeletePropagationBackground),
+		})
+	})
 }

@@ -23,6 +23,10 @@ type Field struct {
 	// Before and After are its values before and after the write, nil if there was none.
 	// After is the value in the answer of the server, where a webhook may have changed it.
 	Before, After any
+
+	// parents are the objects around the field that were not there before, the innermost
+	// first.
+	parents []fieldpath.Path
 }
 
 // Written is a change that was made.
@@ -107,6 +111,11 @@ func (w Written) Check(obj *unstructured.Unstructured) error {
 // reverse returns the edits that take a write back in an object as it is now.
 func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, error) {
 	var edits []fieldpath.Edit
+	left := obj.DeepCopy()
+	plan := func(e fieldpath.Edit) error {
+		edits = append(edits, e)
+		return e.Apply(left.Object)
+	}
 	for _, f := range w.Fields {
 		now, err := f.Path.Value(obj.Object)
 		if err != nil {
@@ -120,8 +129,20 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 			lost.By = writer(obj, lost.Path)
 			return nil, lost
 		}
-		if !reflect.DeepEqual(value, now) {
-			edits = append(edits, fieldpath.Edit{Path: f.Path, Value: value})
+		if reflect.DeepEqual(value, now) {
+			continue
+		}
+		if err := plan(fieldpath.Edit{Path: f.Path, Value: value}); err != nil {
+			return nil, err
+		}
+		for _, parent := range f.parents {
+			around, err := parent.Value(left.Object)
+			if fields, is := around.(map[string]any); err != nil || !is || len(fields) > 0 {
+				break
+			}
+			if err := plan(fieldpath.Edit{Path: parent}); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return edits, nil

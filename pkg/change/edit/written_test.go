@@ -80,7 +80,7 @@ func TestReverse(t *testing.T) {
 		{"another list without names", "spec: {l: [1]}", "spec: {l: [1, 2]}", "spec: {l: [3]}", "", ".spec.l was set to [1,2]"},
 	} {
 		path := fieldpath.Fields("spec")
-		w := Written{Fields: []Field{{path, parse(t, test.before).Object["spec"], parse(t, test.after).Object["spec"]}}}
+		w := Written{Fields: []Field{{Path: path, Before: parse(t, test.before).Object["spec"], After: parse(t, test.after).Object["spec"]}}}
 		now := parse(t, test.now)
 		edits, err := w.reverse(now)
 		if errors.Is(err, outcome.ErrOverwritten) != (test.lost != "") || err != nil && !strings.HasPrefix(err.Error(), test.lost) {
@@ -96,6 +96,46 @@ func TestReverse(t *testing.T) {
 		}
 		if want := parse(t, test.want); !reflect.DeepEqual(now.Object, want.Object) {
 			t.Errorf("%s: %v, want %v", test.what, now.Object, want.Object)
+		}
+	}
+}
+
+// Objects that a write has made around its field go with it, as long as nothing else is in
+// them.
+func TestReverseWithParents(t *testing.T) {
+	t.Parallel()
+	path := fieldpath.Fields("spec", "template", "metadata", "annotations", "at")
+	for _, test := range []struct{ before, beside, want string }{
+		{"spec: {template: {}}", "", "spec: {template: {}}"},
+		{"spec: {template: {metadata: {annotations: {}}}}", "", "spec: {template: {metadata: {annotations: {}}}}"},
+		{"spec: {template: {metadata: {labels: {}}}}", "", "spec: {template: {metadata: {labels: {}}}}"},
+		{"spec: {template: {}}", "b", "spec: {template: {metadata: {annotations: {b: c}}}}"},
+	} {
+		obj, now := parse(t, test.before), parse(t, test.before)
+		write := fieldpath.Edit{Path: path, Value: "a"}
+		if err := write.Apply(now.Object); err != nil {
+			t.Fatal(err)
+		}
+		w := Written{Object: now}
+		if err := w.record(obj, []fieldpath.Edit{write}); err != nil {
+			t.Fatal(err)
+		}
+		if test.beside != "" {
+			if err := unstructured.SetNestedField(now.Object, "c", "spec", "template", "metadata", "annotations", test.beside); err != nil {
+				t.Fatal(err)
+			}
+		}
+		edits, err := w.reverse(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range edits {
+			if err := e.Apply(now.Object); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := parse(t, test.want); !reflect.DeepEqual(now.Object, want.Object) {
+			t.Errorf("%s: %v, want %v", test.before, now.Object, want.Object)
 		}
 	}
 }

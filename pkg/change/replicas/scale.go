@@ -3,7 +3,9 @@
 package replicas
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -15,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -128,6 +131,26 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 		// The CRD is not the one that this program installs, and has no /scale.
 	}
 	return setField(ctx, objects, t, seen, *field.Path, c, nil)
+}
+
+// Revert puts back the count that an object had before a change, unless someone else has set
+// it since: then the error is an outcome.ErrOverwritten.
+func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done Result, o edit.Options) error {
+	if done.Object != nil {
+		var forget []fieldpath.Edit // the count that failed is not one to return to
+		if t.Kind.Reconciled() {
+			forget = []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationLastScale)}}
+		}
+		_, err := edit.Revert(ctx, objects, done.Written, forget, o)
+		return err
+	}
+	_, err := Set(ctx, objects, t, field, Request{Replicas: *done.Before, Current: done.Replicas})
+	if errors.Is(err, outcome.ErrPrecondition) {
+		if obj, readErr := objects.Get(ctx, t.Name, metav1.GetOptions{}); readErr == nil {
+			return cmp.Or(done.Check(obj), err)
+		}
+	}
+	return err
 }
 
 // setScale sets the count through /scale. Where the present count matters, the

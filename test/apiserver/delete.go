@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -228,25 +227,4 @@ func (s *Server) finalize(r *resource, obj *unstructured.Unstructured, finalizer
 		return
 	}
 	_, _ = s.commit(r, obj, after)
-}
-
-// evict deletes a pod as the eviction API does, unless a budget forbids it.
-func (s *Server) evict(q Request, pod *unstructured.Unstructured) (any, error) {
-	if pod == nil {
-		return nil, apierrors.NewNotFound(q.resource.gr(), q.Name)
-	}
-	for _, obj := range s.all(s.served("poddisruptionbudgets").gr(), q.Namespace) {
-		var budget struct {
-			Spec   struct{ Selector metav1.LabelSelector }
-			Status struct{ DisruptionsAllowed int32 }
-		}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &budget); err != nil {
-			continue
-		}
-		if selector, err := metav1.LabelSelectorAsSelector(&budget.Spec.Selector); err == nil && selector.Matches(labelsOf(pod)) && budget.Status.DisruptionsAllowed == 0 {
-			return nil, apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
-		}
-	}
-	s.end(q.resource, pod, nil, metav1.DeletePropagationBackground)
-	return metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess}, nil
 }

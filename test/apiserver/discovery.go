@@ -3,7 +3,6 @@ package apiserver
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -152,7 +151,7 @@ func subresources(r *resource, v *version) []subresource {
 		all = append(all, subresource{"status", own, metav1.Verbs{"get", "patch", "update"}})
 	}
 	if r.kind == "Pod" && r.group == "" {
-		all = append(all, subresource{"log", own, metav1.Verbs{"get"}}, subresource{"eviction", schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "Eviction"}, metav1.Verbs{"create"}})
+		all = append(all, subresource{"log", own, metav1.Verbs{"get"}})
 	}
 	return all
 }
@@ -203,17 +202,17 @@ func (s *Server) documents() any {
 	return map[string]any{"paths": paths}
 }
 
-// document is the OpenAPI document of a version of a group: the schemas of its types.
+// document is the OpenAPI document of a version of a group: the schemas of its
+// custom types.
 func (s *Server) document(gv schema.GroupVersion) any {
-	all := schemas{}
-	all.of(reflect.TypeFor[metav1.DeleteOptions]())
+	all := map[string]*spec.Schema{}
 	for _, r := range s.resources {
-		if v := r.version(gv.Version); v != nil && r.group == gv.Group {
-			all.addKind(r.gvk(v.name), v.schema)
+		if v := r.version(gv.Version); v != nil && r.group == gv.Group && r.custom {
+			all[gv.String()+"."+r.kind] = v.schema
 		}
 	}
 	return map[string]any{
 		"openapi": "3.0.0", "info": map[string]any{"title": "Kubernetes", "version": ServerVersion}, "paths": map[string]any{},
-		"components": map[string]any{"schemas": map[string]*spec.Schema(all)},
+		"components": map[string]any{"schemas": all},
 	}
 }

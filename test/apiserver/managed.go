@@ -6,91 +6,64 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// model is what the field managers of a type in a version know of it.
-type model struct {
-	managers map[string]*managedfields.FieldManager
-	types    managedfields.TypeConverter
-}
-
-// fieldManager is that of a type and a subresource.
+// fieldManager returns the field manager of a type and a subresource.
 func (w write) fieldManager() (*managedfields.FieldManager, error) {
-	return w.version.fieldManager(w.resource.gvk(w.version.name), w.subresource, w.resource.custom)
-}
-
-func (v *version) fieldManager(gvk schema.GroupVersionKind, subresource string, custom bool) (*managedfields.FieldManager, error) {
-	if v.model == nil {
-		types := managedfields.NewDeducedTypeConverter()
-		if v.schema != nil || scheme.Scheme.Recognizes(gvk) {
-			all := schemas{}
-			all.addKind(gvk, v.schema)
-			var err error
-			if types, err = managedfields.NewTypeConverter(all, false); err != nil {
-				return nil, err
-			}
-		}
-		v.model = &model{managers: map[string]*managedfields.FieldManager{}, types: types}
-	}
-	if known := v.model.managers[subresource]; known != nil {
+	v, gvk := w.version, w.resource.gvk(w.version.name)
+	if known := v.managers[w.subresource]; known != nil {
 		return known, nil
+	}
+	types := managedfields.NewDeducedTypeConverter()
+	newManager := managedfields.NewDefaultFieldManager
+	switch {
+	case v.schema != nil:
+		var err error
+		if types, err = managedfields.NewTypeConverter(map[string]*spec.Schema{gvk.String(): v.schema}, false); err != nil {
+			return nil, err
+		}
+		newManager = managedfields.NewDefaultCRDFieldManager
+	case scheme.Scheme.Recognizes(gvk) && gvk != scaleKind(): // which nobody applies
+		types = applyconfigurations.NewTypeConverter(scheme.Scheme)
 	}
 	reset := fieldpath.NewSet()
 	switch {
-	case subresource == "status":
+	case w.subresource == "status":
 		reset = fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata"))
 	case v.status:
 		reset = fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	}
 	filters := map[fieldpath.APIVersion]fieldpath.Filter{fieldpath.APIVersion(gvk.GroupVersion().String()): fieldpath.NewExcludeSetFilter(reset)}
-	newManager := managedfields.NewDefaultFieldManager
-	if custom {
-		newManager = managedfields.NewDefaultCRDFieldManager
-	}
-	m, err := newManager(v.model.types, conversion{}, conversion{}, conversion{}, gvk, gvk.GroupVersion(), subresource, filters)
+	m, err := newManager(types, conversion{}, unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(), gvk, gvk.GroupVersion(), w.subresource, filters)
 	if err == nil {
-		v.model.managers[subresource] = m
+		v.managers[w.subresource] = m
 	}
 	return m, err
 }
 
-// conversion makes an object one of another version by its apiVersion alone.
-type conversion struct{}
+// conversion makes an object one of another version by its apiVersion alone, and converts
+// nothing else.
+type conversion struct{ runtime.ObjectConvertor }
 
 func (conversion) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
-	obj, ok := in.(*unstructured.Unstructured)
-	if !ok {
-		return nil, fmt.Errorf("cannot convert a %T", in)
-	}
-	gvk, ok := to.KindForGroupVersionKinds([]schema.GroupVersionKind{obj.GroupVersionKind()})
+	gvk, ok := to.KindForGroupVersionKinds([]schema.GroupVersionKind{in.GetObjectKind().GroupVersionKind()})
 	if gv, is := to.(schema.GroupVersion); is {
-		gvk, ok = gv.WithKind(obj.GetKind()), true
+		gvk, ok = gv.WithKind(in.GetObjectKind().GroupVersionKind().Kind), true
 	}
-	if !ok || gvk.GroupVersion() == obj.GroupVersionKind().GroupVersion() {
+	if !ok || gvk == in.GetObjectKind().GroupVersionKind() {
 		return in, nil
 	}
-	obj = obj.DeepCopy()
-	obj.SetGroupVersionKind(gvk)
-	return obj, nil
-}
-
-func (conversion) Convert(any, any, any) error { return fmt.Errorf("cannot convert into an object") }
-
-func (conversion) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
-	return label, value, nil
-}
-
-func (conversion) Default(runtime.Object) {}
-
-func (conversion) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
-	obj := &unstructured.Unstructured{Object: map[string]any{}}
-	obj.SetGroupVersionKind(gvk)
-	return obj, nil
+	in = in.DeepCopyObject()
+	in.GetObjectKind().SetGroupVersionKind(gvk)
+	return in, nil
 }
 
 // manage notes who wrote which fields of an object.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -76,70 +75,6 @@ func decodes(w write, obj *unstructured.Unstructured) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, gvk.Kind, err))
 	}
 	return nil
-}
-
-// prune removes the fields that a schema does not have, and notes them.
-func prune(value any, s *spec.Schema, at string, unknown *[]string) {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, v := range value {
-			path := strings.TrimPrefix(at+"."+name, ".")
-			property, known := s.Properties[name]
-			switch {
-			case known:
-				prune(v, &property, path, unknown)
-			case s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
-				prune(v, s.AdditionalProperties.Schema, path, unknown)
-			case s.AdditionalProperties != nil || s.Extensions[preserveUnknown] == true:
-			case s.Extensions["x-kubernetes-embedded-resource"] == true && slices.Contains([]string{"apiVersion", "kind", "metadata"}, name):
-			default:
-				*unknown = append(*unknown, path)
-				delete(value, name)
-			}
-		}
-	case []any:
-		if s.Items == nil || s.Items.Schema == nil {
-			return
-		}
-		for i, v := range value {
-			prune(v, s.Items.Schema, fmt.Sprintf("%s[%d]", at, i), unknown)
-		}
-	}
-	slices.Sort(*unknown)
-}
-
-// setDefaults sets the defaults of a schema.
-func setDefaults(value any, s *spec.Schema) {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, property := range s.Properties {
-			if _, there := value[name]; !there && property.Default != nil {
-				value[name] = normalValue(property.Default)
-			}
-		}
-		for name, v := range value {
-			if property, known := s.Properties[name]; known {
-				setDefaults(v, &property)
-			} else if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-				setDefaults(v, s.AdditionalProperties.Schema)
-			}
-		}
-	case []any:
-		if s.Items != nil && s.Items.Schema != nil {
-			for _, v := range value {
-				setDefaults(v, s.Items.Schema)
-			}
-		}
-	}
-}
-
-// normalValue is a copy of a value of a schema, whose numbers are those of objects.
-func normalValue(value any) any {
-	obj, err := normal(&unstructured.Unstructured{Object: map[string]any{"value": value}})
-	if err != nil {
-		return nil
-	}
-	return obj.Object["value"]
 }
 
 // defaultWorkload sets the defaults of built-in workloads that rollouts depend on.

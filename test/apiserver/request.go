@@ -157,11 +157,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after
 	if q.version == nil {
 		return pageNotFound(q)
 	}
-	switch {
-	case q.Verb == "watch":
+	if q.Verb == "watch" {
 		return s.watch(w, r, q)
-	case q.Resource == "pods" && q.Subresource == "log" && q.Verb == "get":
-		return s.serveLog(w, r, q)
 	}
 	code := http.StatusOK
 	answer, err := s.do(q, &code)
@@ -197,8 +194,6 @@ func (s *Server) do(q Request, code *int) (any, error) {
 			return nil, pageNotFound(q)
 		}
 		return s.doScale(q, obj)
-	case "eviction":
-		return s.evict(q, obj)
 	default:
 		return nil, pageNotFound(q)
 	}

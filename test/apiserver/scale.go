@@ -7,7 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -15,8 +14,6 @@ import (
 )
 
 func scaleKind() schema.GroupVersionKind { return autoscalingv1.SchemeGroupVersion.WithKind("Scale") }
-
-func labelsOf(obj *unstructured.Unstructured) labels.Set { return obj.GetLabels() }
 
 // scaleOf is the /scale of an object.
 func scaleOf(paths *scalePaths, obj *unstructured.Unstructured) *unstructured.Unstructured {
@@ -58,7 +55,7 @@ func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error)
 		return nil, err
 	}
 	before.SetManagedFields(entries)
-	scales := &resource{group: scaleKind().Group, kind: "Scale", plural: q.resource.plural, versions: []*version{{name: "v1"}}}
+	scales := &resource{group: scaleKind().Group, kind: "Scale", plural: q.resource.plural, versions: []*version{{name: "v1", managers: map[string]*managedfields.FieldManager{}}}}
 	w := write{resource: scales, version: scales.versions[0], subresource: q.Subresource, manager: q.manager()}
 	after, err := s.modified(q, &w, before)
 	if err != nil {

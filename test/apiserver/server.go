@@ -59,7 +59,6 @@ type Server struct {
 	forbids  []Match
 	streams  map[*stream]bool
 	stalled  []string
-	logs     map[string][]logLine
 	closed   bool
 }
 
@@ -88,7 +87,7 @@ func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
 		t: t, resources: builtInResources(), objects: map[schema.GroupResource]map[string]*unstructured.Unstructured{}, changed: make(chan struct{}),
-		pages: map[string]page{}, streams: map[*stream]bool{}, logs: map[string][]logLine{}, compacted: 1,
+		pages: map[string]page{}, streams: map[*stream]bool{}, compacted: 1,
 	}
 	s.Actor = s.As("test")
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
@@ -99,6 +98,9 @@ func New(t testing.TB) *Server {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.closed = true
+		clear(s.objects) // cobra keeps the commands of a process for ever, and so their server
+		clear(s.history)
+		s.hooks = nil
 	})
 	return s
 }

@@ -343,7 +343,6 @@ func TestDiscovery(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, words := range map[string][]string{
-		"apis/apps/v1": {`"io.k8s.api.apps.v1.Deployment"`, "Number of desired pods", `"x-kubernetes-list-map-keys":["name"]`},
 		"apis/batch.tutorial.kubebuilder.io/v1alpha1": {"Desired number of pods", `"kind":"ImoocPod"`},
 	} {
 		text, err := documents[path].Schema("application/json")
@@ -466,24 +465,4 @@ func TestRights(t *testing.T) {
 			t.Errorf("list %s: %v, %v", resource, review, err)
 		}
 	}
-}
-
-// A log is read to its end, or followed until its pod is gone.
-func TestLogs(t *testing.T) {
-	t.Parallel()
-	bubble.Test(t, func(t *testing.T) {
-		s := apiserver.New(t)
-		s.CreateYAML("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: main, image: a}]}}")
-		s.Log("default", "a", "main", "one", "two")
-		client := corev1client.NewForConfigOrDie(s.RESTConfig()).Pods("default")
-		if text, err := client.GetLogs("a", &corev1.PodLogOptions{TailLines: new(int64(1))}).DoRaw(t.Context()); err != nil || string(text) != "two\n" {
-			t.Errorf("the last line is %q, %v", text, err)
-		}
-		time.AfterFunc(time.Minute, func() { s.Log("default", "a", "main", "three") })
-		time.AfterFunc(time.Hour, func() { s.Delete("pods", "default", "a") })
-		begun := time.Now()
-		if text, err := client.GetLogs("a", &corev1.PodLogOptions{Follow: true}).DoRaw(t.Context()); err != nil || string(text) != "one\ntwo\nthree\n" || time.Since(begun) != time.Hour {
-			t.Errorf("after %s it was %q, %v", time.Since(begun), text, err)
-		}
-	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -29,7 +30,8 @@ type version struct {
 	scale  *scalePaths
 	// schema is that of a CRD; nil for built-in types, whose Go types tell it.
 	schema *spec.Schema
-	model  *model
+	// managers are the field managers of the type, by subresource.
+	managers map[string]*managedfields.FieldManager
 }
 
 // scalePaths are the fields that /scale stands for.
@@ -97,7 +99,7 @@ func builtInResources() []*resource {
 	for line := range strings.Lines(strings.TrimSpace(builtIn)) {
 		f := strings.Fields(line)
 		gv, has := schema.FromAPIVersionAndKind(f[0], "").GroupVersion(), f[4]
-		v := &version{name: gv.Version, status: strings.Contains(has, "s")}
+		v := &version{name: gv.Version, managers: map[string]*managedfields.FieldManager{}, status: strings.Contains(has, "s")}
 		if strings.Contains(has, "r") {
 			v.scale = &scalePaths{specReplicas: []string{"spec", "replicas"}, statusReplicas: []string{"status", "replicas"}}
 		}
@@ -134,7 +136,7 @@ func resourceOf(crd *unstructured.Unstructured) (*resource, error) {
 		if of["served"] != true {
 			continue
 		}
-		v := &version{}
+		v := &version{managers: map[string]*managedfields.FieldManager{}}
 		v.name, _, _ = unstructured.NestedString(of, "name")
 		_, v.status, _ = unstructured.NestedFieldNoCopy(of, "subresources", "status")
 		if scale, found, _ := unstructured.NestedStringMap(of, "subresources", "scale"); found {
@@ -142,7 +144,7 @@ func resourceOf(crd *unstructured.Unstructured) (*resource, error) {
 		}
 		properties, _, _ := unstructured.NestedMap(of, "schema", "openAPIV3Schema")
 		var err error
-		if v.schema, err = customSchema(properties); err != nil {
+		if v.schema, err = customSchema(r.gvk(v.name), properties); err != nil {
 			return nil, err
 		}
 		r.versions = append(r.versions, v)

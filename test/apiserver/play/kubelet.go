@@ -18,11 +18,12 @@ const (
 	podEnds   = 500 * time.Millisecond
 )
 
-// Kubelet plays the scheduler and the kubelet. What a container does follows from its
-// image: "never" never becomes ready, "crash" fails again and again, "pull" cannot be
-// pulled, and the tag of "slow" is how long it takes, as in example.com/slow:30s. All others
-// are ready after a second.
+// Kubelet plays the scheduler and the kubelet, on a node that it creates. What a container
+// does follows from its image: "never" never becomes ready, "crash" fails again and again,
+// "pull" cannot be pulled, and the tag of "slow" is how long it takes, as in
+// example.com/slow:30s. All others are ready after a second. SetFate has it otherwise.
 func Kubelet(s *apiserver.Server) {
+	s.CreateYAML("{apiVersion: v1, kind: Node, metadata: {name: " + node + "}}")
 	s.OnWrite(func(c apiserver.Change) {
 		pod := c.After
 		if c.Resource.Resource != "pods" || pod == nil {
@@ -38,8 +39,36 @@ func Kubelet(s *apiserver.Server) {
 	})
 }
 
+// The fates that are not those of an image.
+const (
+	// Stuck pods do not end when they are deleted.
+	Stuck = "stuck"
+	// Away is the fate of controllers that do nothing.
+	Away = "away"
+)
+
+const fateAnnotation = "example.com/fate"
+
+// SetFate has all pods that start or end from now on do what those of an image do, such as
+// "never:1", whatever their own image is.
+func SetFate(s *apiserver.Server, image string) {
+	s.As("kubelet").Update("nodes", "", node, func(obj *unstructured.Unstructured) {
+		obj.SetAnnotations(map[string]string{fateAnnotation: image})
+	})
+}
+
+func fate(s *apiserver.Server) string {
+	if obj := s.Get("nodes", "", node); obj != nil {
+		return obj.GetAnnotations()[fateAnnotation]
+	}
+	return ""
+}
+
 // stop takes a pod away once it has ended, unless a finalizer holds it.
 func stop(s *apiserver.Server, pod *unstructured.Unstructured) {
+	if fate(s) == Stuck {
+		return
+	}
 	s.After(podEnds, func() {
 		now := s.Get("pods", pod.GetNamespace(), pod.GetName())
 		if now != nil && now.GetUID() == pod.GetUID() && len(now.GetFinalizers()) == 0 {
@@ -63,7 +92,7 @@ func start(s *apiserver.Server, pod *unstructured.Unstructured) {
 		})
 		update("kubelet", func(pod *unstructured.Unstructured) { setPodStatus(pod, corev1.PodPending, false, "ContainerCreating") })
 	})
-	reason, takes := fateOf(pod)
+	reason, takes := fateOf(s, pod)
 	s.After(takes, func() {
 		phase := corev1.PodRunning
 		if reason == "ImagePullBackOff" {
@@ -79,10 +108,14 @@ func start(s *apiserver.Server, pod *unstructured.Unstructured) {
 const unready = "-"
 
 // fateOf is why a pod will not be ready, empty if it will, and when that shows.
-func fateOf(pod *unstructured.Unstructured) (reason string, takes time.Duration) {
+func fateOf(s *apiserver.Server, pod *unstructured.Unstructured) (reason string, takes time.Duration) {
 	takes = podStarts
+	images := []string{fate(s)}
 	for _, c := range containers(pod) {
 		image, _ := c["image"].(string)
+		images = append(images, image)
+	}
+	for _, image := range images {
 		name, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
 		switch name {
 		case "never":

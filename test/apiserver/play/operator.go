@@ -12,48 +12,71 @@ import (
 )
 
 // Operator plays the operator of a kind with spec.replicas and spec.template, such as
-// ImoocPods: it keeps the pods, replaces outdated ones, and writes a status like that of
-// the controller of this program.
+// ImoocPods: it keeps the pods, replaces outdated ones, writes a revision for each template,
+// and a status like that of the controller of this program. It does nothing to the pods of
+// an object that is paused.
 func Operator(s *apiserver.Server, resource, kind string) {
 	a := s.As(resource + "-operator")
 	control(s, resource, kind, func(obj *unstructured.Unstructured) time.Duration {
 		template, _, _ := unstructured.NestedMap(obj.Object, "spec", "template")
-		want, hash := number(obj, 1, "spec", "replicas"), hashOf(template)
-		updated := 0
-		for _, pod := range owned(s, "pods", obj) {
-			if slot := ordinal(pod); slot >= want || pod.GetLabels()[hashLabel] != hash {
-				a.Delete("pods", pod.GetNamespace(), pod.GetName())
-			}
+		want := number(obj, 1, "spec", "replicas")
+		var labels map[string]string
+		if kind == "ImoocPod" {
+			labels = map[string]string{apis.LabelOwner: string(obj.GetUID())}
 		}
-		for slot := range want {
-			name := fmt.Sprintf("%s-%d", obj.GetName(), slot)
-			if s.Get("pods", obj.GetNamespace(), name) == nil {
-				createPod(a, obj, template, name, map[string]string{hashLabel: hash, apis.LabelOwner: string(obj.GetUID()), apis.LabelSlot: strconv.Itoa(slot)})
-			}
+		revision := revise(s, a, obj, labels)
+		paused, _, _ := unstructured.NestedBool(obj.Object, "spec", "paused")
+		pause := apis.ReadPause(obj.GetAnnotations())
+		if paused = paused || pause.Active(time.Now()); !paused {
+			keepPods(s, a, obj, template, revision, want)
 		}
-		pods := owned(s, "pods", obj)
-		for _, pod := range pods {
-			if pod.GetLabels()[hashLabel] == hash {
-				updated++
-			}
-		}
-		n := countReady(pods)
-		done := n == want && updated == want && len(pods) == want
-		isReady := condition(obj, apis.ConditionReady, done, "PodsNotReady", fmt.Sprintf("%d of %d pods ready", n, want))
-		progressing := condition(obj, apis.ConditionProgressing, !done, "PodsStarting", fmt.Sprintf("waiting for %d pods to become ready", want-n))
-		if done {
-			isReady["reason"], isReady["message"] = "PodsReady", ""
-			progressing["reason"], progressing["message"] = "Converged", "all pods are up to date"
-		}
-		failure := condition(obj, apis.ConditionReplicaFailure, false, "NoFailure", "no errors while creating pods")
-		all := []any{isReady, progressing, failure}
-		for _, c := range []map[string]any{isReady, progressing, failure} {
-			c["observedGeneration"] = obj.GetGeneration()
-		}
-		setStatus(a, resource, obj, map[string]any{
-			"observedGeneration": obj.GetGeneration(), "replicas": int64(len(pods)), "updatedReplicas": int64(updated), "readyReplicas": int64(n),
-			"selector": apis.LabelOwner + "=" + string(obj.GetUID()), "conditions": all,
-		})
+		reportObject(s, a, resource, obj, revision, want, paused)
 		return 0
+	})
+}
+
+// keepPods deletes the pods that an object does not want, and creates those that it lacks.
+func keepPods(s *apiserver.Server, a apiserver.Actor, obj *unstructured.Unstructured, template map[string]any, revision string, want int) {
+	for _, pod := range owned(s, "pods", obj) {
+		if ordinal(pod) >= want || pod.GetLabels()[podRevision] != revision {
+			a.Delete("pods", pod.GetNamespace(), pod.GetName())
+		}
+	}
+	for slot := range want {
+		name := fmt.Sprintf("%s-%d", obj.GetName(), slot)
+		if s.Get("pods", obj.GetNamespace(), name) == nil {
+			createPod(a, obj, template, name, map[string]string{podRevision: revision, apis.LabelOwner: string(obj.GetUID()), apis.LabelSlot: strconv.Itoa(slot)})
+		}
+	}
+}
+
+// reportObject writes the status of an object.
+func reportObject(s *apiserver.Server, a apiserver.Actor, resource string, obj *unstructured.Unstructured, revision string, want int, paused bool) {
+	pods := owned(s, "pods", obj)
+	updated := 0
+	for _, pod := range pods {
+		if pod.GetLabels()[podRevision] == revision {
+			updated++
+		}
+	}
+	n := countReady(pods)
+	done := n == want && updated == want && len(pods) == want
+	isReady := condition(obj, apis.ConditionReady, done, "PodsNotReady", fmt.Sprintf("%d of %d pods ready", n, want))
+	progressing := condition(obj, apis.ConditionProgressing, !done, "PodsStarting", fmt.Sprintf("waiting for %d pods to become ready", want-n))
+	if done {
+		isReady["reason"], isReady["message"] = "PodsReady", ""
+		progressing["reason"], progressing["message"] = "Converged", "all pods are up to date"
+	}
+	all := []any{isReady, progressing, condition(obj, apis.ConditionReplicaFailure, false, "NoFailure", "no errors while creating pods")}
+	if paused {
+		all = append(all, condition(obj, apis.ConditionPaused, true, "Paused", "paused"))
+	}
+	for _, c := range all {
+		c, _ := c.(map[string]any)
+		c["observedGeneration"] = obj.GetGeneration()
+	}
+	setStatus(a, resource, obj, map[string]any{
+		"observedGeneration": obj.GetGeneration(), "replicas": int64(len(pods)), "updatedReplicas": int64(updated), "readyReplicas": int64(n),
+		"selector": apis.LabelOwner + "=" + string(obj.GetUID()), "conditions": all,
 	})
 }

@@ -47,7 +47,7 @@ func control(s *apiserver.Server, resource, kind string, reconcile func(*unstruc
 			working.Lock()
 			defer working.Unlock()
 			obj := s.Get(resource, namespace, name)
-			if obj == nil || obj.GetDeletionTimestamp() != nil {
+			if fate(s) == Away || obj == nil || obj.GetDeletionTimestamp() != nil {
 				return
 			}
 			if again := reconcile(obj); again > 0 {
@@ -114,6 +114,9 @@ func labelsIn(template map[string]any) map[string]string {
 
 // number reads a whole number of an object, or a default where it has none.
 func number(obj *unstructured.Unstructured, otherwise int, path ...string) int {
+	if obj == nil { // it has been deleted meanwhile
+		return otherwise
+	}
 	if n, found, err := unstructured.NestedInt64(obj.Object, path...); found && err == nil {
 		return int(n)
 	}

@@ -20,7 +20,7 @@ const podRevision = "controller-revision-hash"
 func StatefulSets(s *apiserver.Server) {
 	a := s.As(manager)
 	control(s, "statefulsets", "StatefulSet", func(set *unstructured.Unstructured) time.Duration {
-		update := revise(s, a, set)
+		update := revise(s, a, set, nil)
 		current, found, _ := unstructured.NestedString(set.Object, "status", "currentRevision")
 		if !found || current == "" {
 			current = update
@@ -31,8 +31,9 @@ func StatefulSets(s *apiserver.Server) {
 	})
 }
 
-// revise makes the ControllerRevision of the template the newest, and returns its name.
-func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured) string {
+// revise makes the ControllerRevision of the template the newest, and returns its name. own
+// are the labels of the revisions of controllers whose revisions are no patches.
+func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, own map[string]string) string {
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
 	hash := hashOf(template)
 	name, last := set.GetName()+"-"+hash, 0
@@ -50,8 +51,11 @@ func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructur
 			labels = map[string]string{}
 		}
 		labels[podRevision] = hash
+		maps.Copy(labels, own)
 		is = child(set, "apps/v1", "ControllerRevision", name, labels)
-		template["$patch"] = "replace"
+		if own == nil {
+			template["$patch"] = "replace"
+		}
 		is.Object["data"], is.Object["revision"] = map[string]any{"spec": map[string]any{"template": template}}, int64(last+1)
 		a.Create(is)
 	case number(is, 0, "revision") < last:

@@ -3,8 +3,15 @@ package apiserver_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +19,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -20,245 +28,389 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// workload is an object that verbs change, in a cluster of its own.
-type workload struct{ resource, target, manifest string }
+// workload is an object that verbs change.
+type workload struct {
+	resource, target, manifest string
+	// pause says that the object can be paused.
+	pause bool
+}
 
 func workloads() []workload {
 	const template = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: 'example.com/old:1'}]}}"
 	const apps = "apiVersion: apps/v1, metadata: {name: web}, spec: {replicas: 3, selector: {matchLabels: {app: web}}, "
 	return []workload{
-		{"deployments", "deployment/web", "{kind: Deployment, " + apps + template + "}}"},
-		{"statefulsets", "statefulset/web", "{kind: StatefulSet, " + apps + "serviceName: web, " + template + "}}"},
-		{"imoocpods", "imoocpod/web", "{kind: ImoocPod, apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, metadata: {name: web}, spec: {replicas: 3, " +
-			"template: {spec: {containers: [{name: app, image: 'example.com/old:1'}]}}}}"},
+		{"deployments", "deployment/web", "{kind: Deployment, " + apps + template + "}}", true},
+		{"statefulsets", "statefulset/web", "{kind: StatefulSet, " + apps + "serviceName: web, " + template + "}}", false},
+		{"imoocpods", "imoocpod/web", "{kind: ImoocPod, apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, metadata: {name: web}, spec: {replicas: 3, " + template + "}}", true},
+		{"widgets", "widget/web", "{kind: Widget, apiVersion: example.com/v1, metadata: {name: web}, spec: {replicas: 3, " + template + "}}", true},
 	}
 }
 
-// cluster serves the workload, which is ready.
-func (w workload) cluster(t *testing.T) *apiserver.Server {
-	t.Helper()
-	s := apiserver.New(t)
-	crds, err := deploy.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, crd := range crds {
-		s.Create(crd)
-	}
-	s.CreateYAML("{apiVersion: v1, kind: Node, metadata: {name: node-1}}")
-	play.Cluster(s)
-	play.Operator(s, "imoocpods", "ImoocPod")
-	s.CreateYAML(w.manifest)
-	<-time.After(time.Minute)
-	return s
+// widgets are a custom kind of which the program knows nothing.
+const widgets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}
+    schema: {openAPIV3Schema: {type: object, properties: {
+      spec: {type: object, properties: {replicas: {type: integer}, paused: {type: boolean}, template: {type: object, x-kubernetes-preserve-unknown-fields: true}}},
+      status: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
+`
+
+// verb is a command that changes an object.
+type verb struct {
+	line string
+	// first is the command that prepares the object.
+	first string
+	// creates says that there is no object before, starts that the change starts pods, and
+	// pauses that it needs an object that can be paused.
+	creates, starts, pauses bool
+	// rival overwrites what the command writes.
+	rival func(*unstructured.Unstructured)
 }
 
-// image returns the image in the pod template.
-func (w workload) image(t *testing.T, s *apiserver.Server) string {
-	t.Helper()
-	containers, _, err := unstructured.NestedSlice(s.Get(w.resource, "default", "web").Object, "spec", "template", "spec", "containers")
-	if err != nil {
-		t.Fatal(err)
+func verbs() []verb {
+	count := func(obj *unstructured.Unstructured) { set(obj, int64(7), "spec", "replicas") }
+	pause := func(on bool) func(*unstructured.Unstructured) {
+		return func(obj *unstructured.Unstructured) {
+			if obj.GetKind() == "ImoocPod" {
+				set(obj, "2001-01-01T00:00:00Z", "metadata", "annotations", apis.AnnotationPausedUntil)
+			} else {
+				set(obj, on, "spec", "paused")
+			}
+		}
 	}
-	container, _ := containers[0].(map[string]any)
-	image, _ := container["image"].(string)
-	return image
+	return []verb{
+		{line: "create -f FILE", creates: true, starts: true, rival: inContainer("image", "example.com/rival:1")},
+		{line: "scale TARGET --replicas 4", starts: true, rival: count},
+		{line: "set image TARGET app=example.com/new:1", starts: true, rival: inContainer("image", "example.com/rival:1")},
+		{line: "set env TARGET A=b", starts: true, rival: inContainer("env", []any{map[string]any{"name": "A", "value": "c"}})},
+		{line: "set resources TARGET --limits cpu=1", starts: true, rival: inContainer("resources", map[string]any{"limits": map[string]any{"cpu": "2"}})},
+		{line: "undo TARGET", first: "set image TARGET app=example.com/new:1", starts: true, rival: inContainer("image", "example.com/rival:1")},
+		{line: "restart TARGET", starts: true, rival: func(obj *unstructured.Unstructured) {
+			set(obj, "2030-01-01T00:00:00Z", "spec", "template", "metadata", "annotations", apis.AnnotationRestartedAt)
+		}},
+		{line: "park TARGET", rival: count},
+		{line: "unpark TARGET", first: "park TARGET", starts: true, rival: count},
+		{line: "pause TARGET --for forever", pauses: true, rival: pause(false)},
+		{line: "resume TARGET", first: "pause TARGET --for forever", pauses: true, rival: pause(true)},
+	}
 }
 
-// setImage plays someone else who writes an image.
-func (w workload) setImage(s *apiserver.Server, image string) {
-	s.As("rival").Update(w.resource, "default", "web", func(obj *unstructured.Unstructured) {
+func set(obj *unstructured.Unstructured, value any, path ...string) {
+	if err := unstructured.SetNestedField(obj.Object, value, path...); err != nil {
+		panic(err)
+	}
+}
+
+// inContainer sets a field of the container.
+func inContainer(name string, value any) func(*unstructured.Unstructured) {
+	return func(obj *unstructured.Unstructured) {
 		containers, _, _ := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
 		container, _ := containers[0].(map[string]any)
-		container["image"] = image
-		_ = unstructured.SetNestedSlice(obj.Object, containers, "spec", "template", "spec", "containers")
-	})
-}
-
-func (w workload) setReplicas(s *apiserver.Server, n int64) {
-	s.As("rival").Update(w.resource, "default", "web", func(obj *unstructured.Unstructured) {
-		_ = unstructured.SetNestedField(obj.Object, n, "spec", "replicas")
-	})
-}
-
-// A change of an image ends with what became of it, and nothing ends without an error
-// unless the pods run what was asked for.
-func TestWhatBecameOfAnImage(t *testing.T) {
-	t.Parallel()
-	const old, bad, rival = "example.com/old:1", "example.com/never:1", "example.com/rival:1"
-	for _, test := range []struct {
-		what  string
-		flags string
-		image string
-		// soon happens half a second after the command has begun.
-		soon func(*apiserver.Server, workload, context.CancelFunc)
-		want error
-		// left is the image in the template; "" is that of the command.
-		left string
-		says string
-	}{
-		{"ready", "--wait", "example.com/new:1", nil, nil, "", ""},
-		{"failed", "--timeout 5m --fail-after 5s", "example.com/pull:1", nil, outcome.ErrFailed, "", ""},
-		{"failed, with a revert", "--timeout 5m --fail-after 5s --on-failure=revert", "example.com/pull:1", nil, outcome.ErrUndone, old, "undone: image "},
-		{"timed out", "--timeout 1m", bad, nil, outcome.ErrTimeout, "", ""},
-		{"timed out, with a revert", "--timeout 1m --on-failure=revert", bad, nil, outcome.ErrUndone, old, "undone: image "},
-		{"overwritten", "--timeout 1m", "example.com/slow:20s", func(s *apiserver.Server, w workload, _ context.CancelFunc) { w.setImage(s, rival) }, outcome.ErrOverwritten, rival, `the field manager "rival"`},
-		{"overwritten before a revert", "--timeout 1m --on-failure=revert", bad, func(s *apiserver.Server, w workload, _ context.CancelFunc) { w.setImage(s, rival) }, outcome.ErrOverwritten, rival, ""},
-		{"deleted", "--timeout 1m", bad, func(s *apiserver.Server, w workload, _ context.CancelFunc) { s.Remove(w.resource, "default", "web") }, outcome.ErrGone, "-", ""},
-		{"interrupted", "--timeout 1m --on-failure=revert", bad, func(_ *apiserver.Server, _ workload, interrupt context.CancelFunc) { interrupt() }, outcome.ErrInterrupted, "", "stays"},
-		{"scaled by someone else meanwhile", "--timeout 5m", "example.com/slow:20s", func(s *apiserver.Server, w workload, _ context.CancelFunc) { w.setReplicas(s, 2) }, nil, "", ""},
-	} {
-		for _, w := range workloads() {
-			bubble.Test(t, func(t *testing.T) {
-				s := w.cluster(t)
-				ctx, interrupt := context.WithCancel(t.Context())
-				defer interrupt()
-				if test.soon != nil {
-					s.After(500*time.Millisecond, func() { test.soon(s, w, interrupt) })
-				}
-				err := command(ctx, s, "set image "+w.target+" app="+test.image+" "+test.flags)
-				if !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), test.says) {
-					t.Errorf("%s, %s: %v, want %v and %q", w.target, test.what, err, test.want, test.says)
-				}
-				want := test.left
-				if want == "" {
-					want = test.image
-				}
-				if want == "-" {
-					return
-				}
-				if got := w.image(t, s); got != want {
-					t.Errorf("%s, %s: it has the image %s, want %s", w.target, test.what, got, want)
-				}
-				if err == nil {
-					w.mustRun(t, s, want)
-				}
-			})
-		}
+		container[name] = value
+		set(obj, containers, "spec", "template", "spec", "containers")
 	}
 }
 
-// An owner that sets the fields of its object again undoes the change, which does not
-// count as done, also if it should be reverted on failure.
-func TestWhatBecameOfAChangeThatAnOwnerResets(t *testing.T) {
-	t.Parallel()
+// scene is a command that changes an object of a cluster.
+type scene struct {
+	*apiserver.Server
+	workload
+	verb
+	interrupt context.CancelFunc
+	// before is the object before the command, nil if there is none, and again the object
+	// that was created again.
+	before, again *unstructured.Unstructured
+}
+
+func (x *scene) object() *unstructured.Unstructured { return x.Get(x.resource, "default", "web") }
+
+// overwrite has someone else overwrite what the command writes.
+func (x *scene) overwrite() { x.As("rival").Update(x.resource, "default", "web", x.rival) }
+
+// beside changes a field that no command writes.
+func beside(obj *unstructured.Unstructured) {
+	set(obj, "1", "spec", "template", "metadata", "annotations", "example.com/beside")
+}
+
+// change has someone else change that field.
+func (x *scene) change() { x.As("rival").Update(x.resource, "default", "web", beside) }
+
+func (x *scene) remove() { x.Remove(x.resource, "default", "web") }
+
+// replace deletes the object, and creates it again.
+func (x *scene) replace() {
+	x.remove()
+	x.CreateYAML(x.manifest)
+	x.again = x.object()
+}
+
+// reset has an owner put its object back whenever someone else has changed it.
+func (x *scene) reset() {
+	x.OnWrite(func(c apiserver.Change) {
+		if c.Resource.Resource != x.resource || c.After == nil || x.before == nil || state(c.After) == state(x.before) {
+			return
+		}
+		x.As("rival").Update(x.resource, "default", "web", func(obj *unstructured.Unstructured) {
+			obj.Object["spec"] = x.before.DeepCopy().Object["spec"]
+			obj.SetAnnotations(x.before.GetAnnotations())
+		})
+	})
+}
+
+// writes chooses what the command writes.
+func (x *scene) writes(r apiserver.Request) bool {
+	return r.Resource == x.resource && apiserver.Writes(r)
+}
+
+// atRevert has something happen just before the second write of the command.
+func (x *scene) atRevert(f func()) {
+	writes := 0
+	x.Fail(x.writes, apiserver.Fault{Before: func() {
+		if writes++; writes == 2 {
+			f()
+		}
+	}})
+}
+
+// later has something happen after a time.
+func later(d time.Duration, f func(*scene)) func(*scene) {
+	return func(x *scene) { x.After(d, func() { f(x) }) }
+}
+
+// left is what an object has in the end.
+type left int
+
+const (
+	itsChange left = iota
+	itsChangeAndMore
+	asBefore
+	asBeforeAndMore
+	theRivals
+	nothing
+	aNewObject
+)
+
+// ending is what happens while a command waits, and what becomes of its change.
+type ending struct {
+	what, flags string
+	// fate is that of the pods, from when the command begins.
+	fate string
+	// happens makes it happen.
+	happens func(*scene)
+	want    error
+	// says is in the last line.
+	says string
+	left left
+	// of chooses the verbs and workloads with this ending; nil is all.
+	of func(verb, workload) bool
+}
+
+func endings() []ending {
+	const soon = 500 * time.Millisecond
+	const slow = "slow:20s" // longer than that
+	const revert = "--on-failure=revert"
+	starts := func(v verb, _ workload) bool { return v.starts }
+	exists := func(v verb, _ workload) bool { return !v.creates }
+	// Pauses of ImoocPods are in annotations, which have no generation that a controller
+	// could have seen.
+	seen := func(v verb, w workload) bool { return !v.pauses || w.resource != "imoocpods" }
+	return []ending{
+		{what: "ready", left: itsChange},
+		{what: "failed", flags: "--fail-after 5s", fate: "pull", want: outcome.ErrFailed, says: "cannot pull its image", left: itsChange, of: starts},
+		{what: "timed out", fate: "never", want: outcome.ErrTimeout, says: "last seen: ", left: itsChange, of: starts},
+		{what: "not reconciled", fate: play.Away, want: outcome.ErrTimeout, says: "last seen: ", left: itsChange, of: seen},
+		{what: "replaced before the rollout", fate: slow, happens: func(x *scene) {
+			x.OnWrite(func(c apiserver.Change) {
+				if c.Resource.Resource == x.resource && state(c.After) != state(x.before) {
+					x.overwrite()
+				}
+			})
+		}, want: outcome.ErrOverwritten, says: `the field manager "rival"`, left: theRivals},
+		{what: "replaced during the rollout", fate: slow, happens: later(soon, (*scene).overwrite), want: outcome.ErrOverwritten, says: `the field manager "rival"`, left: theRivals},
+		{what: "replaced after the rollout", happens: later(15*time.Second, (*scene).overwrite), want: outcome.ErrOverwritten, says: `the field manager "rival"`, left: theRivals},
+		{what: "reset by its owner", happens: (*scene).reset, want: outcome.ErrOverwritten, left: asBefore, of: exists},
+		{what: "reset by its owner with a revert", flags: revert, fate: "never", happens: (*scene).reset, want: outcome.ErrOverwritten, left: asBefore, of: exists},
+		{what: "changed beside", happens: later(soon, (*scene).change), left: itsChangeAndMore},
+		{what: "deleted", fate: slow, happens: later(soon, (*scene).remove), want: outcome.ErrGone, says: "was deleted", left: nothing},
+		{what: "deleted and created again", fate: slow, happens: later(soon, (*scene).replace), want: outcome.ErrGone, says: "was deleted", left: aNewObject},
+		{what: "Ctrl-C", flags: revert, fate: slow, happens: later(soon, func(x *scene) { x.interrupt() }), want: outcome.ErrInterrupted, says: "stays", left: itsChange},
+		{what: "no answer to the write", happens: func(x *scene) { x.Fail(x.writes, apiserver.Fault{DropAfter: true, Times: 1}) }, want: outcome.ErrUnknown, says: "which the server may have carried out", left: itsChange},
+		{what: "no connection for a while", happens: later(soon, func(x *scene) {
+			x.EndWatches("", nil)
+			x.After(10*time.Second, x.Fail(apiserver.Path("/"), apiserver.Fault{Drop: true}))
+		}), left: itsChange},
+		{what: "failed and reverted", flags: "--fail-after 5s " + revert, fate: "pull", want: outcome.ErrUndone, says: "undone: ", left: asBefore, of: starts},
+		{what: "timed out and reverted", flags: revert, fate: "never", want: outcome.ErrUndone, says: "undone: ", left: asBefore, of: starts},
+		{what: "not reconciled and reverted", flags: revert, fate: play.Away, want: outcome.ErrUndone, says: "undone: ", left: asBefore, of: seen},
+		{what: "replaced before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.overwrite) }, want: outcome.ErrOverwritten, says: `the field manager "rival"`, left: theRivals, of: seen},
+		{what: "changed beside before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.change) }, want: outcome.ErrUndone, says: "undone: ", left: asBeforeAndMore, of: seen},
+		{what: "created again before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.replace) }, want: outcome.ErrTimeout, says: "was not undone: ", left: aNewObject, of: seen},
+	}
+}
+
+// A command ends with what became of its change, and nothing ends without an error unless
+// the pods run what was asked for.
+func TestOutcomes(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // cobra keeps the commands for ever, and marking them takes long
 	for _, w := range workloads() {
-		for _, line := range []string{
-			"set image TARGET app=example.com/new:1 --timeout 1m",
-			"set image TARGET app=example.com/never:1 --timeout 1m --on-failure=revert",
-			"set env TARGET A=b --timeout 1m",
-			"scale TARGET --replicas 5 --timeout 1m",
-			"park TARGET --timeout 1m",
-		} {
-			bubble.Test(t, func(t *testing.T) {
-				s := w.cluster(t)
-				containers, _, err := unstructured.NestedSlice(s.Get(w.resource, "default", "web").Object, "spec", "template", "spec", "containers")
-				if err != nil {
-					t.Fatal(err)
+		for _, v := range verbs() {
+			if v.pauses && !w.pause {
+				continue
+			}
+			// changed is the object after the first ending, which has the change.
+			var changed *unstructured.Unstructured
+			for _, e := range endings() {
+				if e.of != nil && !e.of(v, w) {
+					continue
 				}
-				play.Owner(s, "operator", w.resource, "default", "web", containers, "spec", "template", "spec", "containers")
-				play.Owner(s, "operator", w.resource, "default", "web", int64(3), "spec", "replicas")
-				by := `the field manager "operator"`
-				if strings.HasPrefix(line, "set env") {
-					by = "someone else" // who removes a field is not recorded
-				}
-				err = command(t.Context(), s, strings.ReplaceAll(line, "TARGET", w.target))
-				if !errors.Is(err, outcome.ErrOverwritten) || !strings.Contains(err.Error(), by) {
-					t.Errorf("%s: %v", strings.ReplaceAll(line, "TARGET", w.target), err)
-				}
-			})
+				t.Run(strings.Join([]string{w.resource, v.line, e.what}, "/"), func(t *testing.T) {
+					bubble.Test(t, func(t *testing.T) {
+						x, err := perform(t, w, v, e)
+						if changed == nil {
+							changed = x.object()
+						}
+						if !errors.Is(err, e.want) || err != nil && e.want == nil {
+							t.Errorf("got %v, want %v", err, e.want)
+						}
+						if err != nil && !strings.Contains(lastLine(err), e.says) {
+							t.Errorf("the last line is %q, want %q", lastLine(err), e.says)
+						}
+						if got, want := state(x.object()), state(x.left(e.left, changed)); got != want {
+							t.Errorf("it has %s, want %s", got, want)
+						}
+						if err == nil {
+							x.mustRun(t)
+						}
+					})
+				})
+			}
 		}
 	}
 }
 
-// mustRun fails the test unless all pods run an image.
-func (w workload) mustRun(t *testing.T, s *apiserver.Server, image string) {
+// left returns the object that an ending leaves.
+func (x *scene) left(what left, changed *unstructured.Unstructured) *unstructured.Unstructured {
+	obj := changed.DeepCopy()
+	switch what {
+	case itsChangeAndMore:
+		beside(obj)
+	case theRivals:
+		x.rival(obj)
+	case asBefore:
+		return x.before
+	case asBeforeAndMore:
+		if obj = x.before.DeepCopy(); obj != nil {
+			beside(obj)
+		}
+	case nothing:
+		return nil
+	case aNewObject:
+		return x.again
+	}
+	return obj
+}
+
+// perform runs the command of a verb with an ending.
+func perform(t *testing.T, w workload, v verb, e ending) (*scene, error) {
 	t.Helper()
-	for _, pod := range s.List("pods", "default") {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	x := &scene{Server: apiserver.New(t), workload: w, verb: v, interrupt: interrupt}
+	play.Cluster(x.Server)
+	switch w.resource {
+	case "imoocpods":
+		x.Create(imoocPodCRD())
+		play.Operator(x.Server, "imoocpods", "ImoocPod")
+	case "widgets":
+		x.CreateYAML(widgets)
+		play.Operator(x.Server, "widgets", "Widget")
+	}
+	file := filepath.Join(t.TempDir(), "object.yaml")
+	if err := os.WriteFile(file, []byte(w.manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	words := strings.NewReplacer("TARGET", w.target, "FILE", file)
+	if !v.creates {
+		x.CreateYAML(w.manifest)
+		<-time.After(time.Minute)
+		if v.first != "" {
+			if err := command(ctx, x.Server, words.Replace(v.first)); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(time.Minute)
+		}
+		x.before = x.object()
+	}
+	play.SetFate(x.Server, e.fate)
+	if e.happens != nil {
+		e.happens(x)
+	}
+	return x, command(ctx, x.Server, words.Replace(v.line)+" --timeout 2m --settle 20s "+e.flags)
+}
+
+// imoocPodCRD is parsed once: it is long.
+var imoocPodCRD = sync.OnceValue(func() *unstructured.Unstructured {
+	crds, err := deploy.CRDs()
+	if err != nil {
+		panic(err)
+	}
+	i := slices.IndexFunc(crds, func(crd *unstructured.Unstructured) bool {
+		return strings.HasPrefix(crd.GetName(), "imoocpods.")
+	})
+	return crds[i]
+})
+
+// state is what verbs change in an object, as text.
+func state(obj *unstructured.Unstructured) string {
+	if obj == nil {
+		return "nothing"
+	}
+	fields := []any{obj.Object["spec"]}
+	for _, name := range []string{apis.AnnotationPausedUntil, apis.AnnotationParked} {
+		fields = append(fields, obj.GetAnnotations()[name])
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func lastLine(err error) string {
+	return err.Error()[strings.LastIndex(err.Error(), "\n")+1:]
+}
+
+// mustRun fails the test unless as many pods as were asked for run what was asked for. The
+// pods of a paused object may be older.
+func (x *scene) mustRun(t *testing.T) {
+	t.Helper()
+	if x.pauses {
+		return
+	}
+	spec, _, _ := unstructured.NestedMap(x.object().Object, "spec")
+	want, _, _ := unstructured.NestedSlice(spec, "template", "spec", "containers")
+	var n int64
+	for _, pod := range x.List("pods", "default") {
 		if pod.GetDeletionTimestamp() != nil {
 			continue
 		}
-		containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
-		container, _ := containers[0].(map[string]any)
-		if container["image"] != image {
-			t.Errorf("%s: %s runs %v, want %s", w.target, pod.GetName(), container["image"], image)
+		n++
+		if containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers"); !reflect.DeepEqual(containers, want) {
+			t.Errorf("%s runs %v, want %v", pod.GetName(), containers, want)
 		}
 	}
-}
-
-// Every verb that waits notices that someone else has changed what it wrote, that its
-// object is gone, that a person has interrupted it, and that a write got no answer.
-func TestWhatBecameOfEveryChange(t *testing.T) {
-	t.Parallel()
-	count := func(s *apiserver.Server, w workload) { w.setReplicas(s, 7) }
-	for _, verb := range []struct {
-		line string
-		// first prepares the object.
-		first     string
-		overwrite func(*apiserver.Server, workload)
-	}{
-		{"scale TARGET --replicas 4 --settle 20s --timeout 1m", "", count},
-		{"set env TARGET A=b --settle 20s --timeout 1m", "", func(s *apiserver.Server, w workload) {
-			s.As("rival").Update(w.resource, "default", "web", func(obj *unstructured.Unstructured) {
-				containers, _, _ := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
-				container, _ := containers[0].(map[string]any)
-				container["env"] = []any{map[string]any{"name": "A", "value": "c"}}
-				_ = unstructured.SetNestedSlice(obj.Object, containers, "spec", "template", "spec", "containers")
-			})
-		}},
-		{"restart TARGET --settle 20s --timeout 1m", "", func(s *apiserver.Server, w workload) {
-			s.As("rival").Update(w.resource, "default", "web", func(obj *unstructured.Unstructured) {
-				_ = unstructured.SetNestedField(obj.Object, "2030-01-01T00:00:00Z", "spec", "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt")
-			})
-		}},
-		{"park TARGET --settle 20s --timeout 1m", "", count},
-		{"unpark TARGET --settle 20s --timeout 1m", "park TARGET", count},
-	} {
-		for _, w := range workloads() {
-			for _, ending := range []struct {
-				what string
-				do   func(*apiserver.Server, context.CancelFunc)
-				want error
-			}{
-				{"ready", func(*apiserver.Server, context.CancelFunc) {}, nil},
-				{"overwritten", func(s *apiserver.Server, _ context.CancelFunc) { verb.overwrite(s, w) }, outcome.ErrOverwritten},
-				{"deleted", func(s *apiserver.Server, _ context.CancelFunc) { s.Remove(w.resource, "default", "web") }, outcome.ErrGone},
-				{"deleted and created again", func(s *apiserver.Server, _ context.CancelFunc) {
-					s.Remove(w.resource, "default", "web")
-					s.CreateYAML(w.manifest)
-				}, outcome.ErrGone},
-				{"interrupted", func(_ *apiserver.Server, interrupt context.CancelFunc) { interrupt() }, outcome.ErrInterrupted},
-			} {
-				bubble.Test(t, func(t *testing.T) {
-					s := w.cluster(t)
-					if verb.first != "" {
-						if err := command(t.Context(), s, strings.ReplaceAll(verb.first, "TARGET", w.target)); err != nil {
-							t.Fatal(err)
-						}
-						<-time.After(time.Minute)
-					}
-					ctx, interrupt := context.WithCancel(t.Context())
-					defer interrupt()
-					s.After(500*time.Millisecond, func() { ending.do(s, interrupt) })
-					if err := command(ctx, s, strings.ReplaceAll(verb.line, "TARGET", w.target)); !errors.Is(err, ending.want) {
-						t.Errorf("%s of %s, %s: %v, want %v", verb.line, w.target, ending.what, err, ending.want)
-					}
-				})
-			}
-			bubble.Test(t, func(t *testing.T) {
-				s := w.cluster(t)
-				if verb.first != "" {
-					if err := command(t.Context(), s, strings.ReplaceAll(verb.first, "TARGET", w.target)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				s.Fail(apiserver.On("patch", w.resource), apiserver.Fault{DropAfter: true, Times: 1})
-				s.Fail(apiserver.On("patch", w.resource+"/scale"), apiserver.Fault{DropAfter: true, Times: 1})
-				if err := command(t.Context(), s, strings.ReplaceAll(verb.line, "TARGET", w.target)); !errors.Is(err, outcome.ErrUnknown) {
-					t.Errorf("%s of %s, without an answer: %v, want %v", verb.line, w.target, err, outcome.ErrUnknown)
-				}
-			})
-		}
+	if n != spec["replicas"] {
+		t.Errorf("%d pods run, want %v", n, spec["replicas"])
 	}
 }
 

@@ -56,7 +56,7 @@ func TestKindsAndSelector(t *testing.T) {
 }
 
 // The tutorials counted what one change costs their loops. This counts ours,
-// and prints it with -v; docs/reconciles.md has the numbers.
+// and prints it with -v; docs/how-it-works.md has the numbers.
 func TestReconcileCounts(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.HelloWorld()} {

@@ -214,9 +214,14 @@ func TestInterruptWithSilentServer(t *testing.T) {
 			t.Parallel()
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
+			awaitsWrite := writes(verb)
 			server := serve(t, func(c net.Conn) {
-				_, _ = c.Read(make([]byte, 1))
-				interrupt()
+				begin := make([]byte, 3)
+				_, _ = io.ReadFull(c, begin)
+				// Reads are sent at the same time as a write.
+				if !awaitsWrite || string(begin) != "GET" {
+					interrupt()
+				}
 				_, _ = io.Copy(io.Discard, c)
 			})
 			want := exitInterrupted

@@ -16,11 +16,11 @@ type bubbles struct {
 	processors int
 }
 
-var all bubbles
+var all bubbles //nolint:gochecknoglobals // the number of processors is global, too
 
 // Test is synctest.Test on one processor. With several, two processors may run timers of
 // one bubble at the same time (https://go.dev/issue/78156): now and then the race detector
-// crashes, and without it a bubble stands still for ever. The detector finds races by the
+// crashes, and without it a bubble stands still. The detector finds races by the
 // order of events, so one processor hides none.
 func Test(t *testing.T, f func(*testing.T)) {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 
 // seed is the seed of all draws of a run, except those of the chaos tests, which
 // print a seed for each random run.
-var seed uint64
+var seed uint64 //nolint:gochecknoglobals // a flag of the test program, set once
 
 // Draw returns a number below n that depends on the seed of the run and on the
 // name of the test, so that a test draws the same when it runs alone.

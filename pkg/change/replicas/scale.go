@@ -1,5 +1,5 @@
-// Package scale sets the replica count of one object: in one request where nothing
-// has to be known before, guarded by the version that was read otherwise.
+// Package replicas writes the replica count of one object. It sends one request if it
+// needs to know nothing first, and otherwise guards the write by the version that it read.
 package replicas
 
 import (

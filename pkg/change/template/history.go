@@ -1,5 +1,5 @@
-// Package rollout reads the revisions of an object, finds the fields that its pods are
-// made from, and writes these fields alone.
+// Package template reads the revisions of an object, finds the fields that its pods are
+// made from, and writes only these fields.
 package template
 
 import (

@@ -128,7 +128,7 @@ func (i *Informer) Run(ctx context.Context, tried func(error) error) error {
 	err := wait.PollUntilContextCancel(ctx, retryPeriod, true, func(ctx context.Context) (bool, error) {
 		_, err := i.List(ctx, metav1.ListOptions{LabelSelector: i.Selector, Limit: 1})
 		if ctx.Err() != nil {
-			return false, nil
+			return false, ctx.Err()
 		}
 		return err == nil, tried(err)
 	})

@@ -17,33 +17,32 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// The annotations of a CRD that declare how its kind is reconciled. A path is
-// the fields from the root of an object, such as .spec.size. What the CRD says
-// anyway, in its /scale subresource or by the usual names of status fields, need
-// not be declared.
+// The annotations of a CRD that declare how its kind is reconciled. A path lists the fields
+// from the root of an object, such as .spec.size. A path that the /scale subresource has, and
+// a status field with a usual name, need not be declared.
 const (
-	// AnnotationPlan is the plan; a CRD without it declares nothing.
+	// AnnotationPlan is the strategy; a CRD without it declares nothing.
 	AnnotationPlan = declares + "plan"
-	// AnnotationReplicasPath names the replica field, also for kinds that have no plan and
-	// no /scale: an administrator says it once.
+	// AnnotationReplicasPath names the replica field. An administrator may also set it on the
+	// CRD of a kind without a plan and without /scale.
 	AnnotationReplicasPath = declares + "replicas-path"
 	// annotationTemplatePath names the pod template.
 	annotationTemplatePath = declares + "template-path"
-	// annotationImagePath, annotationCommandPath and annotationEnvPath name the
-	// image, command and environment of the one container of kinds without a
-	// template; annotationImage is the image where none is said.
+	// annotationImagePath, annotationCommandPath and annotationEnvPath name the image,
+	// command, and environment of the only container of kinds without a template.
+	// annotationImage is the default image.
 	annotationImagePath   = declares + "image-path"
 	annotationCommandPath = declares + "command-path"
 	annotationEnvPath     = declares + "env-path"
 	annotationImage       = declares + "image"
-	// AnnotationDeploymentNamePath names the field with the name of the Deployment.
+	// AnnotationDeploymentNamePath names the field that holds the name of the Deployment.
 	AnnotationDeploymentNamePath = declares + "deployment-name-path"
-	// AnnotationNameLabel is the label of the pods that holds the object's name.
+	// AnnotationNameLabel is the pod label whose value is the object's name.
 	AnnotationNameLabel = declares + "name-label"
-	// annotationHistoryLimit is how many old revisions are kept of an object that does not
-	// say it in .spec.revisionHistoryLimit.
+	// annotationHistoryLimit is how many old revisions are kept of an object without
+	// .spec.revisionHistoryLimit.
 	annotationHistoryLimit = declares + "revision-history-limit"
-	// The others name fields of the status.
+	// The others name status fields.
 	annotationSelectorPath  = declares + "selector-path"
 	AnnotationDesiredPath   = declares + "desired-path"
 	AnnotationCurrentPath   = declares + "current-path"
@@ -53,14 +52,14 @@ const (
 	annotationPodNamesPath  = declares + "pod-names-path"
 )
 
-// declares is what the names of these annotations begin with.
+// declares is the prefix of these annotations.
 const declares = apis.Prefix
 
-// DeclarationError says what is wrong with the declaration of a kind.
+// DeclarationError reports an invalid declaration of a kind.
 type DeclarationError struct {
-	// CRD is the name of the definition.
+	// CRD is the name of the CRD.
 	CRD string
-	// Problems tell of the annotations, each with the path that is meant.
+	// Problems describe the invalid annotations, each with its path.
 	Problems []string
 }
 
@@ -68,9 +67,8 @@ func (e *DeclarationError) Error() string {
 	return fmt.Sprintf("the annotations of the CRD %s are invalid: %s", e.CRD, strings.Join(e.Problems, "; "))
 }
 
-// Declared reads from a CRD how its kind is reconciled. A CRD that declares no
-// plan gives a kind that is not Reconciled. A declaration that the schema
-// contradicts is a DeclarationError.
+// Declared returns the kind that a CRD declares. Without a plan, the kind is not Reconciled.
+// It returns a DeclarationError if the schema contradicts the declaration.
 func Declared(crd *unstructured.Unstructured) (Kind, error) {
 	d := declaration{crd: crd, said: map[string]string{}}
 	for key, value := range crd.GetAnnotations() {
@@ -107,8 +105,8 @@ func Established(crd *unstructured.Unstructured) bool {
 	})
 }
 
-// storedVersion is the version in which objects are stored: what is written in
-// it is not converted.
+// storedVersion returns the storage version of a CRD: objects in this version are not
+// converted.
 func storedVersion(crd *unstructured.Unstructured) map[string]any {
 	field, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
 	versions, _ := field.([]any)
@@ -120,14 +118,14 @@ func storedVersion(crd *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// declaration is one that is being read.
+// declaration is the state of reading one CRD's declaration.
 type declaration struct {
 	crd     *unstructured.Unstructured
 	version map[string]any
 	schema  map[string]any
 	// said are the annotations that have not been read yet.
 	said map[string]string
-	// taken are the fields of the status that something is declared for.
+	// taken are the status fields that are already assigned.
 	taken    [][]string
 	problems []string
 }
@@ -152,7 +150,7 @@ func (d *declaration) read(kind *Kind) {
 	}
 	scale := fieldpath.Object(d.version, "subresources", "scale")
 	scaled := func(path string) string { s, _ := scale[path].(string); return s }
-	if rules.counted { // for the others the annotation is one too many
+	if rules.counted { // for the others, the annotation is reported as unknown
 		kind.ReplicasPath = d.wants(AnnotationReplicasPath, "integer", scaled("specReplicasPath"), ".spec.replicas")
 		if kind.ReplicasPath == nil && len(d.problems) == 0 {
 			d.problem("%s is missing: it names the field of the replica count", AnnotationReplicasPath)
@@ -173,7 +171,7 @@ func (d *declaration) read(kind *Kind) {
 	}
 }
 
-// readPods reads what the pods are made from.
+// readPods reads where the pod template or its parts are.
 func (d *declaration) readPods(r *Mapping) {
 	r.NameLabel = d.label(AnnotationNameLabel)
 	if _, templated := d.said[annotationTemplatePath]; templated {
@@ -181,7 +179,7 @@ func (d *declaration) readPods(r *Mapping) {
 		if _, missing := d.at(slices.Concat(r.TemplatePath, []string{"spec", "containers"})); missing != "" && r.TemplatePath != nil {
 			d.problem("%s does not name a pod template: %s is not in the schema of version %s", annotationTemplatePath, missing, d.version["name"])
 		}
-		return // the annotations for kinds without are too many
+		return // the annotations for kinds without a template are reported as unknown
 	}
 	before := len(d.problems)
 	r.ImagePath = d.wants(annotationImagePath, "string")
@@ -193,9 +191,9 @@ func (d *declaration) readPods(r *Mapping) {
 	}
 }
 
-// readStatus reads where the findings go: where it is declared, or else where
-// kinds usually have them, if the schema has such a field.
-// Before that is what /scale names as the selector and the count, "" for nothing.
+// readStatus reads the status fields of the counts: the declared ones, or else those of
+// /scale, or else the usual ones that the schema has. selector and count are the paths of
+// /scale, "" for none.
 func (d *declaration) readStatus(usual statusCounts, selector, count string) StatusPaths {
 	var at StatusPaths
 	for _, word := range d.said {
@@ -219,8 +217,8 @@ func (d *declaration) readStatus(usual statusCounts, selector, count string) Sta
 	return at
 }
 
-// checkOverlaps finds fields of the status that two findings would go to: each
-// would overwrite the other without end.
+// checkOverlaps reports status fields that two values would be written to: each would
+// overwrite the other endlessly.
 func (d *declaration) checkOverlaps(at StatusPaths) {
 	paths := slices.DeleteFunc(at.paths(), func(path []string) bool { return len(path) == 0 })
 	for i, path := range paths {
@@ -230,19 +228,19 @@ func (d *declaration) checkOverlaps(at StatusPaths) {
 	}
 }
 
-// isTaken reports whether a field, or a part of it, is declared for something.
+// isTaken reports whether a field, or a part of it, is already assigned.
 func (d *declaration) isTaken(path []string) bool {
 	return slices.ContainsFunc(d.taken, func(other []string) bool { return overlap(path, other) })
 }
 
-// overlap reports whether two paths lead to one field, or one into the other's.
+// overlap reports whether two paths are the same or one is inside the other.
 func overlap(a, b []string) bool {
 	n := min(len(a), len(b))
 	return slices.Equal(a[:n], b[:n])
 }
 
-// demanded gives an empty value to each field of the status that is required and
-// to which nothing is declared to go: without, no status could be written.
+// demanded returns an empty value for each required status field to which nothing is
+// assigned. Without these, the server would reject the status.
 func (d *declaration) demanded(at StatusPaths) map[string]any {
 	var empty map[string]any
 	status := fieldpath.Object(d.schema, "properties", "status")
@@ -264,7 +262,7 @@ func (d *declaration) demanded(at StatusPaths) map[string]any {
 	return empty
 }
 
-// emptyValue is the one of a type, if a schema takes it.
+// emptyValue returns the empty value of a schema's type, and whether the schema accepts it.
 func emptyValue(schema map[string]any) (value any, may bool) {
 	for _, bound := range []string{"enum", "minLength", "pattern", "format", "minItems", "minProperties", "required", "x-kubernetes-validations"} {
 		if _, bounded := schema[bound]; bounded && (bound != "format" || schema["type"] == "string") {
@@ -287,8 +285,8 @@ func emptyValue(schema map[string]any) (value any, may bool) {
 	return nil, false
 }
 
-// checkConditions finds where conditions are not those of the API conventions,
-// which are all that the loop can write.
+// checkConditions reports a conditions field that does not follow the API conventions. The
+// loop can write no others.
 func (d *declaration) checkConditions() {
 	item := fieldpath.Object(d.schema, "properties", "status", "properties", "conditions", "items")
 	if item["x-kubernetes-preserve-unknown-fields"] == true {
@@ -307,7 +305,7 @@ func (d *declaration) checkConditions() {
 	}
 }
 
-// wants and tells read the annotations of fields of the spec and of the status.
+// wants and tells read the annotations of spec fields and of status fields.
 func (d *declaration) wants(key, kind string, usual ...string) []string {
 	return d.path("spec", key, kind, usual...)
 }
@@ -315,8 +313,8 @@ func (d *declaration) tells(key, kind string, usual ...string) []string {
 	return d.path("status", key, kind, usual...)
 }
 
-// path reads the annotation of a path, and checks it against the schema. Where
-// it is absent, it is the first of the usual ones that the schema has, or nil.
+// path reads an annotation with a path and checks it against the schema. Without the
+// annotation, it returns the first of the usual paths that the schema has, or nil.
 func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	word, declared := d.said[key]
 	if !declared {
@@ -341,8 +339,7 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	return names
 }
 
-// usual is the first of some paths that leads to a field of a type, and to nothing that is
-// declared for something; nil if none does.
+// usual returns the first path that leads to an unassigned field of a type, or nil.
 func (d *declaration) usual(kind string, paths ...string) []string {
 	for _, path := range paths {
 		if names, err := fieldpath.FieldNames(path); err == nil && d.typeAt(names) == kind && !d.isTaken(names) {
@@ -353,8 +350,8 @@ func (d *declaration) usual(kind string, paths ...string) []string {
 	return nil
 }
 
-// typeOf is the type of a field that a person is told. The schema of one that may be of
-// several types has none.
+// typeOf returns the type of a schema as messages name it. It is empty if the schema allows
+// several types.
 func typeOf(schema map[string]any) string {
 	if one, is := schema["type"].(string); is {
 		return one
@@ -365,14 +362,15 @@ func typeOf(schema map[string]any) string {
 	return "any"
 }
 
-// typeAt is the type of a field, "" where the schema has no such field.
+// typeAt returns the type of a field, "" if the schema does not have it.
 func (d *declaration) typeAt(names []string) string {
 	at, _ := d.at(names)
 	kind, _ := at["type"].(string)
 	return kind
 }
 
-// at is the schema of a field. What an open object holds is not described.
+// at returns the schema of a field. If the schema does not have it, missing is the first
+// field that it lacks.
 func (d *declaration) at(names []string) (at map[string]any, missing string) {
 	at = d.schema
 	for i, name := range names {
@@ -405,7 +403,7 @@ func (d *declaration) label(key string) string {
 	return name
 }
 
-// number reads an annotation that is a number from 0; nil: it is absent.
+// number reads an annotation that is a non-negative number, nil if it is absent.
 func (d *declaration) number(key string) *int32 {
 	word, declared := d.said[key]
 	if !declared {
@@ -420,7 +418,7 @@ func (d *declaration) number(key string) *int32 {
 	return new(int32(n))
 }
 
-// take reads an annotation that is no path.
+// take reads an annotation as text.
 func (d *declaration) take(key string) string {
 	word := d.said[key]
 	delete(d.said, key)

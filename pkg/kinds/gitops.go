@@ -15,7 +15,7 @@ import (
 // GitOps is a tool that keeps objects as a repository or a chart declares them.
 type GitOps struct {
 	Tool string
-	// Kind is that of the tool's own objects, and Place the part of them that declares
+	// Kind is the kind of the tool's own objects, and Place the part of them that declares
 	// fields. Helm has none: it acts only when someone runs it.
 	Kind, Place string
 	// Object is the tool's object, with its namespace if that is known.
@@ -36,10 +36,10 @@ func gitOpsTools() []GitOps {
 	}
 }
 
-// GitOpsOf returns the tool that sets one of the fields of an object, nil if none does.
-// The tool is recorded as the manager of the field, or it marks the object and has set the
-// field in the last client-side apply. A tool that applies the object and leaves out the
-// field, as it should if an autoscaler sets the count, is not meant.
+// GitOpsOf returns the tool that sets one of the fields of an object, or nil. The tool is the
+// manager of the field, or it marks the object and has set the field in the last client-side
+// apply. A tool that applies the object without the field, as it should if an autoscaler sets
+// the count, does not qualify.
 func GitOpsOf(obj *unstructured.Unstructured, fields ...fieldpath.Path) *GitOps {
 	for _, g := range gitOpsTools() {
 		recorded, sets := false, false
@@ -66,7 +66,7 @@ func (g GitOps) Manages(manager string) bool {
 }
 
 func argoApplication(obj *unstructured.Unstructured, recorded bool) string {
-	// Such as shop:apps/Deployment:default/web.
+	// For example, shop:apps/Deployment:default/web.
 	if app, _, found := strings.Cut(obj.GetAnnotations()["argocd.argoproj.io/tracking-id"], ":"); found {
 		return app
 	}

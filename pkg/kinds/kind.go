@@ -1,5 +1,6 @@
-// Package kinds knows replica resources: the kinds that the program ships, what a
-// CRD declares of a kind, and the rights and the CRDs that a kind needs. All of it is values: package discover asks the server.
+// Package kinds describes replica resources: the kinds that ship with the program, the kinds
+// that CRDs declare, and the RBAC rules and CRDs that a kind needs. It only computes values;
+// package discover asks the server.
 package kinds
 
 import (
@@ -17,28 +18,27 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// FieldManager is the name under which everything this program writes is
-// recorded in managedFields.
+// FieldManager is the field manager of every write of this program.
 const FieldManager = "kubectl-imoocpod"
 
-// Kind is what the program knows of one resource type.
+// Kind describes one resource type.
 type Kind struct {
-	// Resource is the group, version and plural.
+	// Resource is the group, version, and plural.
 	Resource schema.GroupVersionResource
-	// Kind is the name of the type in manifests and owner references.
+	// Kind is the kind in manifests and owner references.
 	Kind string
 	// Singular is the name of one object in messages.
 	Singular string
-	// Clusterwide says that objects of the kind are in no namespace.
+	// Clusterwide reports whether the objects are cluster-scoped.
 	Clusterwide bool
-	// ReplicasPath is the field that holds the desired count; empty: not known, or
-	// there is none.
+	// ReplicasPath is the field of the desired count. It is empty if the field is unknown or
+	// does not exist.
 	ReplicasPath []string
-	// Mapping says how "run-controller" reconciles the kind, if it does.
+	// Mapping declares how "run-controller" reconciles the kind, if it does.
 	Mapping Mapping
 }
 
-// KindOf is the kind that a REST mapping speaks of.
+// KindOf returns the kind of a REST mapping.
 func KindOf(m *meta.RESTMapping) Kind {
 	for _, shipped := range Shipped() {
 		if m.Resource == shipped.Resource {
@@ -53,25 +53,25 @@ func KindOf(m *meta.RESTMapping) Kind {
 	}
 }
 
-// Shipped reports whether the kind is one that this program brings with it.
+// Shipped reports whether the kind ships with this program.
 func (k Kind) Shipped() bool {
 	return slices.ContainsFunc(Shipped(), func(s Kind) bool { return s.Resource == k.Resource })
 }
 
-// BuiltIn reports whether the kind is the API server's own.
+// BuiltIn reports whether the kind is built into Kubernetes.
 func (k Kind) BuiltIn() bool {
-	// The last two are not known to clients because servers of their own, within
-	// the API server, serve them.
+	// The last two are not in the client's scheme, because extension servers inside the API
+	// server serve them.
 	return scheme.Scheme.IsGroupRegistered(k.Resource.Group) ||
 		slices.Contains([]string{"apiextensions.k8s.io", "apiregistration.k8s.io"}, k.Resource.Group)
 }
 
-// GroupVersionKind is what manifests of the kind carry.
+// GroupVersionKind returns the kind as in manifests.
 func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 	return k.Resource.GroupVersion().WithKind(k.Kind)
 }
 
-// String is the type as kubectl prints it: the singular with its group.
+// String returns the type as kubectl prints it: the singular with its group.
 func (k Kind) String() string {
 	if k.Resource.Group == "" {
 		return k.Singular
@@ -79,7 +79,7 @@ func (k Kind) String() string {
 	return k.Singular + "." + k.Resource.Group
 }
 
-// Path is the replica field as a path, nil for kinds that do not say it.
+// Path returns the replica field, nil for kinds that do not declare it.
 func (k Kind) Path() *fieldpath.Path {
 	if len(k.ReplicasPath) == 0 {
 		return nil
@@ -87,7 +87,7 @@ func (k Kind) Path() *fieldpath.Path {
 	return new(fieldpath.Fields(k.ReplicasPath...))
 }
 
-// CRD is the name of the kind's custom resource definition.
+// CRD returns the name of the kind's CustomResourceDefinition.
 func (k Kind) CRD() string {
 	return k.Resource.GroupResource().String()
 }
@@ -95,13 +95,13 @@ func (k Kind) CRD() string {
 // IsPod reports whether objects of the kind are pods.
 func (k Kind) IsPod() bool { return k.CRD() == "pods" }
 
-// Desired reads the desired count of an object; without one it is the API
-// convention's default of one. What is no whole number from 0 to 2147483647 is
-// an error: a schema need not forbid it.
+// Desired returns the desired count of an object. The default is one, as in the API
+// conventions. A value other than a whole number from 0 to 2147483647 is an error, because a
+// schema need not forbid it.
 func (k Kind) Desired(obj *unstructured.Unstructured) (int32, error) {
 	path := k.ReplicasPath
 	if len(path) == 0 {
-		path = ImoocPod().ReplicasPath // Where most kinds have it
+		path = ImoocPod().ReplicasPath // where most kinds have it
 	}
 	value, found, err := unstructured.NestedFieldNoCopy(obj.Object, path...)
 	switch {
@@ -116,7 +116,7 @@ func (k Kind) Desired(obj *unstructured.Unstructured) (int32, error) {
 	return 0, fmt.Errorf(".%s is %s: it must be a whole number from 0 to %d", strings.Join(path, "."), shown(value), math.MaxInt32)
 }
 
-// shown is a value of a field for a message: as JSON, and not at any length.
+// shown returns a value as JSON for a message, truncated.
 func shown(value any) string {
 	const longest = 64
 	text, err := json.Marshal(value)

@@ -6,11 +6,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// errNoSwitch says that a kind of another program cannot be paused.
+// errNoSwitch means that a kind of another program cannot be paused.
 var errNoSwitch = errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
 
-// PauseSwitch finds the boolean field by which the controller of another program is
-// told to leave an object alone: what is built in, or else what the schema has.
+// PauseSwitch returns the boolean field that pauses the controller of an object: the built-in
+// one, or else the one in the schema.
 func PauseSwitch(kind Kind, schema map[string]any) ([]string, error) {
 	if kind.BuiltIn() {
 		if path := workloads()[kind.CRD()].pauseSwitch; path != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// ErrPaused says that the rollout of a Deployment is paused.
+// ErrPaused means that the rollout of a Deployment is paused.
 var ErrPaused = errors.New("it is paused")
 
-// The reasons for which pods cannot be restarted through their owner.
+// The reasons why pods cannot be restarted through their owner.
 var (
 	errNoTemplate  = errors.New("it has no pod template at .spec.template")
 	errNoRollOut   = errors.New("its controller does not replace pods when the pod template changes")
@@ -25,8 +25,8 @@ var (
 	errInPlace     = errors.New("its strategy updates pods in place, so a changed annotation restarts nothing")
 )
 
-// RestartField finds the field of an object that takes the time of a restart: the path of
-// the kind's own, if it has one, or an annotation of the pod template.
+// RestartField returns the field of an object that takes the time of a restart: the kind's
+// own path, if it has one, or an annotation of the pod template.
 func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]any, own string) ([]string, error) {
 	if own != "" {
 		return fieldpath.FieldNames(own)
@@ -41,8 +41,8 @@ func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]a
 	return append(path, apis.AnnotationRestartedAt), nil
 }
 
-// InPlace reports whether an object changes the pods that it has where it can, as
-// those of OpenKruise do.
+// InPlace reports whether the controller of an object can update its existing pods in place,
+// as in OpenKruise.
 func InPlace(obj *unstructured.Unstructured) bool {
 	strategy := fieldpath.Object(obj.Object, "spec", "updateStrategy")
 	rolling := fieldpath.Object(strategy, "rollingUpdate")
@@ -54,16 +54,15 @@ func InPlace(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-// restartPath finds the annotations of an object whose change makes its
-// controller replace the pods, as the built-in kinds and those that
-// "run-controller" reconciles do. Of other kinds it is believed of those that
-// have a pod template where these have it. The schema is that of the kind, and is
-// needed for the other kinds alone.
+// restartPath returns the annotations whose change makes the controller replace the pods.
+// Built-in kinds and those that "run-controller" reconciles have such annotations; other
+// kinds are assumed to if they have a pod template at .spec.template. The schema is needed
+// only for these other kinds.
 func restartPath(kind Kind, obj *unstructured.Unstructured, schema map[string]any) ([]string, error) {
 	template := []string{"spec", "template"}
 	switch {
 	case kind.Reconciled():
-		// Without a template the object's own are copied to the pods.
+		// Without a template, the pods get the annotations of the object.
 		template = kind.Mapping.TemplatePath
 	case kind.BuiltIn():
 		if err := mayRollOut(kind, obj); err != nil {
@@ -91,8 +90,8 @@ func mayRollOut(kind Kind, obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// hasTemplate says why an object of a kind that this program knows only from its
-// schema cannot be restarted.
+// hasTemplate returns an error if an object of any other kind has no pod template and so
+// cannot be restarted.
 func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 	containers, _, err := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
 	if err != nil || len(containers) == 0 {
@@ -111,9 +110,8 @@ func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 	return nil
 }
 
-// RestartTime returns the time to write into the field of an object that restarts it.
-// Times have whole seconds; a second restart in the same one would change nothing, and is
-// refused.
+// RestartTime returns the time to write into the restart field of an object. Times have whole
+// seconds, so a second restart in the same second would change nothing and is an error.
 func RestartTime(obj *unstructured.Unstructured, path []string, at time.Time) (string, error) {
 	now := at.Format(time.RFC3339)
 	before, _, err := unstructured.NestedString(obj.Object, path...)

@@ -10,9 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// RevisionPaths are the fields that the pods of a reconciled kind are made from, and
-// that a revision keeps: the pod template, or the image, command, and environment of
-// a kind without one, and the annotation that "restart" sets there.
+// RevisionPaths returns the fields that a revision of a reconciled kind keeps: the pod
+// template, or the image, command, environment, and restart annotation of a kind without one.
 func (k Kind) RevisionPaths() [][]string {
 	if path := k.Mapping.TemplatePath; len(path) > 0 {
 		return [][]string{path}
@@ -26,8 +25,8 @@ func (k Kind) RevisionPaths() [][]string {
 	return append(paths, []string{"metadata", "annotations", apis.AnnotationRestartedAt})
 }
 
-// RevisionData is what a revision of an object keeps: the fields of RevisionPaths
-// that the object has, unchanged and at their paths.
+// RevisionData returns the fields of RevisionPaths that an object has, unchanged and at their
+// paths.
 func RevisionData(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	data := map[string]any{}
 	for _, path := range kind.RevisionPaths() {
@@ -45,12 +44,12 @@ func RevisionData(kind Kind, obj *unstructured.Unstructured) (map[string]any, er
 	return data, nil
 }
 
-// defaultHistoryLimit is that of the built-in kinds.
+// defaultHistoryLimit is the limit of the built-in kinds.
 const defaultHistoryLimit = 10
 
-// RevisionHistoryLimit is how many revisions of an object are kept that it has no pods of
-// any more: its own .spec.revisionHistoryLimit, what its CRD declares, or 10. What is
-// no number of revisions stands for nothing: a schema need not forbid it.
+// RevisionHistoryLimit returns how many revisions without pods are kept of an object: its
+// .spec.revisionHistoryLimit, the default in its CRD, or 10. Invalid values are ignored,
+// because a schema need not forbid them.
 func RevisionHistoryLimit(kind Kind, obj *unstructured.Unstructured) int {
 	if n, found, err := unstructured.NestedInt64(obj.Object, "spec", "revisionHistoryLimit"); found && err == nil && n >= 0 && n <= math.MaxInt32 {
 		return int(n)

@@ -9,17 +9,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Roles are the rights of a loop that reconciles the kind and no other: those
-// in the namespaces in which it works, which a RoleBinding gives for one and a
-// ClusterRoleBinding for all, and those to what is in no namespace. The second
-// has no rules where none are needed. deploy/rbac has the same for the kinds
-// that are shipped, all in one.
+// Roles returns the RBAC rules of a loop that reconciles only this kind. A RoleBinding or a
+// ClusterRoleBinding grants the first role, for one namespace or for all. The second covers
+// cluster-scoped objects and is empty if none are needed. deploy/rbac combines the rules of
+// all shipped kinds.
 func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	namespaced = clusterRole("imoocpod-" + k.CRD())
 	allow(&namespaced, k.Resource.Group, k.Resource.Resource, "get", "list", "watch")
 	allow(&namespaced, k.Resource.Group, k.Resource.Resource+"/status", "patch")
-	// For blockOwnerDeletion in references to an object, where
-	// OwnerReferencesPermissionEnforcement asks for it.
+	// Owner references with blockOwnerDeletion need it if the admission plugin
+	// OwnerReferencesPermissionEnforcement is on.
 	allow(&namespaced, k.Resource.Group, k.Resource.Resource+"/finalizers", "update")
 	rules, _ := k.Mapping.Strategy.rules()
 	namespaced.Rules = append(namespaced.Rules, rules.rights...)
@@ -38,8 +37,8 @@ func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	return namespaced, clusterwide
 }
 
-// leases are the names of the leases of loops for the kind: one that names it,
-// or one that takes up all that is declared, for one namespace or for all.
+// leases returns the names of the leases of loops for the kind: loops that name it and loops
+// that reconcile all declared kinds, for one namespace or for all.
 func (k Kind) leases() []string {
 	var names []string
 	for _, namespace := range []string{"one", metav1.NamespaceAll} {

@@ -20,13 +20,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Scaffold says of which kind to make a CRD.
+// Scaffold describes a kind for which to make a CRD.
 type Scaffold struct {
-	// Kind is the name of the kind in CamelCase, Group its API group: a domain.
+	// Kind is the name of the kind in CamelCase, and Group its API group, a domain.
 	Kind, Group string
 	Plan        Strategy
-	// ReplicasPath is the field of the count, nil for .spec.replicas. A pod on each
-	// node has none.
+	// ReplicasPath is the field of the count; nil means .spec.replicas. The strategy "nodes"
+	// has none.
 	ReplicasPath *fieldpath.Path
 	// Image is the default of .spec.image.
 	Image string
@@ -35,8 +35,8 @@ type Scaffold struct {
 //go:embed scaffold.yaml
 var manifest string
 
-// CRD returns a complete CRD: with it, "run-controller" reconciles the kind. An error says
-// what is wrong with the scaffold.
+// CRD returns a complete CRD whose kind "run-controller" reconciles. It returns an error if
+// the scaffold is invalid.
 func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	resource, err := s.resource()
 	if err != nil {
@@ -71,8 +71,8 @@ func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	return crd, nil
 }
 
-// addCount adds the field of the count to the schema of a spec. Each object on the way has
-// a default, so that the default of the count applies.
+// addCount adds the field of the count to the schema of a spec. Each object around it gets a
+// default, so that the default of the count applies.
 func addCount(spec map[string]any, names []string) {
 	last := len(names) - 1
 	for _, name := range names[:last] {
@@ -85,8 +85,8 @@ func addCount(spec map[string]any, names []string) {
 	}
 }
 
-// plural is the resource type with the plural that clients guess. They do not know that
-// of words such as "box".
+// plural returns the resource with the plural that clients guess. They get irregular ones
+// wrong, such as that of "box".
 func (s Scaffold) plural() schema.GroupVersionResource {
 	guess, singular := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: s.Group, Version: "v1alpha1", Kind: s.Kind})
 	for _, end := range []string{"x", "z", "ch", "sh"} {
@@ -97,7 +97,7 @@ func (s Scaffold) plural() schema.GroupVersionResource {
 	return guess
 }
 
-// resource is the resource type of the kind.
+// resource returns the resource of the kind.
 func (s Scaffold) resource() (schema.GroupVersionResource, error) {
 	var none schema.GroupVersionResource
 	if !regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`).MatchString(s.Kind) {
@@ -121,8 +121,7 @@ func (s Scaffold) resource() (schema.GroupVersionResource, error) {
 	return plural, nil
 }
 
-// countFields are the names of the fields from the root of an object to the
-// count, nil where the kind has none.
+// countFields returns the path of the count, nil if the kind has none.
 func (s Scaffold) countFields() ([]string, error) {
 	switch {
 	case s.Plan.WithoutReplicas() && s.ReplicasPath != nil:
@@ -137,7 +136,7 @@ func (s Scaffold) countFields() ([]string, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		// A CRD names the field behind /scale by plain names with dots between.
+		// The paths of /scale in a CRD only allow plain names with dots between them.
 		if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`).MatchString(name) {
 			return nil, fmt.Errorf("%s has the field %q: in a path behind /scale there are only letters, digits, _ and -, and no digit or - at the start", s.ReplicasPath, name)
 		}

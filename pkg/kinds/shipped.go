@@ -8,14 +8,12 @@ import (
 	test "github.com/imoocpod/kubectl-imoocpod/pkg/apis/test/v1alpha1"
 )
 
-// Shipped are the kinds that this program brings with it, in the order in which
-// they are spoken of.
+// Shipped returns the kinds that ship with this program, in the order of the documentation.
 func Shipped() []Kind {
 	return []Kind{ImoocPod(), AppService(), HelloWorld(), MyDaemonSet()}
 }
 
-// ImoocPod is the kind that a bare NAME on the command line means: a number of
-// pods.
+// ImoocPod is the kind of a bare NAME on the command line: a number of pods.
 func ImoocPod() Kind {
 	return Kind{
 		Resource:     batch.GroupVersion().WithResource("imoocpods"),
@@ -25,7 +23,7 @@ func ImoocPod() Kind {
 		Mapping: Mapping{
 			Strategy:     StrategyPods,
 			TemplatePath: []string{"spec", "template"},
-			Template:     batch.DefaultTemplate(), // for objects from before the CRD had one
+			Template:     batch.DefaultTemplate(), // for objects older than the template field
 			NameLabel:    apis.LabelApp,
 			Status: StatusPaths{
 				Selector:           []string{"status", "selector"},
@@ -39,7 +37,7 @@ func ImoocPod() Kind {
 	}
 }
 
-// AppService is a Deployment under a name of its own.
+// AppService is a Deployment under its own name.
 func AppService() Kind {
 	return Kind{
 		Resource:     appcontroller.GroupVersion().WithResource("appservices"),
@@ -63,7 +61,7 @@ func AppService() Kind {
 	}
 }
 
-// HelloWorld is an nginx Deployment that tells the names of its pods.
+// HelloWorld is an nginx Deployment that lists its pod names in the status.
 func HelloWorld() Kind {
 	return Kind{
 		Resource:     test.GroupVersion().WithResource("helloworlds"),
@@ -86,7 +84,7 @@ func HelloWorld() Kind {
 	}
 }
 
-// MyDaemonSet is one pod on every node that may run it.
+// MyDaemonSet is one pod on every eligible node.
 func MyDaemonSet() Kind {
 	return Kind{
 		Resource: apps.GroupVersion().WithResource("mydaemonsets"),

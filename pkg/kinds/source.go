@@ -1,14 +1,14 @@
 package kinds
 
-// Source is what a server knows about a custom kind.
+// Source is the server's information about a custom kind.
 type Source struct {
-	// Schema is the OpenAPI schema; nil if it is not known.
+	// Schema is the OpenAPI schema, nil if it is unknown.
 	Schema map[string]any
-	// StatusServed is set if /status is served, so that only a controller writes the
-	// status.
+	// StatusServed reports whether the kind has the /status subresource, so that only a
+	// controller writes the status.
 	StatusServed bool
-	// SpecPath, StatusPath and SelectorPath are those of /scale.
+	// SpecPath, StatusPath, and SelectorPath are the paths of /scale.
 	SpecPath, StatusPath, SelectorPath string
-	// Annotations are those of the CRD.
+	// Annotations are the annotations of the CRD.
 	Annotations map[string]string
 }

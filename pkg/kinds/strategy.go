@@ -7,45 +7,44 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Strategy names one of the ways in which the pods of a kind come about.
+// Strategy names a way to keep the pods of an object.
 type Strategy string
 
-// The strategies. A kind without one is reconciled by somebody else.
+// The strategies. The controller of a kind without one is another program.
 const (
-	// StrategyPods keeps a number of pods, which the object owns directly.
+	// StrategyPods keeps a number of pods that the object owns directly.
 	StrategyPods Strategy = "pods"
-	// StrategyDeployment keeps one Deployment, which has the pods.
+	// StrategyDeployment keeps one Deployment, which owns the pods.
 	StrategyDeployment Strategy = "deployment"
-	// StrategyNodes keeps one pod on every node that may run it.
+	// StrategyNodes keeps one pod on every eligible node.
 	StrategyNodes Strategy = "nodes"
 )
 
-// strategyRules is what a CRD may declare of a kind of one strategy, and what
-// follows from that. How the loop goes about it is in pkg/controller/strategy.
+// strategyRules are the rules for CRDs of one strategy. pkg/controller/strategy implements
+// the strategies.
 type strategyRules struct {
 	name Strategy
-	// keeps says what an object does, in the description of a scaffolded CRD.
+	// keeps completes the description of a scaffolded CRD.
 	keeps string
-	// counted says that objects have a replica count.
+	// counted reports whether objects have a replica count.
 	counted bool
-	// ownsPods says that objects own their pods directly.
+	// ownsPods reports whether objects own their pods directly.
 	ownsPods bool
-	// readSpec reads the annotations that no other strategy has; nil: there are none.
+	// readSpec reads the annotations that only this strategy has; it may be nil.
 	readSpec func(*declaration, *Mapping)
-	// status are the usual fields of the counts.
+	// status are the usual paths of the counts.
 	status statusCounts
-	// rights are those in the namespaces of the objects, clusterRights those to what
-	// is in no namespace.
+	// rights apply in the namespaces of the objects, clusterRights to cluster-scoped objects.
 	rights, clusterRights []rbacv1.PolicyRule
 }
 
-// statusCounts are the paths at which kinds usually have the counts of a plan.
+// statusCounts are the paths where kinds usually have the counts.
 type statusCounts struct {
 	desired, current, updated, ready, available string
 }
 
-// strategies are all that there are, in the order in which they are spoken of.
-// Whatever differs between them on the side of declarations is here.
+// strategies returns the rules of all strategies, in the order of the documentation. All
+// differences between strategies in declarations are here.
 func strategies() []strategyRules {
 	ofReplicas := statusCounts{
 		current: ".status.replicas", updated: ".status.updatedReplicas", ready: ".status.readyReplicas", available: ".status.availableReplicas",
@@ -81,7 +80,7 @@ func strategies() []strategyRules {
 	}
 }
 
-// Strategies names all strategies, in the order in which they are spoken of.
+// Strategies returns the names of all strategies, in the order of the documentation.
 func Strategies() []Strategy {
 	var names []Strategy
 	for _, rules := range strategies() {
@@ -90,7 +89,7 @@ func Strategies() []Strategy {
 	return names
 }
 
-// rules are those of a strategy, if there is one of the name.
+// rules returns the rules of a strategy, if it exists.
 func (s Strategy) rules() (rules strategyRules, known bool) {
 	all := strategies()
 	i := slices.IndexFunc(all, func(r strategyRules) bool { return r.name == s })
@@ -110,13 +109,13 @@ func strategyNames() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// WithoutReplicas reports whether the objects of a strategy have no replica count.
+// WithoutReplicas reports whether objects of the strategy have no replica count.
 func (s Strategy) WithoutReplicas() bool {
 	rules, known := s.rules()
 	return known && !rules.counted
 }
 
-// OwnsPods reports whether the objects of a strategy own their pods directly.
+// OwnsPods reports whether objects of the strategy own their pods directly.
 func (s Strategy) OwnsPods() bool {
 	rules, _ := s.rules()
 	return rules.ownsPods

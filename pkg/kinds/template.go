@@ -15,11 +15,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// ContainerName is the name of the one container of kinds without a pod template.
+// ContainerName is the name of the only container of kinds without a pod template.
 const ContainerName = "app"
 
-// Template reads what the pods of an object are made from: its pod template, or
-// one with a single container for kinds that say no more than an image.
+// Template returns the pod template of an object. For kinds without one, it makes one with a
+// single container.
 func Template(kind Kind, obj *unstructured.Unstructured) (*corev1.PodTemplateSpec, error) {
 	fields, err := TemplateFields(kind, obj)
 	if err != nil {
@@ -28,7 +28,7 @@ func Template(kind Kind, obj *unstructured.Unstructured) (*corev1.PodTemplateSpe
 	return DecodeTemplate(fields)
 }
 
-// DecodeTemplate makes a pod template of its fields.
+// DecodeTemplate converts the fields of a pod template.
 func DecodeTemplate(fields map[string]any) (*corev1.PodTemplateSpec, error) {
 	template := &corev1.PodTemplateSpec{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, template); err != nil {
@@ -37,8 +37,8 @@ func DecodeTemplate(fields map[string]any) (*corev1.PodTemplateSpec, error) {
 	return template, nil
 }
 
-// TemplateFields is Template with no more fields than the object says. The
-// caller may change it.
+// TemplateFields is like Template but returns only the fields that the object has. The caller
+// may change the result.
 func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	fields, found, err := storedTemplate(kind, obj)
 	switch {
@@ -67,9 +67,8 @@ func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 	return fields, nil
 }
 
-// dropOurs takes what is this program's own from the labels and annotations of
-// a template, and nulls, which stand for nothing: who writes a template does not
-// say which pod is whose.
+// dropOurs removes the labels and annotations that this program sets on pods, because a
+// template must not set them. It also removes nulls, which have no meaning.
 func dropOurs(template map[string]any) {
 	metadata, _ := template["metadata"].(map[string]any)
 	if metadata == nil {
@@ -91,8 +90,8 @@ func storedTemplate(kind Kind, obj *unstructured.Unstructured) (fields map[strin
 	return unstructured.NestedMap(obj.Object, kind.Mapping.TemplatePath...)
 }
 
-// containerLists are the command and the environment of the one container of a
-// kind without a template, as far as an object has them.
+// containerLists returns the command and environment of the only container of a kind without
+// a template, if the object has them.
 func containerLists(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	lists := map[string]any{}
 	for name, path := range map[string][]string{"command": kind.Mapping.CommandPath, "env": kind.Mapping.EnvPath} {
@@ -110,7 +109,7 @@ func containerLists(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 	return lists, nil
 }
 
-// image is the image of the one container of a kind without a template.
+// image returns the image of the only container of a kind without a template.
 func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
 	image := ""
 	if path := kind.Mapping.ImagePath; len(path) > 0 {
@@ -126,8 +125,8 @@ func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
 	return image, nil
 }
 
-// RestartedAt is when "restart" was last asked for an object of a kind that has
-// no template to say it in; "" means never.
+// RestartedAt returns the time of the last "restart" of an object of a kind without a
+// template, "" if there was none.
 func RestartedAt(kind Kind, obj *unstructured.Unstructured) string {
 	if len(kind.Mapping.TemplatePath) > 0 {
 		return "" // it is in the template
@@ -135,23 +134,23 @@ func RestartedAt(kind Kind, obj *unstructured.Unstructured) string {
 	return obj.GetAnnotations()[apis.AnnotationRestartedAt]
 }
 
-// TemplateHash tells what the pods of an object are made from in a few
-// characters that fit into a label. It is made from what is stored in the
-// object alone, so another version of this program comes to the same.
+// TemplateHash returns a hash of the fields that the pods of an object are made from. It fits
+// into a label. It depends only on the stored object, so other versions of this program
+// compute the same hash.
 func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	stored, _, err := storedTemplate(kind, obj)
 	said := map[string]any{"template": stored}
 	if len(kind.Mapping.TemplatePath) == 0 {
-		image, _ := image(kind, obj) // without one no pod is made
+		image, _ := image(kind, obj) // without an image, no pod is created
 		said = map[string]any{"image": image, "restartedAt": RestartedAt(kind, obj)}
-		lists, _ := containerLists(kind, obj) // likewise
+		lists, _ := containerLists(kind, obj) // as above
 		maps.Copy(said, lists)
 	}
-	// That of a kind which ships with the program never changes.
+	// The name label of a shipped kind never changes.
 	if kind.Mapping.NameLabel != "" && !kind.Shipped() {
 		said["nameLabel"] = kind.Mapping.NameLabel
 	}
-	text, jsonErr := json.Marshal(said) // keys in order
+	text, jsonErr := json.Marshal(said) // with sorted keys
 	if err != nil || jsonErr != nil {
 		return ""
 	}

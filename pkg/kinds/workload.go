@@ -11,14 +11,14 @@ const (
 	CronJobs               = "cronjobs.batch"
 )
 
-// workload is what differs between built-in workloads.
+// workload describes a built-in workload.
 type workload struct {
 	// template is the path to the pod template.
 	template []string
-	// pauseSwitch is the boolean field that pauses the object; nil if there is none.
+	// pauseSwitch is the boolean field that pauses the object; nil if it has none.
 	pauseSwitch []string
-	// rollsOut says that the controller replaces pods when the template changes. As in
-	// kubectl, these can be restarted and have revisions.
+	// rollsOut reports whether the controller replaces pods when the template changes. As in
+	// kubectl, such workloads can be restarted and have revisions.
 	rollsOut bool
 }
 

@@ -1,7 +1,7 @@
 package problem
 
-// Code is a reason as a word for scripts; the sentence beside it is for people. The words
-// are listed in docs/status-json.md and do not change their meaning.
+// Code is a reason for scripts; the message next to it is for people. The codes and their
+// meanings, listed in docs/status-json.md, are stable.
 type Code string
 
 // The codes of verdicts without a problem.

@@ -14,25 +14,24 @@ import (
 )
 
 const (
-	// stalled is the condition by which controllers report a failure that will not end
+	// stalled is the kstatus condition for a failure that does not end by itself
 	// (sigs.k8s.io/cli-utils/pkg/kstatus).
 	stalled  = "Stalled"
 	degraded = "Degraded"
-	// deadlineExceeded is the reason of the condition Progressing of a Deployment whose
-	// deadline has passed.
+	// deadlineExceeded is the reason of the condition Progressing of a Deployment that has
+	// passed its progressDeadlineSeconds.
 	deadlineExceeded = "ProgressDeadlineExceeded"
 )
 
-// failureConditions are those of the object itself that report what does not end
-// without help: also those of operator-sdk (Failure, ReleaseFailed, Irreconcilable,
-// ReconcileError) and of Keycloak (HasErrors). Of a child, such as a Job, they say
-// nothing about the object.
+// failureConditions returns the condition types of an object that report a lasting failure,
+// including those of operator-sdk (Failure, ReleaseFailed, Irreconcilable, ReconcileError)
+// and of Keycloak (HasErrors). On a child, such as a Job, they mean nothing for the object.
 func failureConditions() []string {
 	return []string{"Failed", "Failure", "Error", "HasErrors", "InvalidSpec", "ReconcileError", "ReleaseFailed", "Irreconcilable"}
 }
 
-// Reported are the failures that an object reports by its conditions, or else
-// by an event about pods that could not be created.
+// Reported returns the failures that an object reports in its conditions or, failing that, in
+// an event about pods that could not be created.
 func Reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event, commands commandline.Context) []Finding {
 	var all []Finding
 	refused := false
@@ -45,10 +44,11 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 		case c.Status == metav1.ConditionTrue && (c.Type == stalled || whose == "" && slices.Contains(failureConditions(), c.Type)):
 			f.Code, f.Message = CodeReportedFailure, cmp.Or(ConditionWords(c), ConditionSays(c))
 		case c.Status == metav1.ConditionTrue && c.Type == degraded && whose == "":
-			// It may well end by itself, as when pods are still starting.
+			// It may resolve by itself, for example while pods are starting.
 			f.Code, f.Message, f.Fatal = CodeReportedFailure, ConditionSays(c), false
 		case c.Type == apis.ConditionProgressing && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
-			// It says that something is wrong, and others say what; it comes last.
+			// This condition only reports that something is wrong; others report what. It comes
+			// last.
 			f.Code, f.Message, f.Fatal = CodeDeadlineExceeded, ConditionWords(c), true
 		default:
 			continue
@@ -66,7 +66,7 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 	return all
 }
 
-// refusedLast is the event of the last creation if that failed.
+// refusedLast returns the event of the last pod creation if that creation failed.
 func refusedLast(events []corev1.Event) (corev1.Event, bool) {
 	for _, e := range slices.Backward(events) {
 		switch e.Reason {
@@ -79,9 +79,8 @@ func refusedLast(events []corev1.Event) (corev1.Event, bool) {
 	return corev1.Event{}, false
 }
 
-// refusal is the finding that the server refuses to create pods. It tells its
-// reasons in words alone (k8s.io/apiserver/pkg/admission/plugin/resourcequota,
-// /webhook).
+// refusal sets the finding for pods that the server refuses to create. The reasons are only
+// in the text of the message (k8s.io/apiserver/pkg/admission/plugin/resourcequota, /webhook).
 func (f *Finding) refusal(reason, message, namespace string) {
 	message = withoutJSON(message)
 	words := strings.TrimPrefix(message, "Error creating: ")
@@ -103,7 +102,7 @@ func (f *Finding) refusal(reason, message, namespace string) {
 	}
 }
 
-// ConditionWords is what a condition says.
+// ConditionWords returns the message of a condition, or its reason.
 func ConditionWords(c metav1.Condition) string {
 	switch {
 	case c.Reason == "":
@@ -114,7 +113,7 @@ func ConditionWords(c metav1.Condition) string {
 	return c.Reason + ": " + c.Message
 }
 
-// ConditionSays names a condition with its status, and adds what it says.
+// ConditionSays returns a condition with its status and message.
 func ConditionSays(c metav1.Condition) string {
 	says := "its condition " + c.Type + " is " + string(c.Status)
 	if words := ConditionWords(c); words != "" {

@@ -13,17 +13,15 @@ import (
 )
 
 const (
-	// calm is how long a container runs until it is forgotten that it crashed, as
-	// the kubelet forgets it.
+	// calm is how long a container must run until a crash is forgotten, as in the kubelet.
 	calm = 10 * time.Minute
-	// trial is how long a container runs, after it was started again, until it is
-	// believed to be ready; longTrial if that was not the first time. A kubelet that
-	// is busy tells of an end many seconds late.
+	// trial is how long a restarted container must run before it counts as recovered;
+	// longTrial applies from the second restart on. A busy kubelet reports a crash many
+	// seconds late.
 	trial, longTrial = 10 * time.Second, time.Minute
 )
 
-// containersOf are a pod's containers with what is known of them, init
-// containers first.
+// containersOf returns the containers of a pod with their statuses, init containers first.
 func containersOf(pod *corev1.Pod) []container {
 	var all []container
 	add := func(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) {
@@ -42,7 +40,7 @@ func containersOf(pod *corev1.Pod) []container {
 	return all
 }
 
-// title names a container in a sentence.
+// title returns the container as a message names it.
 func (c container) title() string {
 	if c.init && !c.sidecar {
 		return "init container " + c.Name
@@ -50,8 +48,7 @@ func (c container) title() string {
 	return "container " + c.Name
 }
 
-// badContainer says what is wrong with the first container of which the kubelet
-// tells that something is.
+// badContainer finds the first container with a problem that the kubelet reports.
 func (f *Finding) badContainer(pod *corev1.Pod, now time.Time) bool {
 	for _, c := range containersOf(pod) {
 		if f.waiting(pod, c) || f.crashing(pod, c, now) {
@@ -62,7 +59,7 @@ func (f *Finding) badContainer(pod *corev1.Pod, now time.Time) bool {
 	return false
 }
 
-// waiting reads the reason for which a container does not start.
+// waiting explains why a container has not started.
 func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	w := c.State.Waiting
 	if w == nil {
@@ -70,7 +67,7 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	}
 	switch w.Reason {
 	case errImagePull, imagePullBackOff, "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
-		// The kubelet pulls only so many images in a second, and does it a moment later.
+		// The kubelet limits the rate of pulls and retries soon.
 		f.Code, f.Fatal = CodeImagePullFailed, !strings.Contains(w.Message, pullLimit)
 		f.Message = fmt.Sprintf("%s cannot pull its image %s", c.title(), c.image)
 		if words := f.pullWords(w.Message); words != "" {
@@ -99,8 +96,8 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	return true
 }
 
-// pullWords is what the registry or the runtime said. While the kubelet backs
-// off, older ones say it in an event alone.
+// pullWords returns the error of the registry or the runtime. While the kubelet backs off,
+// older kubelets report it only in an event.
 func (f *Finding) pullWords(message string) string {
 	if rest, backOff := strings.CutPrefix(message, "Back-off pulling image "); backOff {
 		_, message, _ = strings.Cut(rest, `": `)
@@ -117,8 +114,8 @@ func (f *Finding) pullWords(message string) string {
 	return message
 }
 
-// crashing says that a container ends again and again: it waits to be started
-// again, has just ended, or has not run for long since it last did.
+// crashing reports a container that crashes repeatedly: it is in backoff, has just
+// terminated, or has not run for long since its last crash.
 func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == crashLoopBackOff
 	last := c.State.Terminated
@@ -130,13 +127,13 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	case last == nil, c.init && !c.sidecar && last.ExitCode == 0:
 		return false
 	case last.Reason == endUnseen || last.Reason == endUnknown:
-		return false // its node was started again, and took it along
+		return false // return false // its node restarted
 	case c.State.Running != nil && (c.RestartCount == 0 || c.recovered(last, now)):
 		return false
 	}
 	f.Code, f.Fatal = CodeCrashLoop, backingOff || c.RestartCount >= 2
 	if last != nil && last.Reason == startError {
-		// It never ran, and says why as it did when it was first to be started.
+		// It never ran, and its message is still that of the first attempt.
 		f.Code = CodeStartFailed
 		f.Message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(last.Message, last.Reason))
 		f.Hint = f.describe(pod)
@@ -162,9 +159,9 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	return true
 }
 
-// recovered reports whether a container that runs again has left behind what ended
-// its last run. One that is ready is believed to have when it has run for twice as
-// long as that, if it ended more than once, and otherwise soon.
+// recovered reports whether a running container has recovered from its last crash. A ready
+// container has recovered after a short time or, if it crashed more than once, after it has
+// run for twice as long as before.
 func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Time) bool {
 	runs := now.Sub(c.State.Running.StartedAt.Time)
 	if !c.Ready {
@@ -180,8 +177,7 @@ func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Tim
 	return runs >= min(max(2*ran, longTrial), calm)
 }
 
-// crashedLately says of a pod that is ready that one of its containers has just
-// been started again.
+// crashedLately reports a container of a ready pod that was restarted recently.
 func (f *Finding) crashedLately(pod *corev1.Pod, now time.Time) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running != nil && f.crashing(pod, c, now) {
@@ -199,7 +195,7 @@ func restarts(n int32) string {
 	return Quantity(n, "restart")
 }
 
-// Sidecar reports whether an init container goes on running beside the others.
+// Sidecar reports whether an init container keeps running next to the main containers.
 func Sidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Event is an event as a report has it.
+// Event is an event in a report.
 type Event struct {
-	// Object is what it is about, such as "Pod/foo-0".
+	// Object is the involved object, such as "Pod/foo-0".
 	Object  string      `json:"object"`
 	Type    string      `json:"type"`
 	Reason  string      `json:"reason"`
@@ -22,7 +22,7 @@ type Event struct {
 	Count   int32       `json:"count"`
 	First   metav1.Time `json:"first,omitzero"`
 	Last    metav1.Time `json:"last,omitzero"`
-	// Source is the component that told it.
+	// Source is the component that reported it.
 	Source string `json:"source,omitempty"`
 }
 
@@ -35,15 +35,15 @@ func newEvent(e corev1.Event) Event {
 	}
 }
 
-// evidenceEvents is how many of the last events a problem shows.
+// evidenceEvents is how many of the latest events a problem shows.
 const evidenceEvents = 5
 
-// RoutineReasons are the reasons of the events about each pod that starts as it should.
-// They say what its status says, too.
+// RoutineReasons returns the reasons of the events of every normal pod start, which repeat
+// the status of the pod.
 func RoutineReasons() []string { return []string{"Scheduled", "Pulled", "Created", "Started"} }
 
-// evidence are the last of some events that tell about a problem: warnings, or else
-// what may go on for too long. What is done and went well is none.
+// evidence returns the latest events that explain a problem: the warnings or, failing that,
+// events of operations that may take too long. Events of completed operations do not count.
 func evidence(events []corev1.Event) []Event {
 	events = slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeNormal && slices.Contains(RoutineReasons(), e.Reason)
@@ -56,9 +56,9 @@ func evidence(events []corev1.Event) []Event {
 	return all[max(0, len(all)-evidenceEvents):]
 }
 
-// FoldEvents merges events that differ only in numbers and the names of pods, such as
-// those of the pods that a quota refuses. It keeps the last one, with the count of all.
-// The events are in the order of SortEvents, and stay in it.
+// FoldEvents merges events that differ only in numbers and pod names, such as those of the
+// pods that a quota refuses. It keeps the last one, with the total count, and the order of
+// SortEvents.
 func FoldEvents(events []corev1.Event) []Event {
 	all := make([]Event, 0, len(events))
 	last := map[string]int{} // by key
@@ -79,16 +79,15 @@ func FoldEvents(events []corev1.Event) []Event {
 	return slices.DeleteFunc(all, func(e Event) bool { return e.Count == 0 })
 }
 
-// combined begins the message of an event that stands for several with different words
+// combined starts the message of an event that aggregates several with different messages
 // (k8s.io/client-go/tools/record).
 const combined = "(combined from similar events): "
 
-// maxMessage is how many bytes of the message of an event are read. Anyone who may
-// create events can write longer ones.
+// maxMessage is how many bytes of an event's message are read. Users who can create events
+// can write longer messages.
 const maxMessage = 16 << 10
 
-// SortEvents returns events in the order in which they last happened, with their
-// messages cut to size.
+// SortEvents returns events ordered by their last occurrence, with their messages truncated.
 func SortEvents(events []corev1.Event) []corev1.Event {
 	all := slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return LastSeen(a).Compare(LastSeen(b)) })
 	for i := range all {
@@ -104,7 +103,7 @@ func cutMessage(s string) string {
 	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
 }
 
-// key is the same for events that are folded.
+// key returns the key under which events are folded.
 func (e Event) key() string {
 	words := strings.Fields(e.Message)
 	for i, word := range words {
@@ -124,7 +123,7 @@ func withoutDigits(s string) string {
 	}, s)
 }
 
-// LastSeen is when an event last happened, whichever of its times is set.
+// LastSeen returns when an event last occurred, from whichever field is set.
 func LastSeen(e corev1.Event) time.Time {
 	if e.Series != nil && !e.Series.LastObservedTime.IsZero() {
 		return e.Series.LastObservedTime.Time
@@ -137,7 +136,7 @@ func LastSeen(e corev1.Event) time.Time {
 	return time.Time{}
 }
 
-// firstSeen is when an event first happened.
+// firstSeen returns when an event first occurred.
 func firstSeen(e corev1.Event) time.Time {
 	for _, t := range []metav1.Time{e.FirstTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
 		if !t.IsZero() {
@@ -147,7 +146,7 @@ func firstSeen(e corev1.Event) time.Time {
 	return LastSeen(e)
 }
 
-// times is how often an event happened.
+// times returns how often an event occurred.
 func times(e corev1.Event) int32 {
 	if e.Series != nil {
 		return max(e.Series.Count, 1)

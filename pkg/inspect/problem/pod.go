@@ -1,6 +1,6 @@
-// Package problem says what keeps pods from being ready, and an object from having pods:
-// a pod, its events, and its node in, or the conditions of an object; a problem with a
-// code, a sentence, and a hint out.
+// Package problem explains why pods are not ready and why an object has no pods. It turns a
+// pod with its events and node, or the conditions of an object, into a problem with a code, a
+// message, and a hint.
 package problem
 
 import (
@@ -16,9 +16,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// The reasons of the kubelet and of the node controller that these rules read
-// (k8s.io/kubernetes/pkg/kubelet/images, /kuberuntime, /events, and
-// /pkg/util/node). They are part of no API and have not changed in years.
+// The reasons of the kubelet and the node controller that these rules read
+// (k8s.io/kubernetes/pkg/kubelet/images, /kuberuntime, /events, and /pkg/util/node). They are
+// not part of an API but have been stable for years.
 const (
 	errImagePull      = "ErrImagePull"
 	imagePullBackOff  = "ImagePullBackOff"
@@ -37,33 +37,32 @@ const (
 	eventCreated      = "SuccessfulCreate"
 )
 
-// EventKilling is the reason of the event that a kubelet ends a container.
+// EventKilling is the reason of the event for a container that the kubelet stops.
 const EventKilling = "Killing"
 
 const (
-	// slack is how long after its grace period a pod is not yet called late: the
+	// slack is how long after its grace period a pod counts as terminating on time: the
 	// kubelet and the server need a moment, too.
 	slack = 15 * time.Second
-	// finalizing is how long a finalizer may take before it is called stuck.
+	// finalizing is how long a finalizer may take before it counts as stuck.
 	finalizing = time.Minute
 )
 
-// Context is what the rules read beside a pod.
+// Context is what the rules read besides the pod.
 type Context struct {
 	Now time.Time
-	// Nodes are those of the pods that were read, by name; nil is a node that does not
-	// exist.
+	// Nodes are the nodes of the pods by name; nil for a node that does not exist.
 	Nodes map[string]*corev1.Node
-	// Events are those of the pods, by UID, the latest last.
+	// Events are the events of the pods by UID, the latest last.
 	Events map[types.UID][]corev1.Event
 	// Logs is the command that shows the logs of all pods of the object.
 	Logs commandline.Command
-	// Commands makes hints of commands.
+	// Commands formats commands for hints.
 	Commands commandline.Context
 }
 
-// OfPod says what keeps a pod from being ready, as far as the pod, its events and its
-// node tell. Ended is how a pod that has finished did.
+// OfPod explains why a pod is not ready, from the pod, its events, and its node. ended
+// describes how a finished pod ended.
 func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	f := Finding{Pod: pod.Name, Since: notReadySince(pod), Events: in.Events[pod.UID], logs: in.Logs, commands: in.Commands}
 	ready, _ := Ready(pod)
@@ -75,7 +74,7 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 		f.Code, f.Message = CodePodEnded, "ended: "+ended
 		found = true
 	case ready:
-		// Its kubelet says so of the moment, and forgets at once what was before.
+		// The kubelet reports the current state and forgets earlier ones at once.
 		found = f.crashedLately(pod, in.Now) || f.stopping(pod)
 	default:
 		found = f.unscheduled(pod) || f.lost(pod, in) || f.badContainer(pod, in.Now) || f.unmounted(pod) ||
@@ -84,8 +83,8 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	return f, found
 }
 
-// Sound reports whether OfPod finds nothing at any time, unless an event tells of it: the
-// pod is ready, and none of its containers has ended before.
+// Sound reports whether OfPod finds no problem at any time, apart from events: the pod is
+// ready, and none of its containers has terminated before.
 func Sound(pod *corev1.Pod) bool {
 	ended := func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil && c.LastTerminationState.Terminated != nil
@@ -95,7 +94,7 @@ func Sound(pod *corev1.Pod) bool {
 		!slices.ContainsFunc(pod.Status.ContainerStatuses, ended) && !slices.ContainsFunc(pod.Status.InitContainerStatuses, ended)
 }
 
-// Finished reports whether all containers of a pod have ended for good.
+// Finished reports whether all containers of a pod have terminated for good.
 func Finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
@@ -103,7 +102,7 @@ func Finished(pod *corev1.Pod) bool {
 // Live reports whether a pod has not finished and is not being deleted.
 func Live(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !Finished(pod) }
 
-// Ready reports whether a pod says that it is ready, and when that last changed.
+// Ready reports whether a pod is ready, and since when that is so.
 func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
@@ -113,7 +112,7 @@ func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 	return false, time.Time{}
 }
 
-// notReadySince returns when a pod was last ready, or was created.
+// notReadySince returns when a pod was last ready, or else when it was created.
 func notReadySince(pod *corev1.Pod) time.Time {
 	if ready, since := Ready(pod); !ready && !since.IsZero() {
 		return since
@@ -121,8 +120,8 @@ func notReadySince(pod *corev1.Pod) time.Time {
 	return pod.CreationTimestamp.Time
 }
 
-// terminating says why a pod that is being deleted is still there. Its deletion
-// timestamp is the end of its grace period.
+// terminating explains why a pod that is being deleted still exists. Its deletion timestamp
+// is the end of its grace period.
 func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 	f.Since = pod.DeletionTimestamp.Time
 	over := in.Now.Sub(f.Since)
@@ -143,8 +142,8 @@ func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 	return true
 }
 
-// Held is the finding of an object whose deletion finalizers hold up. The
-// garbage collector's own are no trouble.
+// Held sets the finding for an object that finalizers keep from being deleted. The finalizers
+// of the garbage collector are ignored.
 func (f *Finding) Held(resource, namespace, name string, finalizers []string, now time.Time, commands commandline.Context) {
 	f.Code, f.Fatal = CodeFinalizer, now.Sub(f.Since) > finalizing
 	f.Message = "a finalizer is still pending: "
@@ -156,15 +155,15 @@ func (f *Finding) Held(resource, namespace, name string, finalizers []string, no
 	f.Hint = "its controller must remove it; if that controller no longer exists: " + commands.Line(remove)
 }
 
-// describe is the command that describes a pod.
+// describe returns the command that describes a pod.
 func (f *Finding) describe(pod *corev1.Pod) string {
 	return f.commands.Line(commandline.Kubectl("describe", "pod", pod.Name).In(pod.Namespace))
 }
 
-// showLogs is the command that shows the logs of all pods of the object, with flags.
+// showLogs returns the command that shows the logs of all pods of the object, with flags.
 func (f *Finding) showLogs(flags ...string) string { return f.commands.Line(f.logs.With(flags...)) }
 
-// unscheduled says why a pod has no node, in the scheduler's own words.
+// unscheduled explains why a pod has no node, with the scheduler's message.
 func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
@@ -183,7 +182,7 @@ func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 	return false
 }
 
-// lost says that a pod's node is gone or does not answer.
+// lost reports a pod whose node is gone or does not respond.
 func (f *Finding) lost(pod *corev1.Pod, in Context) bool {
 	why, lost := nodeTrouble(pod, in)
 	if !lost {
@@ -215,13 +214,13 @@ func nodeTrouble(pod *corev1.Pod, in Context) (string, bool) {
 
 type container struct {
 	corev1.ContainerStatus
-	// image is as the template has it, which may not be what a status says.
+	// image is that of the pod spec; the status may name another one.
 	image         string
 	init, sidecar bool
 }
 
-// unmounted reads from the events why the containers are not started: a volume
-// or the sandbox is missing.
+// unmounted finds out from the events why the containers do not start: a volume or the
+// sandbox is missing.
 func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running != nil || c.State.Terminated != nil {
@@ -237,7 +236,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 		default:
 			continue
 		}
-		// What happened once may be a start: the kubelet tries again.
+		// A single failure may be part of a normal start: the kubelet retries.
 		f.Fatal = times(e) > 1
 		f.Hint = f.describe(pod)
 		return true
@@ -245,7 +244,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	return false
 }
 
-// incomplete says how far a pod has come that is on its way.
+// incomplete reports how far the start of a pod has come.
 func (f *Finding) incomplete(pod *corev1.Pod) bool {
 	var ready, all int
 	var not []string
@@ -275,7 +274,7 @@ func (f *Finding) incomplete(pod *corev1.Pod) bool {
 		return f.gated(pod)
 	}
 	if !running {
-		return false // it is being started
+		return false // return false // it is starting
 	}
 	f.Code, f.Container = CodeContainersNotReady, not[0]
 	if f.Message = fmt.Sprintf("%d of %d containers ready, waiting for %s", ready, all, strings.Join(not, ", ")); all == 1 {
@@ -295,7 +294,7 @@ func initCount(pod *corev1.Pod) int {
 	return n
 }
 
-// gated says which readiness gate of a pod is not open.
+// gated reports a readiness gate of a pod that is not met.
 func (f *Finding) gated(pod *corev1.Pod) bool {
 	for _, gate := range pod.Spec.ReadinessGates {
 		open := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -309,14 +308,14 @@ func (f *Finding) gated(pod *corev1.Pod) bool {
 	return false
 }
 
-// Lasting says why a pod will not become ready without help, as far as the pod
-// itself tells; code "" means that it may.
+// Lasting explains why a pod will not become ready without help, from the pod alone. The code
+// is "" if it may become ready.
 func Lasting(pod *corev1.Pod) (code Code, message string) {
 	if ready, _ := Ready(pod); ready || !Live(pod) {
 		return "", ""
 	}
 	var f Finding
-	// A container that runs after crashes may crash again: no time is long enough.
+	// After a crash, a container may crash again however long it runs.
 	if found := f.unscheduled(pod) || f.badContainer(pod, time.Time{}); !found || !f.Fatal {
 		return "", ""
 	}

@@ -8,19 +8,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// about reports whether an event of a pod may be about a container.
+// about reports whether an event of a pod may refer to a container.
 func about(e corev1.Event, c container) bool {
 	of := e.InvolvedObject.FieldPath
 	return of == "" || strings.Contains(of, "{"+c.Name+"}")
 }
 
-// probeKills reports whether an event says that a container is ended because of a
-// probe.
+// probeKills reports whether an event says that a failed probe stops a container.
 func probeKills(e corev1.Event) bool {
 	return e.Reason == EventKilling && strings.Contains(e.Message, " probe, ")
 }
 
-// probeWords is what the kubelet says of a probe: "failed liveness probe".
+// probeWords returns the kubelet's message about a probe: "failed liveness probe".
 func probeWords(message string) string {
 	_, words, found := strings.Cut(message, " failed ")
 	if !found {
@@ -30,8 +29,8 @@ func probeWords(message string) string {
 	return "failed its " + probe
 }
 
-// stopping says of a pod that is ready that the kubelet is ending one of its
-// containers because of a probe, which takes as long as its grace period.
+// stopping reports a ready pod with a container that the kubelet is stopping because of a
+// probe, which takes up to the grace period.
 func (f *Finding) stopping(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil {
@@ -50,7 +49,7 @@ func (f *Finding) stopping(pod *corev1.Pod) bool {
 	return false
 }
 
-// unhealthy reads from the events that a probe of a running container fails.
+// unhealthy finds out from the events whether a probe of a running container fails.
 func (f *Finding) unhealthy(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil || c.Ready {

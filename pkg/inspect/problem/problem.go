@@ -14,40 +14,39 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// Problem is one thing that keeps an object from being ready, of however many
-// pods.
+// Problem is something that keeps an object, or any number of its pods, from being ready.
 type Problem struct {
 	Code Code `json:"code"`
-	// Message is the sentence, without the pods.
+	// Message describes the problem without the pods.
 	Message string `json:"message"`
 	// Hint is what to do or where to look, often a command.
 	Hint string `json:"hint,omitempty"`
-	// Fatal says that it does not end without help.
+	// Fatal reports whether the problem lasts until someone acts.
 	Fatal bool `json:"fatal"`
-	// Since is when it began, as far as can be known: of a pod, when it was last
+	// Since is when the problem began, as far as known. For a pod, it is when the pod was last
 	// ready or was created.
 	Since metav1.Time `json:"since,omitzero"`
-	// Pods are the names of the pods that have the problem, the one that has had
-	// it for longest first. None: it is the object's own problem.
+	// Pods are the names of the affected pods, the one affected for longest first. It is empty
+	// if the problem is the object's own.
 	Pods []string `json:"pods,omitempty"`
-	// Of is how many pods the object has.
+	// Of is the number of pods of the object.
 	Of int `json:"of,omitempty"`
-	// Container is the one that has the problem.
+	// Container is the affected container.
 	Container string `json:"container,omitempty"`
 	// LastLogLine is the last line that the container of the first pod wrote before it
-	// crashed, where that was read.
+	// crashed, if it was read.
 	LastLogLine string `json:"lastLogLine,omitempty"`
-	// Events are the last ones of the first pod, or of what has the problem.
+	// Events are the latest events of the first pod or, without pods, of the affected object.
 	Events []Event `json:"events,omitempty"`
 }
 
-// Crash reports whether a container ended as it should not, so that the last line of
-// its log may say why.
+// Crash reports whether a container crashed, so that the last line of its log may explain
+// why.
 func (p Problem) Crash() bool {
 	return len(p.Pods) > 0 && slices.Contains([]Code{CodeCrashLoop, CodeOutOfMemory, CodePodEnded}, p.Code)
 }
 
-// String is the problem in one line: "3 of 10 pods: …", "pod foo-1: …".
+// String returns the problem in one line: "3 of 10 pods: …", "pod foo-1: …".
 func (p Problem) String() string {
 	switch len(p.Pods) {
 	case 0:
@@ -58,24 +57,24 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d of %d pods: %s", len(p.Pods), p.Of, p.Message)
 }
 
-// Finding is a problem of one pod, or of the object and what stands between.
+// Finding is a problem of one pod, of the object, or of an object between them.
 type Finding struct {
 	Code      Code
-	Message   string // a sentence that may have several lines
+	Message   string // may have several lines
 	Hint      string // what to do or where to look
-	Fatal     bool   // it does not end without help
+	Fatal     bool   // lasts until someone acts
 	Since     time.Time
 	Pod       string // empty: it is the object's own
 	Container string
-	Events    []corev1.Event // about what has the problem, the latest last
-	// logs is the command that shows the logs of all pods of the object, and commands
-	// makes hints of commands.
+	Events    []corev1.Event // the events of the affected object, the latest last
+	// logs is the command that shows the logs of all pods of the object. commands formats
+	// commands for hints.
 	logs     commandline.Command
 	commands commandline.Context
 }
 
-// Fold makes one problem of the same findings on many pods. What comes first
-// will not end without help, or else affects the most pods.
+// Fold merges equal findings about several pods into one problem. Fatal problems come first,
+// then those of the most pods.
 func Fold(findings []Finding, pods int) []Problem {
 	groups := map[findingKey][]*Finding{}
 	for i := range findings {
@@ -107,8 +106,8 @@ func Fold(findings []Finding, pods int) []Problem {
 	return problems
 }
 
-// rank puts what does not end without help first, and of that, what is the
-// object's own. That a deadline has passed says less than any reason for it.
+// rank sorts fatal problems first, and among those the object's own. A passed deadline comes
+// after any other reason.
 func rank(p Problem) int {
 	switch {
 	case !p.Fatal:
@@ -121,8 +120,7 @@ func rank(p Problem) int {
 	return 0
 }
 
-// findingKey is the same for what is folded: the same words, whatever numbers and pod are
-// in them.
+// findingKey is the key under which findings are folded. It has no numbers and no pod names.
 type findingKey struct {
 	code             Code
 	container, words string
@@ -137,12 +135,11 @@ func (f *Finding) key() findingKey {
 	return findingKey{f.Code, f.Container, withoutDigits(words), f.Pod == ""}
 }
 
-// longObject is how long an object in a message may be: shorter ones are words
-// of it.
+// longObject is the length up to which a JSON object stays in a message.
 const longObject = 80
 
-// withoutJSON cuts long JSON objects out of a message: some controllers tell the
-// whole pod that they could not create.
+// withoutJSON removes long JSON objects from a message: some controllers print the whole pod
+// that they could not create.
 func withoutJSON(s string) string {
 	var b strings.Builder
 	for {
@@ -176,9 +173,9 @@ func Quantity[N int | int32](n N, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// OneLine puts what a server or a container said into one line.
+// OneLine joins the lines of a message.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// CompareNames puts pods in the order of their slots: names differ in the
-// number at their end, and the shorter number comes first.
+// CompareNames orders pods by slot: names differ in the number at their end, and shorter
+// names come first.
 func CompareNames(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }

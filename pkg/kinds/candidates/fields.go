@@ -10,21 +10,21 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// maxFields bounds what is found.
+// maxFields limits the number of candidates.
 const maxFields = 200
 
-// Field is an integer field that, by its name, may be a replica count. A person decides:
-// the .spec.replicas of a KafkaTopic is none.
+// Field is an integer field that may be a replica count, going by its name. Only a person can
+// decide: the .spec.replicas of a KafkaTopic is not a replica count.
 type Field struct {
 	// Path is in the form that fieldpath.ParsePath reads.
 	Path string
-	// Pattern is that of the Node.
+	// Pattern is as in Node.
 	Pattern bool
-	// Description is the first sentence of the schema's.
+	// Description is the first sentence of the description in the schema.
 	Description string
-	// Value is what the object has there; nil if that is no integer.
+	// Value is the value in the object; nil if it is not an integer.
 	Value *int64
-	// Minimum and Maximum are those of the schema, or nil.
+	// Minimum and Maximum are the bounds in the schema, or nil.
 	Minimum, Maximum *int64
 
 	depth, rank int
@@ -81,8 +81,7 @@ func within(n Node) string {
 	return ""
 }
 
-// bound returns a number of the schema; if it is exclusive, the next one in the direction
-// given.
+// bound returns a bound of the schema. If it is exclusive, next is added to it.
 func bound(schema map[string]any, key string, next int64) *int64 {
 	n, is := fieldpath.Integer(schema[key])
 	if !is {
@@ -100,7 +99,7 @@ func firstSentence(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
 	words := strings.Fields(text)
 	for i, word := range words[:max(0, len(words)-1)] {
-		// "e.g. three" goes on; a sentence begins with a capital letter.
+		// "e.g. three" continues the sentence; a new one begins with a capital letter.
 		if next := []rune(words[i+1])[0]; strings.HasSuffix(word, ".") && !unicode.IsLower(next) {
 			words = words[:i+1]
 			break

@@ -52,7 +52,7 @@ func groupsOf(path fieldpath.Path) []string {
 	for i, s := range path.Steps[1 : len(path.Steps)-1] {
 		switch s.Kind {
 		case fieldpath.Field:
-			// The name of a list is no group; what is selected of it is.
+			// The group is the key of the element, not the name of the list.
 			if next := path.Steps[i+2]; next.Kind == fieldpath.Field {
 				words = append(words, s.Name)
 			}
@@ -67,8 +67,8 @@ func groupsOf(path fieldpath.Path) []string {
 	return words
 }
 
-// Total returns how many pods some fields mean together; nil if none has a value. A number
-// of shards multiplies the counts beside it.
+// Total returns the sum of the counts in some fields; nil if none has a value. A number of
+// shards multiplies the counts next to it.
 func Total(fields []Field) *int32 {
 	pods, shards := map[string]int64{}, map[string]int64{}
 	for _, c := range fields {

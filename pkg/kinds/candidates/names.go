@@ -61,7 +61,7 @@ func unit(word string) bool {
 	return false
 }
 
-// bounds reports whether a word is in the names of numbers that limit or qualify a count.
+// bounds reports whether a word occurs in the names of fields that limit or qualify a count.
 func bounds(word string) bool {
 	switch word {
 	case "min", "minimum", "max", "maximum", "limit", "quota", "available", "unavailable", "surge", "ready", "updated",
@@ -74,7 +74,7 @@ func bounds(word string) bool {
 	return false
 }
 
-// measured reports whether the size or count of a thing is none of replicas.
+// measured reports whether the size or count of a thing is not a number of replicas.
 func measured(word string) bool {
 	switch word {
 	case "storage", "volume", "volumes", "persistence", "pvc", "disk", "disks", "buffer", "cache", "memory", "heap",
@@ -84,7 +84,7 @@ func measured(word string) bool {
 	return false
 }
 
-// unrelated reports whether a field is known to hold numbers that are no replica counts.
+// unrelated reports whether a field is known to hold other numbers than replica counts.
 func unrelated(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
@@ -98,8 +98,8 @@ func unrelated(name string) bool {
 	return strings.HasSuffix(name, "probe") || strings.HasSuffix(name, "securitycontext") || strings.HasSuffix(name, "affinity")
 }
 
-// rank orders the names at one depth: replicas before other words, and those before
-// shards, which have replicas themselves.
+// rank orders the names at one depth: replicas first, shards last, because shards have
+// replicas themselves.
 func rank(name string) int {
 	name = strings.ToLower(name)
 	switch {

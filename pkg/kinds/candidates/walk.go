@@ -1,5 +1,5 @@
-// Package candidates searches a kind's schema and an object for fields: those that may
-// hold a replica count, and whatever else a caller looks for. What it finds is a guess.
+// Package candidates searches a kind's schema and an object for fields, such as those that
+// may hold a replica count. The results are guesses.
 package candidates
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Bounds of a walk, however large the schema and the object are.
+// The limits of a walk, however large the schema and the object are.
 const (
 	MaxDepth = 12     // fields from .spec down
 	maxNodes = 50_000 // fields and elements that are looked at
 )
 
-// Unknown stands for an unknown key in a path that is a pattern. No object has such a key.
+// Unknown stands for an unknown key in a pattern. No object has such a key.
 const Unknown = "<NAME>"
 
 // Node is a part of an object with its schema, either of which may be nil.
@@ -138,8 +138,8 @@ func (n Node) elements(list []any, yield func(Node) bool) {
 	yield(n.child(pattern, items, nil))
 }
 
-// usualKeys are the fields that tell the elements of a list apart if the schema does not
-// say which do.
+// usualKeys returns the fields that identify the elements of a list if the schema does not
+// declare its keys.
 func usualKeys() []string { return []string{"name", "key", "id"} }
 
 // selectors returns the steps to the elements of a list: by the keys of the list, by a

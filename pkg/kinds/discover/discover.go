@@ -1,5 +1,5 @@
-// Package discover asks the server about kinds: which there are, what their CRDs
-// declare, where their replica count lives, and how to read and set it.
+// Package discover asks the server about kinds: which exist, what their CRDs declare, and
+// where their replica count is. It also reads and sets counts through /scale.
 package discover
 
 import (
@@ -17,21 +17,21 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// Discovered is what is known of the replica count of one kind.
+// Discovered is the result of Discover for one kind.
 type Discovered struct {
 	Kind kinds.Kind
-	// Field is where the count lives, if something says it.
+	// Field is the replica field, nil if it is unknown.
 	Field *Field
-	// Candidates are the fields that could be meant, if nothing says it.
+	// Candidates are possible replica fields, if it is unknown.
 	Candidates []candidates.Field
-	// PerNode says that the kind has no count, but a pod on every node.
+	// PerNode reports whether the kind runs a pod on every node and has no count.
 	PerNode bool
-	// Err is why nothing could be found out.
+	// Err is why the discovery failed.
 	Err error
 }
 
-// Kinds lists the kinds that the server prefers and that could carry a replica
-// count: those with /scale, and custom ones, in the order of their groups.
+// Kinds lists the kinds, in their preferred versions, that may have a replica count: those
+// with /scale and custom ones. They are in the order of their groups.
 func (f *Finder) Kinds() ([]kinds.Kind, error) {
 	lists, err := f.Discovery.ServerPreferredResources()
 	if err != nil && len(lists) == 0 {
@@ -67,7 +67,7 @@ func mapping(gv schema.GroupVersion, r metav1.APIResource) *meta.RESTMapping {
 	return m
 }
 
-// Discover finds out about one kind.
+// Discover returns what is known about the replica count of a kind.
 func (f *Finder) Discover(ctx context.Context, kind kinds.Kind) Discovered {
 	field, err := f.Find(ctx, kind, nil, nil)
 	var unknown *UnknownFieldError

@@ -18,18 +18,18 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// Field is where the replica count of a kind lives.
+// Field is the replica field of a kind.
 type Field struct {
-	// Scale says that the count is set through the /scale subresource.
+	// Scale reports whether the count is set through the /scale subresource.
 	Scale bool
-	// Path is the field in the object. Behind /scale of kinds that are not shipped
-	// it is known only where the CRD can be read.
+	// Path is the field in the object. For a kind with /scale that does not ship with this
+	// program, it is known only if the CRD can be read.
 	Path *fieldpath.Path
-	// Found says how the field was found, in words for a person.
+	// Found describes how the field was found.
 	Found string
 }
 
-// String is the field as a person is told of it.
+// String returns the field as messages name it.
 func (f Field) String() string {
 	if f.Path == nil {
 		return "/scale"
@@ -37,12 +37,12 @@ func (f Field) String() string {
 	return f.Path.String()
 }
 
-// UnknownFieldError says that nothing tells which field of an object is its
-// replica count. A guess is never written.
+// UnknownFieldError means that the replica field of an object is unknown. A guessed field is
+// never written.
 type UnknownFieldError struct {
 	Kind kinds.Kind
-	// Candidates are the fields that could be meant, the likeliest first; none
-	// means that the kind has no replica count.
+	// Candidates are possible fields, the likeliest first. Without any, the kind has no
+	// replica count.
 	Candidates []candidates.Field
 }
 
@@ -53,12 +53,10 @@ func (e *UnknownFieldError) Error() string {
 	return fmt.Sprintf("%s has no /scale, and its CRD does not name the replica field", e.Kind.CRD())
 }
 
-// Total is how many pods the fields that could be the count of an object mean together;
-// nil where it has none.
+// Total returns the sum of the candidate counts of an object, nil if it has none.
 func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
 
-// NoCountError says that the objects of a kind have as many pods as there are
-// nodes for them, so that nobody sets a count.
+// NoCountError means that objects of a kind run a pod on every node and have no count.
 type NoCountError struct {
 	Kind kinds.Kind
 }
@@ -67,26 +65,25 @@ func (e *NoCountError) Error() string {
 	return fmt.Sprintf("%s has no replica count: it runs one pod per node", e.Kind.CRD())
 }
 
-// Finder finds the replica fields of kinds. What the server says of a kind is
-// asked once.
+// Finder finds the replica fields of kinds. It asks the server once per kind.
 type Finder struct {
 	Discovery discovery.CachedDiscoveryInterface
 	Dynamic   dynamic.Interface
 
-	// answers keeps what was asked of each kind.
+	// answers caches the answers about kinds.
 	answers sync.Map
-	// discovering guards Discovery: its caches on disk and in memory share the lists that
-	// they encode.
+	// discovering guards Discovery: its caches on disk and in memory share the lists that they
+	// encode.
 	discovering sync.Mutex
 }
 
-// question is the key of an answer of type T about a kind.
+// question is the key of a cached answer of type T about a kind.
 type question[T any] struct {
 	kind schema.GroupVersionKind
 	part string
 }
 
-// once asks about a kind what has not been answered yet. It does not keep an error.
+// once returns the cached answer, or asks and caches it. Errors are not cached.
 func once[T any](f *Finder, kind kinds.Kind, part string, ask func() (T, error)) (T, error) {
 	key := question[T]{kind.GroupVersionKind(), part}
 	kept, _ := f.answers.Load(key)
@@ -100,9 +97,8 @@ func once[T any](f *Finder, kind kinds.Kind, part string, ask func() (T, error))
 	return answer, err
 }
 
-// Find finds the replica field of an object's kind: what the first of the sources says
-// that knows it. Where none does, the error is an UnknownFieldError, and a
-// NoCountError where there is none to be found.
+// Find returns the replica field of an object's kind, from the first source that knows it. It
+// returns an UnknownFieldError if none does, and a NoCountError if the kind has no count.
 func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (Field, error) {
 	q := query{kind, obj, given}
 	for _, find := range sources() {
@@ -131,8 +127,8 @@ func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
 	return false, nil
 }
 
-// Declare adds to a kind what its CRD declares of it, if this user may read that.
-// What cannot be is a DeclarationError, and leaves the kind as it is.
+// Declare adds the declaration of the kind's CRD to it, if the user can read CRDs. If the
+// declaration is invalid, it returns a DeclarationError and the unchanged kind.
 func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, error) {
 	if kind.Reconciled() || kind.BuiltIn() {
 		return kind, nil
@@ -148,8 +144,8 @@ func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, erro
 	return kind, err
 }
 
-// crd reads the CRD of a kind: nil for built-in kinds, and where this user may
-// not read CRDs.
+// crd reads the CRD of a kind. It returns nil for built-in kinds and if the user cannot read
+// CRDs.
 func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
 	return once(f, kind, "", func() (*unstructured.Unstructured, error) { return f.readCRD(ctx, kind) })
 }
@@ -169,8 +165,8 @@ func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Un
 	return crd, nil
 }
 
-// scalePath is the field behind /scale, where it can be known: for built-in
-// kinds it is always .spec.replicas.
+// scalePath returns the field behind /scale if it is known. For built-in kinds, it is always
+// .spec.replicas.
 func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path {
 	word := ""
 	switch {
@@ -187,8 +183,8 @@ func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path 
 	return &path
 }
 
-// FromSource returns what read finds in the source of a custom kind. It reads once for each
-// kind and key.
+// FromSource returns the result of read for the source of a custom kind. It calls read once
+// for each kind and key.
 func FromSource[T any](ctx context.Context, f *Finder, kind kinds.Kind, key string, read func(kinds.Source) (T, error)) (T, error) {
 	return once(f, kind, key, func() (made T, err error) {
 		source, err := f.source(ctx, kind)
@@ -202,8 +198,8 @@ func FromSource[T any](ctx context.Context, f *Finder, kind kinds.Kind, key stri
 	})
 }
 
-// source reads what the server tells of a custom kind. Who may not read its CRD
-// learns the schema from the OpenAPI document.
+// source reads the CRD of a custom kind or, if the user cannot read CRDs, its schema from the
+// OpenAPI document.
 func (f *Finder) source(ctx context.Context, kind kinds.Kind) (kinds.Source, error) {
 	crd, err := f.crd(ctx, kind)
 	if err != nil {
@@ -240,8 +236,7 @@ func crdVersion(crd *unstructured.Unstructured, version string) map[string]any {
 	return nil
 }
 
-// Schema reads the OpenAPI v3 schema of a kind, which every authenticated user
-// may.
+// Schema reads the OpenAPI v3 schema of a kind, which every authenticated user can read.
 func (f *Finder) Schema(kind kinds.Kind) (map[string]any, error) {
 	return once(f, kind, "", func() (map[string]any, error) { return f.readSchema(kind) })
 }

@@ -23,9 +23,8 @@ func GetScale(ctx context.Context, client dynamic.ResourceInterface, name string
 	return toScale(obj.Object)
 }
 
-// SetScale sets the desired count through /scale, in one request. With a
-// resourceVersion it does so only if the object still has that version; the
-// server answers with a conflict otherwise.
+// SetScale sets the desired count through /scale in one request. If resourceVersion is set
+// and the object has another version, the server returns a conflict.
 func SetScale(ctx context.Context, client dynamic.ResourceInterface, name string, replicas int32, resourceVersion string, dryRun []string) (*autoscalingv1.Scale, error) {
 	change := map[string]any{"spec": map[string]any{"replicas": replicas}}
 	if resourceVersion != "" {

@@ -11,26 +11,26 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// source may know where the replica count of an object lives. It knows nothing where
-// the field is nil; an error ends the search.
+// source returns the replica field of an object, nil if it does not know it. An error ends
+// the search.
 type source func(ctx context.Context, f *Finder, q query) (*Field, error)
 
-// query says of which object the field is sought.
+// query is the object whose replica field is sought.
 type query struct {
 	kind kinds.Kind
-	// obj is nil where none is at hand.
+	// obj is nil if it has not been read.
 	obj *unstructured.Unstructured
-	// given is the path that somebody gave.
+	// given is the path from the command line.
 	given *fieldpath.Path
 }
 
-// sources are all that may know, those that count most first. A new one is a
-// function and its place in this list.
+// sources returns all sources in order of precedence. To add one, write a function and add it
+// to this list.
 func sources() []source {
 	return []source{givenPath, nodes, shippedKind, scaleSubresource, declaration, annotation, guess}
 }
 
-// givenPath is --replicas-path.
+// givenPath returns the field of --replicas-path.
 func givenPath(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if q.given == nil {
 		return nil, nil
@@ -38,7 +38,7 @@ func givenPath(_ context.Context, _ *Finder, q query) (*Field, error) {
 	return &Field{Path: q.given, Found: "--replicas-path"}, nil
 }
 
-// nodes ends the search for a kind that has as many pods as there are nodes.
+// nodes ends the search for a kind that runs a pod on every node.
 func nodes(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if q.kind.Mapping.Strategy.WithoutReplicas() {
 		return nil, &NoCountError{Kind: q.kind}
@@ -46,8 +46,8 @@ func nodes(_ context.Context, _ *Finder, q query) (*Field, error) {
 	return nil, nil
 }
 
-// shippedKind is what this program has compiled in. That such a kind has /scale is
-// not asked: a CRD of somebody else's may be without.
+// shippedKind returns the field of a kind that ships with the program. It does not rely on
+// /scale: a CRD of the same name from elsewhere may lack it.
 func shippedKind(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if !q.kind.Shipped() {
 		return nil, nil
@@ -55,7 +55,7 @@ func shippedKind(_ context.Context, _ *Finder, q query) (*Field, error) {
 	return &Field{Scale: true, Path: q.kind.Path(), Found: "built in"}, nil
 }
 
-// scaleSubresource is /scale, if it is served.
+// scaleSubresource returns /scale if it is served.
 func scaleSubresource(ctx context.Context, f *Finder, q query) (*Field, error) {
 	served, err := f.serves(q.kind, "scale")
 	if err != nil || !served {
@@ -68,7 +68,7 @@ func scaleSubresource(ctx context.Context, f *Finder, q query) (*Field, error) {
 	return &Field{Scale: true, Path: scalePath(crd, q.kind), Found: "/scale"}, nil
 }
 
-// declaration is what the CRD of a kind that run-controller reconciles declares.
+// declaration returns the field that the CRD of a reconciled kind declares.
 func declaration(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if !q.kind.Reconciled() {
 		return nil, nil
@@ -76,7 +76,7 @@ func declaration(_ context.Context, _ *Finder, q query) (*Field, error) {
 	return &Field{Path: q.kind.Path(), Found: "annotation of the CRD"}, nil
 }
 
-// annotation is imoocpod.dev/replicas-path of the CRD.
+// annotation returns the field in the annotation imoocpod.dev/replicas-path of the CRD.
 func annotation(ctx context.Context, f *Finder, q query) (*Field, error) {
 	crd, err := f.crd(ctx, q.kind)
 	if err != nil || crd == nil {
@@ -93,8 +93,7 @@ func annotation(ctx context.Context, f *Finder, q query) (*Field, error) {
 	return &Field{Path: &path, Found: "annotation of the CRD"}, nil
 }
 
-// guess knows only fields that could be meant, from the schema. A guess is never
-// written: it is an error that lists them.
+// guess returns an error with candidates from the schema. A guessed field is never written.
 func guess(_ context.Context, f *Finder, q query) (*Field, error) {
 	fields, err := f.Schema(q.kind)
 	if err != nil {

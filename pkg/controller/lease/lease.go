@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// The times of a lease, which are those of Kubernetes' own controllers.
+// The timing of a lease, as in the controllers of Kubernetes.
 const (
 	// leaseDuration is how long others wait for a loop that does not renew its lease.
 	leaseDuration = 15 * time.Second
@@ -33,8 +33,8 @@ const (
 	releaseTimeout = 5 * time.Second
 )
 
-// Lease lets one loop of a scope work at a time. Two would do no harm, but each
-// would repeat the work of the other.
+// Lease lets one loop of a scope work at a time. Two would be safe, but each would repeat the
+// work of the other.
 type Lease struct {
 	// Client reads and writes the lease.
 	Client coordinationv1client.LeasesGetter

@@ -27,7 +27,7 @@ func (l *Lease) reportOverlaps(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-time.After(renewDeadline): // who has not renewed its lease by then stops
+	case <-time.After(renewDeadline): // a loop that has not renewed its lease by then stops
 	}
 	for _, lease := range l.overlapping(ctx) {
 		if spec, known := before[cache.MetaObjectToName(&lease)]; known && !equality.Semantic.DeepEqual(spec, lease.Spec) {

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// dryRuns collects what a dry run found in all namespaces.
+// dryRuns collects the plans of a dry run in all namespaces.
 type dryRuns struct {
 	mu  sync.Mutex
 	all []controller.State
@@ -43,7 +43,7 @@ type planItem struct {
 	Error string `json:"error,omitempty"`
 }
 
-// printPlans tells what a dry run found.
+// printPlans prints the plans of a dry run.
 func (o *Options) printPlans() error {
 	report := planReport{TypeMeta: metav1.TypeMeta{APIVersion: status.ReportVersion, Kind: "PlanReport"}, Items: []planItem{}}
 	for _, s := range o.plans.all {
@@ -75,7 +75,7 @@ func (o *Options) printPlans() error {
 
 var errDryRun = errors.New("refusing to write in a dry run")
 
-// readOnly is a config whose clients cannot write, whatever they are told.
+// readOnly returns a config whose clients cannot write.
 func readOnly(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return reader{next} })
@@ -84,7 +84,7 @@ func readOnly(config *rest.Config) *rest.Config {
 
 type reader struct{ next http.RoundTripper }
 
-// RoundTrip sends a request that reads, and refuses every other.
+// RoundTrip sends a request that reads, and refuses all others.
 func (t reader) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet {
 		return nil, errDryRun

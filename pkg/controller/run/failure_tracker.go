@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	// evaluateEvery is how often the objects that are not converged are judged.
+	// evaluateEvery is how often the objects that have not converged are evaluated.
 	evaluateEvery = 2 * time.Second
-	// evaluatedAtOnce is how many are judged at a time: each costs a few requests.
+	// evaluatedAtOnce is how many objects are evaluated in parallel: each costs a few
+	// requests.
 	evaluatedAtOnce = 20
-	// lastLook bounds the look at what is missing when the time is over.
+	// lastLook limits the final evaluation after the timeout.
 	lastLook = 10 * time.Second
 )
 
-// errGivenUp reports that every object that has not converged has failed.
+// errGivenUp means that every object that has not converged has failed.
 var errGivenUp = errors.New("gave up")
 
-// failureTracker gives up the objects of a loop that have failed, by the verdict and the
-// grace of "status".
+// failureTracker gives up on failed objects, by the verdict and the grace period of "status".
 type failureTracker struct {
 	of    *Options
 	loop  *controller.Controller
 	grace map[memory.Key]*status.FailureGrace
 }
 
-// allFailed waits until grace is over for every object that has not converged. It returns
-// false if the context ends before.
+// allFailed waits until the grace period is over for every object that has not converged. It
+// returns false if the context ends first.
 func (t *failureTracker) allFailed(ctx context.Context) bool {
 	ticker := time.NewTicker(evaluateEvery)
 	defer ticker.Stop()
@@ -67,7 +67,7 @@ func (t *failureTracker) allFailed(ctx context.Context) bool {
 	}
 }
 
-// hasFailed reports whether grace is over for an object.
+// hasFailed reports whether the grace period of an object is over.
 func (t *failureTracker) hasFailed(ctx context.Context, s controller.State) bool {
 	grace := t.grace[s.Key]
 	if grace == nil {
@@ -79,11 +79,11 @@ func (t *failureTracker) hasFailed(ctx context.Context, s controller.State) bool
 		return false
 	}
 	over, _ := grace.Look(report, at)
-	// Waiting helps a paused object no more than one that has failed.
+	// A paused object will not converge either.
 	return over || report.Verdict == status.Paused && !grace.Endless
 }
 
-// evaluate returns the report on an object as it is now.
+// evaluate returns a fresh report on an object.
 func (o *Options) evaluate(ctx context.Context, s controller.State) (status.Report, time.Time, error) {
 	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
 	snapshot, _, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Reasons})
@@ -93,7 +93,7 @@ func (o *Options) evaluate(ctx context.Context, s controller.State) (status.Repo
 	return status.NewReport(snapshot), snapshot.Now, nil
 }
 
-// explainMissing returns why an object has not converged, when the time is up or it was
+// explainMissing returns why an object has not converged, after the timeout or after it was
 // given up.
 func (o *Options) explainMissing(ctx context.Context, s controller.State, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)

@@ -11,19 +11,18 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 )
 
-// health is what the probes ask for. A loop that waits for its lease is ready
-// to take over; one that works is ready once it has read what there is, and
-// healthy while no reconcile is stuck, also when it has lost its lease and is to
-// end.
+// health answers the probes. A loop that waits for its lease is ready to take over. A running
+// loop is ready once its caches have synced, and healthy while no reconcile is stuck, even
+// after it has lost its lease.
 type health struct {
 	mu    sync.Mutex
 	loops map[string]loopHealth // by namespace
 }
 
-// loopHealth is that of one loop.
+// loopHealth is the health of one loop.
 type loopHealth struct {
 	ready func() (ready bool, words string)
-	// stuck says what will not end, "" for nothing.
+	// stuck describes a stuck reconcile, "" if there is none.
 	stuck func() string
 }
 
@@ -36,7 +35,7 @@ func (h *health) set(namespace string, of loopHealth) {
 	h.loops[namespace] = of
 }
 
-// waits says that a loop does not work, and why.
+// waits records that the loop of a namespace is not running, and why.
 func (h *health) waits(namespace, why string) {
 	h.set(namespace, loopHealth{
 		ready: func() (bool, string) { return true, why },
@@ -44,7 +43,7 @@ func (h *health) waits(namespace, why string) {
 	})
 }
 
-// works says that a loop works, and how far it is with filling its caches.
+// works records that the loop of a namespace is running.
 func (h *health) works(namespace string, loop *controller.Controller) {
 	h.set(namespace, loopHealth{
 		ready: func() (bool, string) {
@@ -75,7 +74,7 @@ func (h *health) healthy() (ok bool, lines []string) {
 
 func scopeName(namespace string) string { return cmp.Or(namespace, "all namespaces") }
 
-// ready reports whether all loops are, with a line for each.
+// ready reports whether all loops are ready, with a line for each.
 func (h *health) ready() (ok bool, lines []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,20 +15,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Kinds says which kinds a loop reconciles.
+// Kinds selects the kinds that a loop reconciles.
 type Kinds struct {
 	Words []string
 	Files []string
-	// Declared asks for all that CRDs declare.
+	// Declared selects all kinds that CRDs declare.
 	Declared bool
 
-	// known are those that it reconciles from the start, named are the CRDs whose
-	// declarations are taken up.
+	// known are the kinds that the loop reconciles from the start. named are the CRDs whose
+	// declarations it adopts later.
 	known []kinds.Kind
 	named []string
 }
 
-// Complete reads what the flags name. in is standard input.
+// Complete reads the kinds that the flags name. in is standard input.
 func (k *Kinds) Complete(in io.Reader) error {
 	if k.Declared && len(k.Words) > 0 {
 		return fmt.Errorf("--kinds and --declared-kinds cannot be used together")
@@ -40,7 +40,7 @@ func (k *Kinds) Complete(in io.Reader) error {
 			return fmt.Errorf("--kind-file %s: %w", file, err)
 		}
 		for _, kind := range declared {
-			// What a file says of a shipped kind is said on purpose.
+			// A declaration in a file overrides a shipped kind.
 			known = slices.DeleteFunc(known, func(other kinds.Kind) bool { return other.CRD() == kind.CRD() })
 			known = append(known, kind)
 		}
@@ -90,9 +90,9 @@ func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	}
 }
 
-// kindsToReconcile are the kinds that words name as a person types them, with or
-// without the group; no words mean all that are known. A word with a group that
-// is none of these names the CRD of one that is yet to be declared.
+// kindsToReconcile returns the known kinds that words name, with or without the group;
+// without words, all of them. A word with another group names a CRD whose kind has not been
+// declared yet.
 func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, crds []string, err error) {
 	if len(words) == 0 {
 		return known, nil, nil
@@ -119,7 +119,7 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 	return named, crds, nil
 }
 
-// scope puts into the scope of a loop which kinds it reconciles.
+// scope adds the kinds to the scope of a loop.
 func (k *Kinds) scope(scope *leaserecord.Scope) {
 	scope.Declared = k.Declared
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {
@@ -131,7 +131,7 @@ func (k *Kinds) scope(scope *leaserecord.Scope) {
 	scope.Kinds = append(scope.Kinds, k.named...)
 }
 
-// String lists the kinds for a person.
+// String lists the kinds.
 func (k *Kinds) String() string {
 	var names []string
 	for _, kind := range k.known {

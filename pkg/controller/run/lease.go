@@ -15,14 +15,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Lease says how a loop gets along with others of its scope.
+// Lease configures how a loop coordinates with other loops of its scope.
 type Lease struct {
 	Elect  bool
 	IfHeld string
 }
 
-// election is a lease to wait for, and a config whose clients write only while it is
-// held.
+// election returns the lease to acquire, and a config whose clients can write only while it
+// is held.
 func (o *Lease) election(config *rest.Config, self leaserecord.Loop, metrics *metrics.Metrics, say func(string, ...any)) (*lease.Lease, *rest.Config, error) {
 	client, err := coordinationv1client.NewForConfig(kube.WithProtobuf(config))
 	if err != nil {
@@ -34,7 +34,7 @@ func (o *Lease) election(config *rest.Config, self leaserecord.Loop, metrics *me
 	return lease, fenced, nil
 }
 
-// ifHeld says of a lease that another loop has that this is not what was asked for.
+// ifHeld makes a lease that another loop holds a failed precondition.
 func ifHeld(err error) error {
 	var held *lease.HeldError
 	if errors.As(err, &held) {

@@ -18,11 +18,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Log takes what a loop says: as lines for a person, or as records for a
-// program that collects them.
+// Log takes the messages of a loop and writes them as lines for people or as records for log
+// collectors.
 type Log struct {
-	Format string // human, text or json
-	// qualified makes lines for a person name the namespace.
+	Format string // human, text, or json
+	// qualified adds the namespace to lines for people.
 	qualified bool
 
 	outputs []*output
@@ -30,9 +30,9 @@ type Log struct {
 	records *slog.Logger // nil: lines
 }
 
-// Open begins the log. Lines go to one of the streams, and what client-go logs to
-// standard error; records take that in. Nothing waits for a stream to be read.
-// errOut is standard error for whoever else writes to it; close ends the log.
+// Open starts the log. Lines go to one of the streams, and client-go's log to standard error;
+// records contain both. The loop never waits for a reader. errOut is standard error for other
+// writers.
 func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr bool) (errOut io.Writer) {
 	toErr := l.output(streams.ErrOut, verbosity)
 	if l.Format != "human" {
@@ -52,7 +52,7 @@ func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr
 	return toErr
 }
 
-// output makes an output to a stream, which is closed with the log.
+// output returns an output to a stream, which Close closes.
 func (l *Log) output(to io.Writer, verbosity int) *output {
 	o := newOutput(to, func(lines int) []byte {
 		text := fmt.Sprintf("%d lines were dropped because the output was blocked", lines)
@@ -67,14 +67,14 @@ func (l *Log) output(to io.Writer, verbosity int) *output {
 	return o
 }
 
-// Close writes what was said last.
+// Close writes the remaining output.
 func (l *Log) Close() {
 	for _, o := range l.outputs {
 		o.close()
 	}
 }
 
-// dropped counts the lines that nobody could be told.
+// dropped returns the number of lines that were dropped.
 func (l *Log) dropped() float64 {
 	n := 0
 	for _, o := range l.outputs {
@@ -83,8 +83,8 @@ func (l *Log) dropped() float64 {
 	return float64(n)
 }
 
-// handler writes records. What -v adds is of the level DEBUG, however far down it
-// is, as programs that read logs know no DEBUG+2.
+// handler writes records. Everything that -v adds has the level DEBUG, because log collectors
+// do not know DEBUG+2.
 func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 	options := &slog.HandlerOptions{
 		Level: slog.Level(-verbosity), // as go-logr maps them
@@ -117,12 +117,12 @@ func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 	return slog.NewTextHandler(records, options)
 }
 
-// say says something of the program itself.
+// say logs a message about the program itself.
 func (l *Log) say(format string, args ...any) {
 	l.line(report.Line{Text: fmt.Sprintf(format, args...)})
 }
 
-// line says what a loop says.
+// line logs a line of a loop.
 func (l *Log) line(line report.Line) {
 	if l.records != nil {
 		var about []any
@@ -149,13 +149,12 @@ func (l *Log) line(line report.Line) {
 	_ = escape.PrintLine(l.lines, "%s %s", time.Now().Format(time.TimeOnly), text) // an output never fails
 }
 
-// nameInLine is the object of a line as it can be typed: a bare name is an
-// ImoocPod's.
+// nameInLine returns the object of a line as people type it: a bare name is an ImoocPod.
 func nameInLine(line report.Line) string {
 	if line.Kind == kinds.ImoocPod().CRD() {
 		return line.Name
 	}
-	singular := line.Kind // of kinds that are not shipped, what there is
+	singular := line.Kind // the only name of a kind that is not shipped
 	for _, kind := range kinds.Shipped() {
 		if kind.CRD() == line.Kind {
 			singular = kind.Singular

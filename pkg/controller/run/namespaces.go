@@ -11,14 +11,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// refusedAgain is how long a namespace in which rights are missing is left
-// alone until it is tried again.
+// refusedAgain is how long the loop waits before it retries a namespace in which it lacks
+// rights.
 const refusedAgain = 30 * time.Second
 
-// runInEach runs in each of some namespaces at the same time. A loop that is to go
-// on leaves out the namespaces in which it may not work, and tries them again,
-// as long as there is one in which it may; any other error of the first try ends
-// all. One that ends by itself does what it can, and returns the errors of all.
+// runInEach runs in several namespaces at the same time. A loop that runs forever skips the
+// namespaces in which it lacks rights and retries them, as long as it works in at least one.
+// Any other error on the first try stops all of them. A loop that ends by itself does what it
+// can and returns all errors.
 func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
 	if len(namespaces) == 1 {
 		return run(ctx, namespaces[0])
@@ -38,8 +38,8 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 	return all.together(len(namespaces))
 }
 
-// runBesideOthers runs in one of some namespaces, again and again while it is left
-// out, and reports whether the others go on.
+// runBesideOthers runs in one of several namespaces and retries it while it is skipped. It
+// reports whether the others continue.
 func (o *Options) runBesideOthers(ctx context.Context, namespace string, all *outcomes, namespaces int, run func(context.Context, string) error) bool {
 	said := ""
 	for first := true; ; first = false {
@@ -65,9 +65,9 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, all *ou
 	}
 }
 
-// triedAgain reports whether an error leaves out one namespace alone, to be
-// tried again: at first where it is refused, and later whatever fails, as the
-// loops of the others go on. That another loop is to end this one stays.
+// triedAgain reports whether an error affects only one namespace, which is retried: at first
+// missing rights or a missing namespace, later any error, because the other loops continue.
+// A HeldError is never retried.
 func triedAgain(err error, first bool) bool {
 	if first || err == nil || errors.Is(err, outcome.ErrPrecondition) {
 		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
@@ -75,7 +75,7 @@ func triedAgain(err error, first bool) bool {
 	return true
 }
 
-// outcomes are those of several namespaces.
+// outcomes are the results of several namespaces.
 type outcomes struct {
 	mu      sync.Mutex
 	refused map[string]error
@@ -92,7 +92,7 @@ func (o *outcomes) add(err error) {
 	o.errs = append(o.errs, err)
 }
 
-// refuse notes a namespace as refused, and returns how many are.
+// refuse records a refused namespace and returns the number of these.
 func (o *outcomes) refuse(namespace string, err error) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,8 +106,7 @@ func (o *outcomes) accept(namespace string) {
 	delete(o.refused, namespace)
 }
 
-// together is the error of all: those of refused namespaces count only if there
-// was no other.
+// together joins the errors. Those of refused namespaces count only if there are no others.
 func (o *outcomes) together(namespaces int) error {
 	if len(o.refused) == namespaces {
 		for _, err := range o.refused {

@@ -16,11 +16,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Ends reports whether the loop is to end by itself.
+// Ends reports whether the loop ends by itself.
 func (o *Options) Ends() bool { return o.Once || o.DryRun }
 
-// runUntilConverged runs a loop until every object has what it asks for, or those that
-// have not are given up. It returns an error for each of these.
+// runUntilConverged runs a loop until every object has converged or failed. It returns an
+// error for each object that has not converged.
 func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Controller, namespace string) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -78,7 +78,7 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 	return err
 }
 
-// mayHave reports whether there are objects of a kind, as far as this user may know.
+// mayHave reports whether a kind may have objects. It also does if the user cannot list them.
 func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string) bool {
 	client, err := o.clients.Dynamic()
 	if err != nil {
@@ -91,7 +91,7 @@ func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string
 	return len(list.Items) > 0
 }
 
-// nameOf is an object's type and name, with the namespace where there are several.
+// nameOf returns the type and name of an object, with the namespace if there are several.
 func (o *Options) nameOf(s controller.State) string {
 	kind := s.Of.String()
 	if o.several || o.AllNamespaces {

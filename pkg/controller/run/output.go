@@ -7,27 +7,27 @@ import (
 )
 
 const (
-	// mostPending is how many bytes wait for a reader that does not read: some forty
-	// thousand lines. A reader that reads has them long before.
+	// mostPending is how many bytes may be pending for a slow reader: some forty thousand
+	// lines.
 	mostPending = 4 << 20
-	// flushTimeout bounds how long a reader that does not read holds up the exit.
+	// flushTimeout limits how long a stuck reader delays the exit.
 	flushTimeout = time.Second
 )
 
-// output writes in the background and in order, so that a loop never waits for
-// whoever reads what it says. What does not fit any more is dropped, until the
-// reader has caught up, and then it is told how many lines that were.
+// output writes in the background and in order, so that a loop never waits for a reader.
+// Lines beyond mostPending are dropped until the reader has caught up; then a notice gives
+// their number.
 type output struct {
 	to io.Writer
-	// notice makes the line that tells how many were dropped.
+	// notice returns the line about the dropped lines.
 	notice func(lines int) []byte
 	done   chan struct{}
 
 	mu      sync.Mutex
 	changed sync.Cond
 	pending []byte
-	lost    int // lines that were dropped and not yet told
-	dropped int // lines that ever were
+	lost    int // dropped lines without a notice yet
+	dropped int // all dropped lines
 	closed  bool
 }
 
@@ -43,7 +43,7 @@ func newOutput(to io.Writer, notice func(lines int) []byte) *output {
 	return o
 }
 
-// Write takes a line, and never waits.
+// Write adds a line; it never blocks.
 func (o *output) Write(line []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,7 +59,7 @@ func (o *output) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// next waits for something to write; nil means that nothing will come.
+// next waits for output; it returns nil at the end.
 func (o *output) next() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,7 +75,7 @@ func (o *output) next() []byte {
 	return some
 }
 
-// close writes what is left, as far as that is read in time.
+// close writes the remaining output within flushTimeout.
 func (o *output) close() {
 	o.mu.Lock()
 	o.closed = true
@@ -87,7 +87,7 @@ func (o *output) close() {
 	}
 }
 
-// linesDropped counts the lines that were dropped.
+// linesDropped returns the number of dropped lines.
 func (o *output) linesDropped() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -5,13 +5,13 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// RateLimit bounds how fast a loop asks the server.
+// RateLimit limits the requests of a loop.
 type RateLimit struct {
 	Qps   float32
 	Burst int
 }
 
-// apply gives a config the limit, which all clients of it share.
+// apply returns a config with the limit, which all its clients share.
 func (o *RateLimit) apply(config *rest.Config) *rest.Config {
 	if o.Qps == 0 {
 		return config

@@ -1,5 +1,5 @@
-// Package run runs the controller in the foreground: which namespaces and kinds it
-// reconciles, its leases, its log, what it serves, and how it ends by itself.
+// Package run runs the controller in the foreground: its namespaces, kinds, leases, log, and
+// probes, and runs that end by themselves.
 package run
 
 import (
@@ -33,11 +33,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// DefaultWorkers is how many objects are reconciled at the same time: enough
-// that one which waits for a slow answer does not hold up the others.
+// DefaultWorkers is how many objects are reconciled in parallel: enough that one slow request
+// does not delay the others.
 const DefaultWorkers = 8
 
-// Options says what the loop works on.
+// Options configures a run of the controller.
 type Options struct {
 	Streams       genericiooptions.IOStreams
 	Log           Log
@@ -51,19 +51,18 @@ type Options struct {
 	Serve         Serving
 	RateLimit     RateLimit
 	Once, DryRun  bool
-	Limits        observe.Limits // of one that ends
+	Limits        observe.Limits // of a run that ends
 	clients       *kube.Factory
 	Output        string // of a dry run
 
-	Matches labels.Selector // that selector means
-	several bool            // namespaces
+	Matches labels.Selector // the parsed selector
+	several bool            // there are several namespaces
 	plans   dryRuns
 	metrics *metrics.Metrics
 	health  health
 }
 
-// Run runs the controller until the context ends, or until there is nothing left to
-// do where that was asked for.
+// Run runs the controller until the context ends, or until a run that ends by itself is done.
 func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) error {
 	namespaces, err := o.namespaces(c)
 	if err != nil {
@@ -101,7 +100,7 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 	})
 	switch {
 	case whole.Err() != nil && !o.Ends():
-		return nil // Ctrl-C is how it is meant to end
+		return nil // Ctrl-C is the normal end
 	case err == nil && ctx.Err() != nil:
 		return fmt.Errorf("wait for the lease: %w", context.Cause(ctx))
 	}
@@ -111,7 +110,7 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 	return err
 }
 
-// namespaces lists where to reconcile: the empty one stands for all.
+// namespaces returns the namespaces to reconcile; "" means all.
 func (o *Options) namespaces(c *kube.Factory) ([]string, error) {
 	named, _, err := c.Namespace()
 	if err != nil || o.AllNamespaces {
@@ -119,7 +118,7 @@ func (o *Options) namespaces(c *kube.Factory) ([]string, error) {
 	}
 	list := strings.Split(named, ",")
 	for _, name := range list {
-		// Above all no empty one, which would mean all.
+		// In particular, not "", which would mean all namespaces.
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			return nil, fmt.Errorf("invalid namespace %q: %s", name, problems[0])
 		}
@@ -153,8 +152,8 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 	}))
 }
 
-// runLoop runs a loop until the context ends, or until there is nothing to do. One
-// that resumes waits for what is missing.
+// runLoop runs a loop until the context ends or there is nothing left to do. With resumed, it
+// waits for missing kinds.
 func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
 	loop, err := o.newLoop(config, namespace, resumed)
 	if err != nil {
@@ -201,15 +200,15 @@ func (o *Options) scope(namespace string) leaserecord.Scope {
 	return scope
 }
 
-// logFor takes lines about a namespace.
+// logFor returns a function that logs lines about a namespace.
 func (o *Options) logFor(namespace string) func(string, ...any) {
 	return func(format string, args ...any) {
 		o.Log.line(report.Line{Text: fmt.Sprintf(format, args...), Namespace: namespace})
 	}
 }
 
-// checkNamespace says when a namespace is not there: nothing would ever happen
-// in one that is misspelled. Who may not look is let pass.
+// checkNamespace returns an error if the namespace does not exist, because a loop in a
+// misspelled one would wait forever. It returns nil if the user cannot read it.
 func checkNamespace(ctx context.Context, core corev1client.CoreV1Interface, namespace string) error {
 	if namespace == metav1.NamespaceAll {
 		return nil
@@ -221,10 +220,10 @@ func checkNamespace(ctx context.Context, core corev1client.CoreV1Interface, name
 	return err
 }
 
-// logStart says at once what the loop will act on.
+// logStart logs what the loop will reconcile.
 func (o *Options) logStart(c *kube.Factory, server string, namespaces []string) error {
 	if o.DryRun {
-		return nil // what is printed are the plans
+		return nil // a dry run only prints plans
 	}
 	raw, err := c.Kubeconfig()
 	if err != nil {

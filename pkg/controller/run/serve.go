@@ -14,20 +14,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
-// Serving says where metrics and health can be asked for.
+// Serving has the addresses for metrics and probes.
 type Serving struct {
 	Metrics, Health string
 }
 
-// Served reports whether an address asks for something to be served.
+// Served reports whether an address enables a server.
 func Served(address string) bool { return address != "" && address != "0" }
 
-// serve starts what was asked for; stop ends it.
+// serve starts the servers; stop stops them.
 func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health, say func(string, ...any)) (stop func(), err error) {
 	var servers []*http.Server
 	stop = func() {
 		for _, s := range servers {
-			_ = s.Close() // nothing is lost: who asks, asks again
+			_ = s.Close() // clients retry
 		}
 	}
 	start := func(address, what string, handler http.Handler) error {
@@ -56,7 +56,7 @@ func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health
 	return stop, start(o.Health, "health", h.pages())
 }
 
-// listen listens on loopback, unless the address has a host.
+// listen listens on an address, by default on loopback.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	if strings.HasPrefix(address, ":") {
 		address = "127.0.0.1" + address

@@ -11,9 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// FailingContainer is the container of a pod whose log may tell of a problem of the
-// pod: the one that the problem names, or the one that ended as it should not. There is
-// none where no container has started.
+// FailingContainer returns the container whose log may explain a problem of the pod: the one
+// that the problem names, or one that crashed. It returns none if no container has started.
 func FailingContainer(p problem.Problem, pod *corev1.Pod) (Container, bool) {
 	report := status.Report{Pods: []status.Pod{{Name: pod.Name, UID: pod.UID}}}
 	var found Container
@@ -25,9 +24,9 @@ func FailingContainer(p problem.Problem, pod *corev1.Pod) (Container, bool) {
 	return found, found.Name != ""
 }
 
-// LastLines reads the last lines that a container wrote before it failed: those of the
-// run before where it was started again. most bounds how many bytes are read; zero
-// does not. A line without a time is one of the kubelet about the log.
+// LastLines reads the last lines that a container wrote before it failed, from the previous
+// run if it was restarted. most limits the bytes that are read; zero means no limit. A line
+// without a time is the kubelet's message about the log.
 func LastLines(ctx context.Context, open Open, c Container, lines, most int64) ([]Line, error) {
 	body, err := open.open(ctx, Request{
 		Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.last || c.crashed, Tail: lines, Bytes: most,

@@ -1,7 +1,6 @@
-// Package logs reads the logs of the containers of many pods: once, or for as long
-// as their object is there. Which containers to read, in which order, where lines
-// end and which of them were seen before are rules without a clock or a client; the
-// server is behind one function, Open.
+// Package logs reads the logs of the containers of many pods, once or until their object is
+// gone. The rules for which containers to read, in which order, and which lines are new use
+// no clock and no client; the server is behind one function, Open.
 package logs
 
 import (
@@ -12,8 +11,7 @@ import (
 	"time"
 )
 
-// maxLine is how many bytes of a line are kept. The rest is dropped, and the line
-// ends in cutMark.
+// maxLine is how many bytes of a line are kept. A longer line is cut and ends in cutMark.
 const (
 	maxLine = 64 << 10
 	cutMark = " … [cut at 64 KiB]"
@@ -21,14 +19,14 @@ const (
 
 // Line is one line that a container wrote.
 type Line struct {
-	// Time is when it was written, by the clock of the node; zero where the line
-	// bears no time, which is one of the kubelet about the log.
+	// Time is when it was written, by the clock of the node. It is zero for the kubelet's
+	// messages about the log.
 	Time time.Time
 	// Text is the line without its end.
 	Text string
 }
 
-// lineReader takes a log apart into lines, in bounded memory.
+// lineReader splits a log into lines, in bounded memory.
 type lineReader struct {
 	from *bufio.Reader
 	line []byte
@@ -38,15 +36,15 @@ func newLineReader(from io.Reader) *lineReader {
 	return &lineReader{from: bufio.NewReaderSize(from, 16<<10)}
 }
 
-// next returns the next line. At the end of the log the error is io.EOF, and text is
-// what came after the end of the last line.
+// next returns the next line. At the end of the log, the error is io.EOF and text is the
+// incomplete last line.
 func (r *lineReader) next() (text string, err error) {
 	r.line = r.line[:0]
 	over := false
 	for {
 		part, err := r.from.ReadSlice('\n')
 		part = bytes.TrimSuffix(part, []byte("\n"))
-		// One byte more than is shown may be the carriage return before the end.
+		// The extra byte may be the carriage return before the end.
 		if room := maxLine + 1 - len(r.line); len(part) > room {
 			over, part = true, part[:room]
 		}
@@ -64,10 +62,10 @@ func (r *lineReader) next() (text string, err error) {
 	}
 }
 
-// idle reports whether the next line has yet to come.
+// idle reports whether nothing is buffered.
 func (r *lineReader) idle() bool { return r.from.Buffered() == 0 }
 
-// parseLine takes the time off a line, as the server puts it there.
+// parseLine splits off the time that the server puts before a line.
 func parseLine(text string) Line {
 	for i := range min(len(text), len(time.RFC3339Nano)+1) {
 		if text[i] != ' ' {

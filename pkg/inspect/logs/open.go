@@ -15,13 +15,12 @@ import (
 // Request asks for the log of a container.
 type Request struct {
 	Namespace, Pod, Container string
-	// Previous asks for the log of the run before, and Follow to go on until the
-	// container ends.
+	// Previous selects the previous run. Follow keeps reading until the container ends.
 	Previous, Follow bool
-	// Tail is how many of the last lines to read; negative, all. Since is from when on.
+	// Tail is how many of the last lines to read; negative means all. Since is the start time.
 	Tail  int64
 	Since time.Time
-	// Bytes is how much to read at most, from the first of those lines on; zero, all.
+	// Bytes limits how much to read after the first of those lines; zero means no limit.
 	Bytes int64
 }
 
@@ -54,7 +53,7 @@ func (open Open) open(ctx context.Context, r Request) (io.ReadCloser, error) {
 	return body, err
 }
 
-// MissingRightError says that logs may not be read, and which rule is missing.
+// MissingRightError means that the user cannot read logs, and names the missing rule.
 type MissingRightError struct {
 	Namespace string
 	Err       error
@@ -64,9 +63,9 @@ func (e *MissingRightError) Error() string {
 	return fmt.Sprintf("no permission to read the logs of pods in namespace %s; the missing rule: {apiGroups: [\"\"], resources: [pods/log], verbs: [get]}: %v", e.Namespace, e.Err)
 }
 
-// Unwrap returns what the server said.
+// Unwrap returns the server's error.
 func (e *MissingRightError) Unwrap() error { return e.Err }
 
-// notYet reports whether a container has no log yet, or none any more: the server
-// refuses the request as a bad one, or does not know the pod.
+// notYet reports whether a container has no log yet or no longer: the server returns
+// BadRequest or NotFound.
 func notYet(err error) bool { return apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) }

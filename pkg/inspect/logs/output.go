@@ -16,8 +16,8 @@ import (
 // Format is how lines are written.
 type Format string
 
-// The formats: for a person, each line as the container wrote it, and a JSON object for each
-// line.
+// The formats: lines for people, lines as the container wrote them, and a JSON object for
+// each line.
 const (
 	ForPeople Format = ""
 	Raw       Format = "raw"
@@ -27,14 +27,14 @@ const (
 // batchBytes is how much is written at a time if lines come faster than that.
 const batchBytes = 32 << 10
 
-// errWrite says that lines cannot be written.
+// errWrite means that lines cannot be written.
 var errWrite = errors.New("write the lines of a log")
 
 // Output writes the lines of many containers, each as a whole.
 type Output struct {
 	Out, ErrOut io.Writer
 	Format      Format
-	// Timestamps puts the time before each line that is for a person, or raw.
+	// Timestamps adds the time to lines for people and to raw lines.
 	Timestamps bool
 	// Paint, if it is set, colors a text. Texts of the same number have the same color.
 	Paint func(n uint32, text string) string
@@ -108,14 +108,14 @@ func (o *Output) Write(lines []byte) (int, error) {
 	return n, err
 }
 
-// Say tells a person something about the logs, apart from the lines.
+// Say prints a message about the logs, separate from the lines.
 func (o *Output) Say(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_ = escape.PrintLine(o.ErrOut, format, args...) // the lines matter more
 }
 
-// sayOf tells a person something about the log of a container.
+// sayOf prints a message about the log of a container.
 func (o *Output) sayOf(c Container, format string, args ...any) {
 	o.Say("--- %s: %s", c.label, fmt.Sprintf(format, args...))
 }

@@ -15,14 +15,14 @@ type Reader struct {
 	Out  *Output
 	// Most is how many logs are open at once.
 	Most int
-	// Tail is how many of the last lines of each are read; all, if it is negative. Since is
-	// from when on, and Previous asks for the previous run.
+	// Tail is how many of the last lines of each are read; negative means all. Since is the
+	// start time, and Previous selects the previous run.
 	Tail     int64
 	Since    time.Time
 	Previous bool
 }
 
-// part is a part of what Once writes: a log, after a line that says what it is, or only a line.
+// part is a part of the output of Once: a heading with a log, or only a heading.
 type part struct {
 	of      Container
 	say     string
@@ -82,8 +82,8 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	return failed
 }
 
-// parts returns what is written about a container: its log and, if that explains why the pod is
-// not ready, the log of the previous run. If there is no log, it says why.
+// parts returns the output for a container: its log and, if it explains why the pod is not
+// ready, the log of the previous run. If there is no log, the heading says why.
 func (r *Reader) parts(c Container) []part {
 	say := func(format string, args ...any) part {
 		p := part{of: c, say: fmt.Sprintf(format, args...)}

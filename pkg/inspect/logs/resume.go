@@ -29,7 +29,8 @@ type seen struct {
 
 func newResume() *resume { return &resume{seed: maphash.MakeSeed()} }
 
-// begin notes that the log is opened again, and returns from when on; zero, from its beginning.
+// begin records that the log is opened again, and returns the start time; zero means the
+// beginning.
 func (r *resume) begin() time.Time {
 	for i := range r.last {
 		r.last[i].again = false
@@ -41,8 +42,8 @@ func (r *resume) begin() time.Time {
 // again, so that lines may be repeated.
 func (r *resume) isNew(line Line, resumed bool) bool {
 	if line.Time.IsZero() {
-		// The kubelet says why there is no log, or no more of it. Of a log that was read
-		// before, that is no news: it is removed with its pod.
+		// The kubelet reports that there is no log, or that it has ended. That is normal for a
+		// log that was read before: it is removed with its pod.
 		return !resumed
 	}
 	text := maphash.String(r.seed, line.Text)
@@ -74,8 +75,8 @@ func (r *resume) known(at time.Time, text uint64) bool {
 			return true
 		}
 	}
-	// What is older than all that is remembered was read before it, or was not asked
-	// for: the log was read from its last lines on.
+	// A line older than all remembered ones was read before, or was not requested because only
+	// the last lines were.
 	oldest := r.last[r.next%len(r.last)]
 	return at.Before(oldest.at) || at.Equal(oldest.at) && len(r.last) == remembered
 }

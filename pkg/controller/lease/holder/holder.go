@@ -51,8 +51,8 @@ func Read(obj *unstructured.Unstructured) (leaserecord.Loop, error) {
 	return LoopOf(lease), nil
 }
 
-// LoopOf returns the loop that a lease selected by Selector tells of. If its holder is a
-// process of this machine, LoopOf checks whether that has ended.
+// LoopOf returns the loop that a lease selected by Selector records. If its holder is a
+// process on this machine, LoopOf checks whether it has ended.
 func LoopOf(lease *coordinationv1.Lease) leaserecord.Loop {
 	l := leaserecord.LoopOf(lease)
 	l.Ended = l.Machine != "" && l.Machine == Machine() && l.PID > 0 && !Alive(l.PID)

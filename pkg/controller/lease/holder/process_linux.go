@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Machine is this start of this machine together with the space in which a
-// process number means something: two containers on a machine have two.
+// Machine identifies this boot of this machine and the PID namespace: two containers on one
+// machine differ.
 func Machine() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -21,9 +21,8 @@ func Machine() string {
 	return strings.TrimSpace(string(boot)) + "/" + space
 }
 
-// Alive reports whether a process of this machine runs. One that ran under the
-// same number before cannot be told apart: the lease is waited for then. One that
-// has ended and that nobody has asked for yet, a zombie, runs no more.
+// Alive reports whether a process on this machine runs. It cannot detect that the PID was
+// reused; the lease then has to expire. A zombie does not run.
 func Alive(pid int) bool {
 	return syscall.Kill(pid, 0) != syscall.ESRCH && !ended(pid)
 }
@@ -34,7 +33,7 @@ func ended(pid int) bool {
 	if err != nil {
 		return false
 	}
-	// The name of the program may hold anything; the state comes behind it.
+	// The name of the program may contain anything; the state follows it.
 	_, state, found := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
 	return found && (strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X"))
 }

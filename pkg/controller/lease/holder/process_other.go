@@ -2,8 +2,8 @@
 
 package holder
 
-// Machine is not known here, so no holder of a lease is taken for dead: its
-// lease has to run out.
+// Machine is unknown on this platform, so that no holder counts as dead and its lease has to
+// expire.
 func Machine() string { return "" }
 
 func Alive(int) bool { return true }

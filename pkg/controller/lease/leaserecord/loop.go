@@ -25,20 +25,19 @@ import (
 
 // Scope is what a loop reconciles.
 type Scope struct {
-	// Namespace is the one that it works in; empty means all.
+	// Namespace is the namespace in which it works; empty means all.
 	Namespace string
-	// Kinds are those it was told to reconcile, as plural.group; none means all
-	// that this program ships.
+	// Kinds are the kinds from its flags, as plural.group; empty means all shipped kinds.
 	Kinds []string
-	// Declared says that it reconciles also all that CRDs declare; Kinds is empty.
+	// Declared reports whether it also reconciles all kinds that CRDs declare. Kinds is empty
+	// then.
 	Declared bool
 	// Selector selects the objects by their labels; empty means all.
 	Selector string
 }
 
-// Lease names the lease of a scope. Loops of the same scope have the same one,
-// so one of them works at a time; other scopes have others, also where they
-// overlap (Overlaps).
+// Lease returns the lease of a scope. Loops of the same scope share it, so that only one of
+// them works at a time. Other scopes have other leases, even if they overlap (see Overlaps).
 func (s Scope) Lease() (namespace, name string) {
 	namespace, name = s.Namespace, "imoocpod-"+apis.RunController
 	if namespace == "" {
@@ -52,10 +51,10 @@ func (s Scope) Lease() (namespace, name string) {
 	return namespace, name
 }
 
-// anyDeclared stands in a lease for all kinds, those that CRDs declare included.
+// anyDeclared stands for all kinds in a lease, including those that CRDs declare.
 const anyDeclared = "*"
 
-// kinds lists the kinds in an order that does not depend on the command line.
+// kinds returns the sorted kinds, so that the order on the command line does not matter.
 func (s Scope) kinds() string {
 	if s.Declared {
 		return anyDeclared
@@ -68,7 +67,7 @@ func (s Scope) has(kind string) bool {
 	return s.Declared || slices.Contains(s.Kinds, kind) || len(s.Kinds) == 0 && Ships(kind)
 }
 
-// Ships reports whether a kind (plural.group) is shipped with this program.
+// Ships reports whether a kind (plural.group) ships with this program.
 func Ships(kind string) bool {
 	return slices.Contains([]string{
 		"imoocpods." + batch.GroupVersion().Group, "appservices." + appcontroller.GroupVersion().Group,
@@ -76,8 +75,8 @@ func Ships(kind string) bool {
 	}, kind)
 }
 
-// Covers reports whether a loop of the scope reconciles an object of a kind
-// (plural.group).
+// Covers reports whether a loop of the scope reconciles an object of a kind (plural.group)
+// with these labels.
 func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	if s.Namespace != "" && s.Namespace != namespace {
 		return false
@@ -89,8 +88,8 @@ func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(object))
 }
 
-// Overlaps reports whether two scopes may have objects in common. Two selectors
-// always may: an object can have labels for both.
+// Overlaps reports whether two scopes may share objects. Two selectors always may: an object
+// can have labels for both.
 func (s Scope) Overlaps(other Scope) bool {
 	if s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {
 		return false
@@ -98,8 +97,8 @@ func (s Scope) Overlaps(other Scope) bool {
 	return len(s.Kinds)+len(other.Kinds) == 0 || slices.ContainsFunc(s.Kinds, other.has) || slices.ContainsFunc(other.Kinds, s.has)
 }
 
-// String says what the scope is, such as "imoocpods.example.com in namespace a,
-// where tier=front".
+// String describes the scope, such as "imoocpods.example.com in namespace a, where
+// tier=front".
 func (s Scope) String() string {
 	what := "the built-in kinds"
 	if len(s.Kinds) > 0 {
@@ -119,21 +118,21 @@ func (s Scope) String() string {
 	return what
 }
 
-// Loop is a run-controller, as its lease records it.
+// Loop is a running controller as recorded in its lease.
 type Loop struct {
-	// Holder tells this process from every other; empty once the lease was given up.
+	// Holder identifies the process; it is empty once the lease was released.
 	Holder string
-	// User, Host and PID say where it runs; Machine tells apart what the host's
-	// name does not (apis.AnnotationMachine). All may be empty.
+	// User, Host, and PID describe where it runs. Machine distinguishes hosts of the same name
+	// (apis.AnnotationMachine). All may be empty.
 	User, Host, Machine string
 	PID                 int
-	// Ended says that its process is known to have ended, whatever its lease says.
+	// Ended reports whether its process is known to have ended, whatever the lease says.
 	Ended bool
 	// Version is the version of the program.
 	Version string
 	Scope   Scope
-	// Since is when it took the lease, Renewed when it last said that it lives, and
-	// For is how long that holds.
+	// Since is when it acquired the lease, Renewed when it last renewed it, and For how long a
+	// renewal is valid.
 	Since, Renewed time.Time
 	For            time.Duration
 }
@@ -146,7 +145,7 @@ func LoopOf(lease *coordinationv1.Lease) Loop {
 		Version: about[apis.AnnotationVersion],
 		Scope:   Scope{Namespace: lease.Namespace, Selector: about[apis.AnnotationSelector]},
 	}
-	// Whoever may write leases in a namespace can speak for that namespace alone.
+	// Users who can write leases in a namespace can speak only for that namespace.
 	if lease.Namespace == apis.LeaseNamespaceForAll && about[apis.AnnotationNamespace] == metav1.NamespaceAll {
 		l.Scope.Namespace = metav1.NamespaceAll
 	}
@@ -167,7 +166,7 @@ func LoopOf(lease *coordinationv1.Lease) Loop {
 	return l
 }
 
-// Annotations is what the loop writes on its lease, for LoopOf to read.
+// Annotations returns the annotations of the loop's lease, which LoopOf reads.
 func (l Loop) Annotations() map[string]string {
 	return map[string]string{
 		apis.AnnotationUser: l.User, apis.AnnotationHost: l.Host, apis.AnnotationMachine: l.Machine,
@@ -176,8 +175,8 @@ func (l Loop) Annotations() map[string]string {
 	}
 }
 
-// Longest is how long a lease counts at most that is not renewed, whatever its duration:
-// a single write must not stop a loop for years.
+// Longest limits how long a lease counts without a renewal, whatever its duration: a single
+// write must not stop a loop for years.
 const Longest = time.Minute
 
 // Live reports whether the loop runs, for a command that reads its lease once: whether its
@@ -194,8 +193,8 @@ func (l Loop) renewedLater(now time.Time) bool {
 	return l.Renewed.After(now.Add(Longest))
 }
 
-// Doubts returns what is unusual about a lease that is held, "" for nothing. No loop of
-// this program writes such a lease.
+// Doubts returns what is unusual about a held lease, "" for nothing. Loops of this program do
+// not write such leases.
 func (l Loop) Doubts(now time.Time) string {
 	var doubts []string
 	if l.renewedLater(now) {
@@ -213,11 +212,11 @@ func (l Loop) Doubts(now time.Time) string {
 	return fmt.Sprintf("; check the lease: %s; another controller takes it over after %s without a renewal", strings.Join(doubts, ", "), Longest)
 }
 
-// renewedWithin is how long ago a running loop has renewed its lease at most.
+// renewedWithin is the longest time between two renewals of a running loop.
 const renewedWithin = 15 * time.Second
 
-// String says who it is, such as "alice on laptop (process 4711), since
-// 2026-01-02 15:04:05 UTC".
+// String describes the loop, such as "alice on laptop (process 4711), since 2026-01-02
+// 15:04:05 UTC".
 func (l Loop) String() string {
 	who := l.Holder
 	if l.User != "" && l.Host != "" && l.PID != 0 {

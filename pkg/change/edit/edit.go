@@ -1,5 +1,5 @@
-// Package edit changes fields of one object. A change is guarded by the version that was
-// read, is made again if it lost a race, and can be checked and reverted later.
+// Package edit changes fields of one object. A change is guarded by the version that was read
+// and retried on conflict. It can be checked and reverted later.
 package edit
 
 import (
@@ -22,31 +22,30 @@ import (
 
 // Plan is a change of one object.
 type Plan struct {
-	// Edits are the fields to change. Without any, nothing is written.
+	// Edits are the fields to change. If there are none, nothing is written.
 	Edits []fieldpath.Edit
-	// Marks go into the same write and say who made the change and why. The change holds
-	// even if someone else overwrites them.
+	// Marks are added to the write and record who made the change and why. If someone else
+	// overwrites them, the change still holds.
 	Marks []fieldpath.Edit
 }
 
-// Options say how a change is sent.
+// Options configure how a change is sent.
 type Options struct {
 	FieldManager string
-	// DryRun is that of the request.
+	// DryRun is the dryRun option of the request.
 	DryRun []string
 	// Local makes the change in a copy of the object and sends nothing.
 	Local bool
 }
 
-// Contested is how often and how fast a change is made again that lost a race.
+// Contested is the backoff for changes that run into conflicts.
 func Contested() wait.Backoff {
 	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1, Jitter: 0.1}
 }
 
-// Apply makes the change that plan returns for an object, and changes nothing else. The
-// write succeeds only if the object still has the version that plan has seen; otherwise
-// Apply reads the object and calls plan again. seen is the object as it was read before,
-// or nil.
+// Apply makes the change that plan returns for an object. The write succeeds only if the
+// object still has the version that plan has seen. Otherwise, Apply reads the object and
+// calls plan again. seen is the object as read before, or nil.
 func Apply(ctx context.Context, objects dynamic.ResourceInterface, name string, seen *unstructured.Unstructured, plan func(*unstructured.Unstructured) (Plan, error), o Options) (Written, error) {
 	var w Written
 	err := retry.OnError(Contested(), apierrors.IsConflict, func() error {
@@ -97,7 +96,7 @@ func send(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructu
 	return w, w.record(obj, p.Edits)
 }
 
-// record notes what the fields were before the write and are after it.
+// record adds the values of the fields before and after the write.
 func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Edit) error {
 	for _, e := range edits {
 		f := Field{Path: e.Path}
@@ -120,12 +119,12 @@ func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Ed
 	return nil
 }
 
-// errAnother means that the object that was changed is gone.
+// errAnother means that the changed object is gone and another one has its name.
 var errAnother = errors.New("another object has its name now")
 
-// Revert takes a write back: its fields get the values that they had before. What someone
-// else has changed beside them stays. If someone else has changed what was written, Revert
-// writes nothing and returns an OverwrittenError.
+// Revert restores the values that the fields had before a write. It keeps other changes that
+// were made since. If someone else has changed the written fields, it writes nothing and
+// returns an OverwrittenError.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, marks []fieldpath.Edit, o Options) (Written, error) {
 	return Apply(ctx, objects, w.Object.GetName(), nil, func(obj *unstructured.Unstructured) (Plan, error) {
 		if obj.GetUID() != w.Object.GetUID() {
@@ -136,8 +135,8 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, m
 	}, o)
 }
 
-// Delete takes the creation of an object back, unless someone else has changed since what
-// was created: then the error is an OverwrittenError.
+// Delete deletes an object that was created. If someone else has changed the created fields
+// since, it returns an OverwrittenError.
 func Delete(ctx context.Context, objects dynamic.ResourceInterface, w Written) error {
 	return retry.OnError(Contested(), apierrors.IsConflict, func() error {
 		obj, err := objects.Get(ctx, w.Object.GetName(), metav1.GetOptions{})

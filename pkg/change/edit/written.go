@@ -20,12 +20,11 @@ import (
 // Field is a field that was written.
 type Field struct {
 	Path fieldpath.Path
-	// Before and After are its values before and after the write, nil if there was none.
-	// After is the value in the answer of the server, where a webhook may have changed it.
+	// Before and After are its values before and after the write, nil for none. After is from
+	// the response, because a webhook may have changed it.
 	Before, After any
 
-	// parents are the objects around the field that were not there before, the innermost
-	// first.
+	// parents are the objects around the field that did not exist before, innermost first.
 	parents []fieldpath.Path
 }
 
@@ -33,12 +32,12 @@ type Field struct {
 type Written struct {
 	// Object is the object after the change.
 	Object *unstructured.Unstructured
-	// Fields are those that were written, also if the value stayed the same.
+	// Fields are the written fields, including those whose value stayed the same.
 	Fields []Field
 }
 
-// Created returns the change that made an object. Its fields are those of the request,
-// with the values in the answer.
+// Created returns the change that created an object. Its fields are those of the request,
+// with the values of the response.
 func Created(request, answer *unstructured.Unstructured) Written {
 	w := Written{Object: answer}
 	for _, name := range slices.Sorted(maps.Keys(request.Object)) {
@@ -49,7 +48,7 @@ func Created(request, answer *unstructured.Unstructured) Written {
 	return w
 }
 
-// reduce returns the part of a value that another value has, too.
+// reduce returns the part of a value that exists in shape, too.
 func reduce(value, shape any) any {
 	fields, is := value.(map[string]any)
 	wanted, both := shape.(map[string]any)
@@ -87,14 +86,13 @@ func (e *OverwrittenError) Error() string {
 // Unwrap returns outcome.ErrOverwritten.
 func (e *OverwrittenError) Unwrap() error { return outcome.ErrOverwritten }
 
-// Check returns an OverwrittenError if an object no longer has what was written to it.
-// Only what the write has changed counts; after a write that changed nothing, all that it
-// wrote does.
+// Check returns an OverwrittenError if an object no longer has what was written to it. Only
+// fields that the write has changed count or, if it has changed none, all written fields.
 func (w Written) Check(obj *unstructured.Unstructured) error {
 	for _, f := range w.Fields {
 		now, err := f.Path.Value(obj.Object)
 		if err != nil {
-			now = nil // the field is not where it was
+			now = nil // the field is gone
 		}
 		before := f.Before
 		if same(before, f.After) {
@@ -108,7 +106,7 @@ func (w Written) Check(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// reverse returns the edits that take a write back in an object as it is now.
+// reverse returns the edits that revert a write in the current object.
 func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, error) {
 	var edits []fieldpath.Edit
 	left := obj.DeepCopy()
@@ -148,9 +146,9 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 	return edits, nil
 }
 
-// restore returns a value without its change from before to after. What differs from after
-// beside that change stays. If a part of the change is something else now, restore returns
-// the first such part.
+// restore returns a value without the change from before to after. It keeps what differs from
+// after for other reasons. If someone else has changed a part of the change, restore returns
+// that part as an error.
 func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError) {
 	if same(after, now) {
 		return before, nil
@@ -188,8 +186,8 @@ func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError)
 	return n, nil
 }
 
-// inOrder returns elements as a list, in the order that they have in a list now. Those that
-// are not in it are added where they were before.
+// inOrder returns elements as a list, in their current order. Those that the current list
+// lacks are inserted where they were before.
 func inOrder(elements map[string]any, now, before any) []any {
 	var list []any
 	left := maps.Clone(elements)
@@ -220,7 +218,7 @@ func nameOf(element any) string {
 	return name
 }
 
-// parts takes an object, or a list whose elements have names of their own, apart.
+// parts splits an object, or a list whose elements have unique names, into its parts.
 func parts(value any) (all map[string]any, keyed, ok bool) {
 	if fields, is := value.(map[string]any); is {
 		return fields, false, true
@@ -240,11 +238,11 @@ func parts(value any) (all map[string]any, keyed, ok bool) {
 	return all, true, true
 }
 
-// same compares values. A field that is null is as good as none.
+// same compares values. A null field equals an absent one.
 func same(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// writer names who wrote a field of an object last, according to its managed fields. Nobody
-// is recorded for a field that was removed.
+// writer returns who last wrote a field of an object, according to its managed fields. They
+// do not record who removed a field.
 func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
 	manager, _ := at.Manager(obj)
 	switch by := obj.GetAnnotations()[apis.AnnotationChangedBy]; {
@@ -258,7 +256,7 @@ func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
 	return "another run of this program"
 }
 
-// text returns a value in a few words.
+// text returns a shortened value for a message.
 func text(value any) string {
 	if word, is := value.(string); is {
 		return word

@@ -1,5 +1,5 @@
-// Package template reads the revisions of an object, finds the fields that its pods are
-// made from, and writes only these fields.
+// Package template reads the revisions of an object, finds the fields that its pods are made
+// from, and changes only these fields.
 package template
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// page is how many objects are read with one request, as kubectl does it.
+// page is how many objects a request reads, as in kubectl.
 const page = 500
 
-// NoHistoryError says that there are no revisions of an object, and why.
+// NoHistoryError means that an object has no revisions, and explains why.
 type NoHistoryError struct {
 	Target observe.Target
 	// Why completes "foo has no history: …".
@@ -35,8 +35,8 @@ type NoHistoryError struct {
 
 func (e *NoHistoryError) Error() string { return fmt.Sprintf("%s has no history: %s", e.Target, e.Why) }
 
-// History reads the revisions of a target that was read: the ControllerRevisions and
-// numbered ReplicaSets that it controls. None is a NoHistoryError.
+// History returns the revisions of a target that was read: the ControllerRevisions and
+// numbered ReplicaSets that it controls. It returns a NoHistoryError if there are none.
 func History(ctx context.Context, client dynamic.Interface, t observe.Target) (revision.History, error) {
 	if t.Namespace == "" {
 		return revision.History{}, &NoHistoryError{t, "revisions are kept in namespaces, and it is in none"}
@@ -61,7 +61,7 @@ func History(ctx context.Context, client dynamic.Interface, t observe.Target) (r
 	return revision.NewHistory(all, now, annotations[apis.AnnotationChangedBy], annotations[apis.AnnotationChangeCause]), nil
 }
 
-// resources are where the revisions of a kind may be.
+// resources returns the resources that may hold the revisions of a kind.
 func resources(kind kinds.Kind) []schema.GroupVersionResource {
 	controllerRevisions := appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 	replicaSets := appsv1.SchemeGroupVersion.WithResource("replicasets")
@@ -74,7 +74,7 @@ func resources(kind kinds.Kind) []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{controllerRevisions, replicaSets}
 }
 
-// reader reads the revisions of a kind that are objects of a resource.
+// reader returns the function that reads the revisions of a kind from objects of a resource.
 func reader(kind kinds.Kind, resource schema.GroupVersionResource) func(*unstructured.Unstructured) (revision.Revision, error) {
 	if resource.Resource == "replicasets" {
 		return revision.FromReplicaSet
@@ -90,8 +90,8 @@ func reader(kind kinds.Kind, resource schema.GroupVersionResource) func(*unstruc
 	}
 }
 
-// revisions lists the revisions that a target controls. Names do not tell whose they are:
-// an object of another kind, or one from before, may have had the same.
+// revisions lists the revisions that a target controls, by owner reference. Names are not
+// enough: an object of another kind, or an earlier one, may have had the same name.
 func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, read func(*unstructured.Unstructured) (revision.Revision, error)) ([]revision.Revision, error) {
 	var all []revision.Revision
 	opts := metav1.ListOptions{Limit: page, LabelSelector: selector(t)}
@@ -118,8 +118,8 @@ func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe
 	}
 }
 
-// selector selects the revisions among which those of a target are: by the label of this
-// program, or as "kubectl rollout history" does. Otherwise they are found among all.
+// selector returns a label selector that matches the revisions of a target: by the label of
+// this program, or as "kubectl rollout history" does. Without one, it selects everything.
 func selector(t observe.Target) string {
 	if t.Kind.Reconciled() {
 		return apis.LabelOwner + "=" + string(t.Object.GetUID())
@@ -139,7 +139,7 @@ func selector(t observe.Target) string {
 	return parsed.String()
 }
 
-// whyNone says why an object has no revisions.
+// whyNone explains why an object has no revisions.
 func whyNone(t observe.Target) string {
 	limit, found, err := unstructured.NestedInt64(t.Object.Object, "spec", "revisionHistoryLimit")
 	switch {

@@ -10,22 +10,23 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Places are the fields that the pods of an object are made from. Nil: it has none.
+// Places are the fields that the pods of an object are made from; nil if it does not have
+// them.
 type Places struct {
 	// Template is the pod template.
 	Template *fieldpath.Path
-	// Image and Env are the image and the environment of the only container, of kinds
-	// without a template.
+	// Image and Env are the image and environment of the only container, for kinds without a
+	// template.
 	Image, Env *fieldpath.Path
 }
 
-// UnknownPlaceError says that nothing tells which field of an object is meant. A guess is
-// never written.
+// UnknownPlaceError means that the field to change is unknown. A guessed field is never
+// written.
 type UnknownPlaceError struct {
 	Target observe.Target
-	// What is sought, such as "pod template".
+	// What describes the field, such as "pod template".
 	What string
-	// Candidates are the fields that could be meant.
+	// Candidates are possible fields.
 	Candidates []podtemplate.Candidate
 }
 
@@ -36,9 +37,9 @@ func (e *UnknownPlaceError) Error() string {
 	return fmt.Sprintf("nothing tells which field of %s is its %s", e.Target, e.What)
 }
 
-// FindPlaces finds the fields of a target that was read: by what is known of its kind, or
-// else by its schema. Where that has several, the error is an UnknownPlaceError. images
-// says that an image is enough.
+// FindPlaces returns the fields of a target that was read: the known ones of its kind, or
+// else those in its schema. If the schema has several, it returns an UnknownPlaceError.
+// images means that an image field is enough.
 func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, error) {
 	if known, is, err := knownPlaces(t, images); is || err != nil {
 		return known, err
@@ -66,7 +67,7 @@ func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, erro
 	return Places{Template: &chosen.Path}, nil
 }
 
-// knownPlaces are the fields of kinds that this program knows.
+// knownPlaces returns the fields of kinds that this program knows.
 func knownPlaces(t observe.Target, images bool) (Places, bool, error) {
 	template := func(names ...string) (Places, bool, error) {
 		return Places{Template: new(fieldpath.Fields(names...))}, true, nil

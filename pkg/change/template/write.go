@@ -16,25 +16,25 @@ import (
 
 // Request is a change of the fields that the pods of an object are made from.
 type Request struct {
-	// Want computes the fields that are wanted from the object as it is, and the cause
-	// of the change; "" is what changes, in words.
+	// Want returns the wanted fields for the current object and the cause of the change.
+	// Without a cause, a description of the change is recorded.
 	Want func(obj *unstructured.Unstructured) (want []revision.Field, cause string, err error)
-	// By is who makes the change; "" is not known.
+	// By is who makes the change, "" if unknown.
 	By string
 	edit.Options
 }
 
-// Result is a change and its result.
+// Result is a completed change.
 type Result struct {
 	edit.Written
-	// Before and After are the fields as they were and as they were wanted.
+	// Before and After are the fields before the change and as wanted.
 	Before, After []revision.Field
-	// Change says what changed; "": nothing did.
+	// Change describes the change, "" if there is none.
 	Change string
 }
 
-// Write changes the fields of one object, and says in its annotations who did it and why.
-// All else stays.
+// Write changes fields of one object and records in its annotations who changed it and why.
+// It changes nothing else.
 func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, r Request) (Result, error) {
 	var done Result
 	var err error
@@ -67,8 +67,8 @@ func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 	return done, err
 }
 
-// Annotations are the edits that say who changed an object and why. Where the server does
-// not tell who asks, the name of whoever changed it before must not stay.
+// Annotations returns the edits that record who changed an object and why. If the server does
+// not know the user, the name of the previous one is removed.
 func Annotations(cause, by string) []fieldpath.Edit {
 	who := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationChangedBy)}
 	if by != "" {

@@ -15,19 +15,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// Progress shows how far a wait has come: on a terminal some lines that are drawn over,
-// elsewhere a line for each change, at most one in a few seconds, and a last one. It leaves
-// alone what the command has printed above, so a Screen cannot take its place.
+// Progress shows the progress of a wait: on a terminal, lines that are redrawn; elsewhere, a
+// line for each change, at most one every few seconds. It keeps earlier output of the
+// command, unlike a Screen.
 type Progress struct {
 	w     io.Writer
 	style printer.Style
-	// terminal is w, if lines can be drawn over on it.
+	// terminal is w if it is a terminal that can redraw lines.
 	terminal *os.File
 
 	mu    sync.Mutex
 	state printer.Progress
 	seen  bool
-	// drawn are the lines on the terminal. The cursor is behind the last.
+	// drawn are the lines on the terminal. The cursor is at the end of the last.
 	drawn []string
 	timer *time.Timer
 	over  bool
@@ -42,7 +42,7 @@ func NewProgress(w io.Writer, style printer.Style, goal string) *Progress {
 	return p
 }
 
-// Show shows an object as it was observed.
+// Show updates the state of an object.
 func (p *Progress) Show(s observe.Observation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +51,7 @@ func (p *Progress) Show(s observe.Observation) {
 	p.tell()
 }
 
-// SetLost sets since when the connection to the server is lost; zero, there is one.
+// SetLost sets when the connection to the server was lost; zero means that it is back.
 func (p *Progress) SetLost(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *Progress) SetLost(since time.Time) {
 	p.tell()
 }
 
-// Print calls write, which prints something above the progress.
+// Print calls write, which prints above the progress.
 func (p *Progress) Print(write func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *Progress) Print(write func() error) error {
 	return err
 }
 
-// End erases what is drawn. If all objects are ready, it prints how long the wait took.
+// End erases the progress. If all objects are ready, it prints how long the wait took.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,8 +88,8 @@ func (p *Progress) End() {
 	}
 }
 
-// tell shows what is due, and does so again later: the clock on a terminal ticks, and lines come
-// no faster than people read.
+// tell shows what is new, and schedules the next call: the clock on a terminal ticks, and
+// lines are rate-limited.
 func (p *Progress) tell() {
 	if p.over || !p.seen {
 		return
@@ -114,7 +114,7 @@ func (p *Progress) tell() {
 	})
 }
 
-// draw draws the lines over those that are there, unless they are the same.
+// draw redraws the lines if they have changed.
 func (p *Progress) draw() {
 	width, _ := Size(p.terminal)
 	lines := p.state.Frame(width, p.style, time.Now())
@@ -131,8 +131,8 @@ func (p *Progress) clear() {
 	}
 }
 
-// erase goes back to where the lines begin, and clears the rest. If the terminal has become
-// narrower, it may have broken lines; what is above belongs to others.
+// erase moves to the first line and clears the rest. If the terminal has become narrower, the
+// lines may have wrapped; output above them is not erased.
 func (p *Progress) erase() string {
 	text := "\r"
 	if len(p.drawn) > 1 {
@@ -141,7 +141,7 @@ func (p *Progress) erase() string {
 	return text + ansi.EraseScreenBelow
 }
 
-// println and write drop errors: the wait does not depend on its display.
+// println and write ignore errors: the wait does not depend on its display.
 func (p *Progress) println(line string) { p.write(line + "\n") }
 
 func (p *Progress) write(text string) {

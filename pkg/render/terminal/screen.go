@@ -16,26 +16,26 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// framePause is the time between two frames. Nobody reads faster.
+// framePause is the time between two frames.
 const framePause = 250 * time.Millisecond
 
-// Screen shows objects on a terminal, from the first one on, and draws them again when
-// something has changed, at least once a second. It uses the alternate screen and turns off the
-// echo, so that neither a resize nor a key leaves traces. In the end, it writes the last frame
-// on the normal screen.
+// Screen shows objects on a terminal and redraws them when something has changed, at least
+// once a second. It uses the alternate screen and disables the echo, so that resizing and
+// typing leave no traces. At the end, it writes the last frame to the normal screen.
 type Screen struct {
 	terminal *os.File
 	style    printer.Style
 
 	mu     sync.Mutex
 	screen printer.Screen
-	// drawn is what was drawn last; zero, it must be drawn again.
+	// drawn is what was drawn last; zero forces a redraw.
 	drawn frameKey
-	// stop ends the drawing, and stopped is closed when it has ended; nil, it has not begun.
+	// stop ends the drawing, and stopped is closed when it has ended. Both are nil before it
+	// has begun.
 	stop, stopped chan struct{}
 	over          bool
 	ending        sync.Once
-	// restoreEcho turns the echo on again.
+	// restoreEcho enables the echo again.
 	restoreEcho func()
 }
 
@@ -45,21 +45,21 @@ type frameKey struct {
 	second        int64
 }
 
-// Of returns the terminal that out is, if a screen can be drawn on it.
+// Of returns the terminal behind out, if a screen can be drawn on it.
 func Of(out io.Writer) (*os.File, bool) {
 	file, _ := out.(*os.File)
 	return file, Is(out) && os.Getenv("TERM") != "dumb"
 }
 
-// NewScreen makes a screen for a terminal. It must be ended. It ends at once when the context
-// does: after a second Ctrl-C, nothing would end it.
+// NewScreen returns a screen for a terminal. The caller must end it. It also ends with the
+// context, because nothing else would end it after a second Ctrl-C.
 func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *Screen {
 	l := &Screen{terminal: terminal, style: style, screen: screen}
 	context.AfterFunc(ctx, l.End)
 	return l
 }
 
-// begin takes the terminal and starts to draw.
+// begin takes over the terminal and starts to draw.
 func (l *Screen) begin() {
 	l.stop, l.stopped = make(chan struct{}), make(chan struct{})
 	suspended, stopSuspensions := suspensions()
@@ -85,7 +85,7 @@ func (l *Screen) begin() {
 	}()
 }
 
-// redraw has the screen drawn again.
+// redraw redraws the screen.
 func (l *Screen) redraw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,13 +98,13 @@ func (l *Screen) enter() {
 	l.write(ansi.SetModeAltScreenSaveCursor + ansi.HideCursor + ansi.ResetModeAutoWrap)
 }
 
-// leave gives the terminal back as it was.
+// leave restores the terminal.
 func (l *Screen) leave() {
 	l.write(ansi.SetModeAutoWrap + ansi.ShowCursor + ansi.ResetModeAltScreenSaveCursor)
 	l.restoreEcho()
 }
 
-// Show shows an object as it is now. One that is gone is shown only if it was there.
+// Show updates an object. A deleted object is shown only if it was shown before.
 func (l *Screen) Show(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *Screen) Show(r status.Report) {
 	}
 }
 
-// Forget takes an object off the screen.
+// Forget removes an object from the screen.
 func (l *Screen) Forget(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,14 +125,14 @@ func (l *Screen) Forget(r status.Report) {
 	l.screen.Forget(r)
 }
 
-// SetLost sets since when the connection to the server is lost; zero, there is one.
+// SetLost sets when the connection to the server was lost; zero means that it is back.
 func (l *Screen) SetLost(since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drawn, l.screen.Lost = frameKey{}, since
 }
 
-// draw draws the screen, if it has changed. It overwrites line by line, and so does not flicker.
+// draw draws the screen if it has changed. It overwrites line by line to avoid flicker.
 func (l *Screen) draw(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,18 +150,18 @@ func (l *Screen) draw(now time.Time) {
 			b.WriteString("\r\n")
 		}
 		b.WriteString(text)
-		if ansi.StringWidth(text) < key.width { // or the cursor still stands on the last column
+		if ansi.StringWidth(text) < key.width { // otherwise the cursor is still on the last column
 			b.WriteString(ansi.EraseLineRight)
 		}
 	}
-	if len(lines) < key.height { // otherwise, it would begin with the last character
+	if len(lines) < key.height { // otherwise it would erase the last character
 		b.WriteString("\r\n" + ansi.EraseScreenBelow)
 	}
 	b.WriteString(ansi.ResetModeSynchronizedOutput)
 	l.write(b.String())
 }
 
-// End gives the terminal back as it was, and leaves the last frame on it.
+// End restores the terminal and leaves the last frame on it.
 func (l *Screen) End() {
 	l.ending.Do(func() {
 		l.mu.Lock()
@@ -183,10 +183,10 @@ func (l *Screen) End() {
 	})
 }
 
-// write drops errors: if the terminal is gone, nobody looks.
+// write ignores errors: if the terminal is gone, nobody looks.
 func (l *Screen) write(text string) { _, _ = io.WriteString(l.terminal, text) }
 
-// Size returns the number of columns and rows of a terminal, or the usual ones if it is unknown.
+// Size returns the size of a terminal in columns and rows, or a default if it is unknown.
 func Size(terminal *os.File) (width, height int) {
 	size, err := term.GetWinsize(terminal.Fd())
 	if err != nil || size.Width == 0 || size.Height == 0 {

@@ -4,10 +4,10 @@ package terminal
 
 import "os"
 
-// disableEcho does nothing: what is typed is drawn over.
+// disableEcho does nothing: typed characters are overwritten.
 func disableEcho(*os.File) (restore func()) { return func() {} }
 
-// suspensions never sends: there is no Ctrl-Z that stops a program.
+// suspensions never sends: this platform cannot suspend a process.
 func suspensions() (told <-chan os.Signal, stop func()) { return nil, func() {} }
 
 // suspend is never called.

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disableEcho keeps a terminal from echoing what is typed, until restore is called. A
-// program in the background leaves it alone: it would be stopped for that, also
-// where nobody put it there but "timeout".
+// disableEcho disables the echo of a terminal until restore is called. It does nothing for a
+// background process, which would be stopped for it, even under "timeout".
 func disableEcho(terminal *os.File) (restore func()) {
 	restore = func() {}
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
@@ -27,19 +26,19 @@ func disableEcho(terminal *os.File) (restore func()) {
 	return func() { _ = term.RestoreTerminal(terminal.Fd(), before) }
 }
 
-// suspensions tells of each Ctrl-Z, which then does nothing by itself.
+// suspensions returns a channel that receives each Ctrl-Z, which then has no other effect.
 func suspensions() (told <-chan os.Signal, stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTSTP)
 	return signals, func() { signal.Stop(signals) }
 }
 
-// suspend stops this process until somebody continues it.
+// suspend stops this process until it is continued.
 func suspend() {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
 	if syscall.Kill(os.Getpid(), syscall.SIGSTOP) == nil {
-		<-continued // until the signal reaches all threads, this one goes on
+		<-continued // this thread runs on until the signal reaches all threads
 	}
 }

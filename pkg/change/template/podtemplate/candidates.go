@@ -1,6 +1,5 @@
-// Package podtemplate searches a kind's schema and an object for the fields that pods
-// are made from, and sets images, environments, and resources in them. It knows only
-// values.
+// Package podtemplate searches a kind's schema and an object for the fields that pods are
+// made from, and sets images, environments, and resources in them. It only computes values.
 package podtemplate
 
 import (
@@ -13,10 +12,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// maxCandidates bounds what is found.
+// maxCandidates limits the number of candidates.
 const maxCandidates = 50
 
-// Form says what a field holds.
+// Form is what a field holds.
 type Form int
 
 // The forms of fields that pods are made from.
@@ -30,21 +29,19 @@ const (
 type Candidate struct {
 	Path fieldpath.Path
 	Form Form
-	// Pattern says that the object has no element there: Path shows how one would be
-	// selected.
+	// Pattern means that the object has no such element. Path shows how to select one.
 	Pattern bool
-	// Declared says that the schema has the field, not the object alone.
+	// Declared reports whether the schema has the field, not only the object.
 	Declared bool
-	// Value is the image that the object has there, "" if none.
+	// Value is the image in the object, "" if there is none.
 	Value string
-	// Fields are the names in an image in parts.
+	// Fields are the fields of an image in parts.
 	Fields []string
 }
 
-// Candidates lists the pod templates and the images under .spec, what is shallow
-// first. Images inside of a pod template are its own, and those of lists of containers
-// and of volumes are left out. See candidates.Walk for the schema and for obj, which
-// may be nil.
+// Candidates returns the pod templates and images under .spec, shallow ones first. It leaves
+// out images in pod templates, in lists of containers, and in volumes. See candidates.Walk
+// for the arguments.
 func Candidates(schema, obj map[string]any) []Candidate {
 	var all []Candidate
 	candidates.Walk(schema, obj, func(n candidates.Node) bool {
@@ -71,8 +68,7 @@ func Candidates(schema, obj map[string]any) []Candidate {
 	return all
 }
 
-// isTemplate reports whether a node is a pod template, by its schema or by what the
-// object has there.
+// isTemplate reports whether a node is a pod template, by its schema or by its value.
 func isTemplate(n candidates.Node) bool {
 	declared := fieldpath.Object(n.Schema, "properties", "spec", "properties", "containers")
 	if items := fieldpath.Object(declared, "items"); declared != nil && (fieldpath.Object(items, "properties")["image"] != nil || items["properties"] == nil) {
@@ -96,22 +92,22 @@ func isObject(n candidates.Node) bool {
 	return n.Schema["type"] == "object" || n.Schema["type"] == nil && object
 }
 
-// fieldsOf are the names of the fields of an object, sorted.
+// fieldsOf returns the sorted field names of an object.
 func fieldsOf(n candidates.Node) []string {
 	value, _ := n.Value.(map[string]any)
 	return sets.List(sets.KeySet(fieldpath.Object(n.Schema, "properties")).Union(sets.KeySet(value)))
 }
 
-// namesImage reports whether a field may hold an image, by its name: image,
-// applicationImage, imageName, imageTag, images. A policy or a secret for pulling is
-// none.
+// namesImage reports whether a field may hold an image, going by its name: image,
+// applicationImage, imageName, imageTag, images. A pull policy or a pull secret is not an
+// image.
 func namesImage(name string) bool {
 	name = strings.ToLower(name)
 	return strings.Contains(name, "image") && !strings.Contains(name, "pull") && !strings.Contains(name, "download")
 }
 
-// apart reports whether what is in a field is known to be about no image of the
-// containers that a kind itself defines.
+// apart reports whether a field is known to hold other images than those of the kind's own
+// containers.
 func apart(name string) bool {
 	switch name = strings.ToLower(name); name {
 	case "containers", "initcontainers", "ephemeralcontainers", "sidecars", "extracontainers", "additionalcontainers",

@@ -11,10 +11,10 @@ import (
 // AllContainers is the pattern that every container matches.
 const AllContainers = "*"
 
-// SeveralContainersError says that an image without the name of a container could be
-// meant for several.
+// SeveralContainersError means that an image without a container name could apply to several
+// containers.
 type SeveralContainersError struct {
-	// Names are those of the containers.
+	// Names are the names of the containers.
 	Names []string
 }
 
@@ -22,8 +22,7 @@ func (e *SeveralContainersError) Error() string {
 	return fmt.Sprintf("it has %d containers: %s", len(e.Names), strings.Join(e.Names, ", "))
 }
 
-// containersOf are the containers of a pod template as they are stored, those that run
-// before the others last.
+// containersOf returns the containers of a pod template as stored, init containers last.
 func containersOf(template map[string]any) []map[string]any {
 	return append(list(template, "containers"), list(template, "initContainers")...)
 }
@@ -32,8 +31,8 @@ func list(template map[string]any, field string) []map[string]any {
 	return fieldpath.Objects(fieldpath.Object(template, "spec")[field])
 }
 
-// matching are the containers whose name matches a pattern such as "*" or "web-*", as
-// "kubectl set" takes it. None is an error.
+// matching returns the containers whose name matches a pattern such as "*" or "web-*", as in
+// "kubectl set". It is an error if none does.
 func matching(template map[string]any, pattern string) ([]map[string]any, error) {
 	var found []map[string]any
 	all := containersOf(template)

@@ -15,7 +15,7 @@ var errNoContainers = errors.New("its pod template has no containers")
 
 // ImageSetting is a new image of a container.
 type ImageSetting struct {
-	// Container is its name, or a pattern; "" means the only one.
+	// Container is a name or a pattern; "" means the only container.
 	Container, Image string
 }
 
@@ -31,7 +31,7 @@ func ParseImage(word string) (ImageSetting, error) {
 	return ImageSetting{container, image}, CheckImage(image)
 }
 
-// CheckImage reports that no image can have a name, by the rule of "kubectl run".
+// CheckImage returns an error if a name is not a valid image name, as in "kubectl run".
 func CheckImage(name string) error {
 	if !reference.ReferenceRegexp.MatchString(name) {
 		return fmt.Errorf("invalid image name %q: %w", name, reference.ErrReferenceInvalidFormat)
@@ -39,7 +39,7 @@ func CheckImage(name string) error {
 	return nil
 }
 
-// SetImages sets the images in a pod template of the caller.
+// SetImages sets images in a pod template in place.
 func SetImages(template map[string]any, settings []ImageSetting) error {
 	for _, s := range settings {
 		pattern := s.Container
@@ -65,7 +65,7 @@ func SetImages(template map[string]any, settings []ImageSetting) error {
 	return nil
 }
 
-// EnvSetting is a variable that gets a value, or is removed.
+// EnvSetting sets or removes a variable.
 type EnvSetting struct {
 	Name, Value string
 	Remove      bool
@@ -86,8 +86,7 @@ func ParseEnv(word string) (EnvSetting, error) {
 	return s, nil
 }
 
-// SetEnv changes the environment of the containers of a pod template of the caller whose
-// name matches a pattern.
+// SetEnv changes the environment of the matching containers of a pod template in place.
 func SetEnv(template map[string]any, pattern string, settings []EnvSetting) error {
 	containers, err := matching(template, pattern)
 	if err != nil {
@@ -104,7 +103,7 @@ func SetEnv(template map[string]any, pattern string, settings []EnvSetting) erro
 	return nil
 }
 
-// Env is an environment with the settings. What it had stays in its place.
+// Env returns an environment with the settings. Existing variables keep their positions.
 func Env(before []any, settings []EnvSetting) []any {
 	after := slices.Clone(before)
 	for _, s := range settings {
@@ -126,7 +125,7 @@ func Env(before []any, settings []EnvSetting) []any {
 	return after
 }
 
-// Quantities are amounts of resources by their names, such as "cpu": "200m".
+// Quantities are amounts of resources by name, such as "cpu": "200m".
 type Quantities map[string]string
 
 // ParseQuantities reads cpu=200m,memory=512Mi.
@@ -145,8 +144,8 @@ func ParseQuantities(word string) (Quantities, error) {
 	return all, nil
 }
 
-// SetResources sets the requests and limits of the containers of a pod template of the
-// caller whose name matches a pattern. Others stay.
+// SetResources sets the requests and limits of the matching containers of a pod template in
+// place. It keeps those of other resources.
 func SetResources(template map[string]any, pattern string, requests, limits Quantities) error {
 	containers, err := matching(template, pattern)
 	if err != nil {
@@ -162,7 +161,7 @@ func SetResources(template map[string]any, pattern string, requests, limits Quan
 	return nil
 }
 
-// object is the object in a field of another, which is made where there is none.
+// object returns the object in a field, which it creates if absent.
 func object(of map[string]any, field string) map[string]any {
 	in, is := of[field].(map[string]any)
 	if !is {

@@ -13,15 +13,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Bounds of what is said of a change.
+// Limits of the description of a change.
 const (
 	maxChanges = 4
 	maxValue   = 120 // runes
 )
 
-// Change says what changed from some fields to others at the same paths, in one line such
-// as "image nginx:1.29 → nginx:1.30, env LOG=debug added". It is "" where pods of both
-// are the same.
+// Change describes in one line what changed between fields at the same paths, such as "image
+// nginx:1.29 → nginx:1.30, env LOG=debug added". It is "" if the pods of both would be the
+// same.
 func Change(from, to []Field) string {
 	if Same(from, to) {
 		return ""
@@ -39,7 +39,7 @@ func Change(from, to []Field) string {
 	return strings.Join(all, ", ")
 }
 
-// Summary says what pods are made from in a few words: the images.
+// Summary returns the images in the fields.
 func Summary(fields []Field) string {
 	var all []string
 	for _, f := range fields {
@@ -67,10 +67,10 @@ func imagesOf(template map[string]any) []string {
 	return all
 }
 
-// nameOf is the name of the field that a path leads to.
+// nameOf returns the name of the last field of a path.
 func nameOf(p fieldpath.Path) string { return p.Steps[len(p.Steps)-1].Name }
 
-// changeOf says what changed in one field.
+// changeOf describes the change of one field.
 func changeOf(at fieldpath.Path, from, to any) []string {
 	if sameValue(from, to) {
 		return nil
@@ -91,7 +91,7 @@ func changeOf(at fieldpath.Path, from, to any) []string {
 	}
 }
 
-// changeOfTemplate says what changed in a pod template.
+// changeOfTemplate describes the change of a pod template.
 func changeOfTemplate(from, to map[string]any) []string {
 	was, is := fieldpath.Object(from, "spec"), fieldpath.Object(to, "spec")
 	var all []string
@@ -113,8 +113,8 @@ func changeOfTemplate(from, to map[string]any) []string {
 	return append(all, fieldsChanged("", from, to, "spec", "metadata")...)
 }
 
-// changeOfContainers says what changed in a list of containers. The name of a container
-// is not said where there is only one.
+// changeOfContainers describes the changes in a list of containers. If there is only one, its
+// name is left out.
 func changeOfContainers(from, to any, one bool) []string {
 	was, is := byName(from), byName(to)
 	var all []string
@@ -143,7 +143,7 @@ func changeOfContainers(from, to any, one bool) []string {
 	return all
 }
 
-// changeOfEnv says what changed in an environment.
+// changeOfEnv describes the changes in an environment.
 func changeOfEnv(prefix string, from, to any) []string {
 	was, is := byName(from), byName(to)
 	var all []string
@@ -174,7 +174,8 @@ func changeOfEnv(prefix string, from, to any) []string {
 	return all
 }
 
-// changeOfValue says what a field was and is, where these are texts.
+// changeOfValue describes the change of a field. If both values are strings, it includes
+// them.
 func changeOfValue(name string, from, to any) string {
 	was, wasText := from.(string)
 	is, isText := to.(string)
@@ -189,7 +190,7 @@ func changeOfValue(name string, from, to any) string {
 	return name + " changed"
 }
 
-// fieldsChanged names the fields of an object that changed, each after a prefix.
+// fieldsChanged returns the names of the fields that changed, each with a prefix.
 func fieldsChanged(prefix string, from, to map[string]any, except ...string) []string {
 	var all []string
 	for _, key := range differing(from, to, except...) {
@@ -198,7 +199,7 @@ func fieldsChanged(prefix string, from, to map[string]any, except ...string) []s
 	return all
 }
 
-// differing are the names of the fields that two objects do not share, sorted.
+// differing returns the sorted names of the fields that differ between two objects.
 func differing(a, b map[string]any, except ...string) []string {
 	var names []string
 	for _, key := range sets.List(sets.KeySet(a).Union(sets.KeySet(b))) {
@@ -209,7 +210,7 @@ func differing(a, b map[string]any, except ...string) []string {
 	return names
 }
 
-// empty reports whether a field says nothing. The server adds such fields.
+// empty reports whether a field has no effect. The server adds such fields.
 func empty(value any) bool {
 	switch v := value.(type) {
 	case nil:
@@ -232,7 +233,7 @@ func byName(list any) map[string]map[string]any {
 	return all
 }
 
-// short is a text that is not too long for a line.
+// short truncates a text for a line.
 func short(text string) string {
 	if runes := []rune(text); len(runes) > maxValue {
 		return string(runes[:maxValue-1]) + "…"

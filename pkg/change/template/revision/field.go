@@ -1,7 +1,6 @@
-// Package revision knows the revisions of the fields that the pods of an object are made
-// from: reads them from ControllerRevisions and ReplicaSets, tells which of them an
-// object has now, says what changed from one to the next, and finds the way back. It
-// knows only values.
+// Package revision handles revisions of the fields that the pods of an object are made from:
+// it reads them from ControllerRevisions and ReplicaSets, finds the current one, describes
+// what changed between them, and finds the one to return to. It only computes values.
 package revision
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Field is a field that pods are made from, and its value: nil where there is none.
+// Field is a field that pods are made from, and its value; nil if it has none.
 type Field struct {
 	Path  fieldpath.Path
 	Value any
@@ -35,7 +34,7 @@ func FieldsAt(obj map[string]any, paths []fieldpath.Path) ([]Field, error) {
 	return all, nil
 }
 
-// Paths are those of the fields.
+// Paths returns the paths of the fields.
 func Paths(fields []Field) []fieldpath.Path {
 	var all []fieldpath.Path
 	for _, f := range fields {
@@ -44,8 +43,8 @@ func Paths(fields []Field) []fieldpath.Path {
 	return all
 }
 
-// Same reports whether fields are at the same paths as others, and pods made from both
-// are the same. Quantities such as 1 and 1000m are.
+// Same reports whether fields have the same paths as others and pods made from both are the
+// same. Equal quantities, such as 1 and 1000m, are the same.
 func Same(a, b []Field) bool {
 	return slices.EqualFunc(a, b, func(a, b Field) bool {
 		return a.Path.String() == b.Path.String() && sameValue(a.Value, b.Value)
@@ -64,7 +63,7 @@ func sameValue(a, b any) bool {
 	return err == nil && equality.Semantic.DeepEqual(was, is)
 }
 
-// decode reads a pod template of which every field is known.
+// decode reads a pod template without unknown fields.
 func decode(value any) (*corev1.PodTemplateSpec, error) {
 	fields, is := value.(map[string]any)
 	if !is {
@@ -77,7 +76,7 @@ func decode(value any) (*corev1.PodTemplateSpec, error) {
 	return template, nil
 }
 
-// withoutNulls is a value without the fields that are null, which stands for nothing.
+// withoutNulls returns a value without its null fields, which have no meaning.
 func withoutNulls(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -98,8 +97,8 @@ func withoutNulls(value any) any {
 	return value
 }
 
-// Edits are the edits that make the fields of an object those that are wanted. What
-// already has the value is left alone.
+// Edits returns the edits that change the current fields into the wanted ones. Fields that
+// have the value already are left out.
 func Edits(now, want []Field) []fieldpath.Edit {
 	var edits []fieldpath.Edit
 	for i, w := range want {
@@ -110,12 +109,12 @@ func Edits(now, want []Field) []fieldpath.Edit {
 	return edits
 }
 
-// Object is an object that has the fields and nothing else.
+// Object returns an object that has only these fields.
 func Object(fields []Field) map[string]any {
 	obj := map[string]any{}
 	for _, f := range fields {
 		if f.Value != nil {
-			_ = f.Path.Set(obj, f.Value) // a path that led to a value can be made
+			_ = f.Path.Set(obj, f.Value) // a path that was read can be set
 		}
 	}
 	return obj

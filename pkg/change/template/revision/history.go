@@ -8,36 +8,35 @@ import (
 	"strings"
 )
 
-// History are the revisions of an object, the newest first, and the fields that it has
-// now.
+// History has the revisions of an object, the newest first, and its current fields.
 type History struct {
 	Revisions []Revision
-	// Now are the fields of the object, at the paths of the revisions.
+	// Now are the current fields of the object, at the paths of the revisions.
 	Now []Field
 }
 
-// NewHistory puts revisions in order. by and cause are what the object itself says of its
-// last change.
+// NewHistory sorts revisions. by and cause are the object's own record of its last change.
 func NewHistory(all []Revision, now []Field, by, cause string) History {
 	h := History{slices.Clone(all), now}
 	slices.SortFunc(h.Revisions, func(a, b Revision) int {
 		return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(a.Name, b.Name))
 	})
-	// A controller that gives an old revision a new number keeps its annotations.
+	// When a controller reuses an old revision under a new number, it keeps the old
+	// annotations.
 	if i := h.Current(); i >= 0 && (cause != "" || by != "") {
 		h.Revisions[i].By, h.Revisions[i].Cause = by, cause
 	}
 	return h
 }
 
-// Current is the index of the revision that the object has now, -1 if it has none of
-// them: then its controller has not seen the last change yet.
+// Current returns the index of the object's current revision. It is -1 if its controller has
+// not seen the last change yet.
 func (h History) Current() int {
 	return slices.IndexFunc(h.Revisions, func(r Revision) bool { return Same(r.Fields, h.Now) })
 }
 
-// Change is what a revision changed of the one before it: the cause that somebody gave,
-// or else what differs. Of the oldest that is kept, it is what that is made from.
+// Change returns the change that made a revision: its cause, or else the difference from the
+// one before. For the oldest revision, it is a summary.
 func (h History) Change(i int) string {
 	r := h.Revisions[i]
 	if i+1 == len(h.Revisions) {
@@ -50,7 +49,7 @@ func (h History) Change(i int) string {
 	return r.Cause
 }
 
-// By is who made a revision, "" if that is not known.
+// By returns who made a revision, "" if unknown.
 func (h History) By(i int) string {
 	if h.stale(i) {
 		return ""
@@ -58,8 +57,8 @@ func (h History) By(i int) string {
 	return h.Revisions[i].By
 }
 
-// stale reports whether the annotations of a revision are of an earlier change: who
-// changes an object with a tool that does not know them leaves them as they are.
+// stale reports whether the annotations of a revision belong to an earlier change: tools that
+// do not know them leave them unchanged.
 func (h History) stale(i int) bool {
 	if i+1 >= len(h.Revisions) {
 		return false
@@ -68,11 +67,11 @@ func (h History) stale(i int) bool {
 	return r.Cause != "" && r.Cause == before.Cause && r.By == before.By && r.Cause != Change(before.Fields, r.Fields)
 }
 
-// NoRevisionError says that a history has no revision to return to.
+// NoRevisionError means that there is no revision to return to.
 type NoRevisionError struct {
-	// Number is the one that was asked for; 0 means any but the current one.
+	// Number is the requested revision; 0 means any but the current one.
 	Number int64
-	// Known are the numbers of those that there are, the newest first.
+	// Known are the existing numbers, the newest first.
 	Known []int64
 }
 
@@ -87,8 +86,7 @@ func (e *NoRevisionError) Error() string {
 	return fmt.Sprintf("unable to find revision %d in its history: it has %s", e.Number, strings.Join(words, ", "))
 }
 
-// Pick is the revision to return to: the one with the number, or for 0 the newest that
-// the object does not have now.
+// Pick returns the revision with the number or, for 0, the newest one that is not current.
 func (h History) Pick(number int64) (Revision, error) {
 	known := make([]int64, 0, len(h.Revisions))
 	for _, r := range h.Revisions {
@@ -100,7 +98,7 @@ func (h History) Pick(number int64) (Revision, error) {
 	return Revision{}, &NoRevisionError{number, known}
 }
 
-// Find is the revision of some fields, and whether there is one.
+// Find returns the revision that has these fields, if there is one.
 func (h History) Find(fields []Field) (Revision, bool) {
 	i := slices.IndexFunc(h.Revisions, func(r Revision) bool { return Same(r.Fields, fields) })
 	if i < 0 {

@@ -12,9 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Overwriters says who will bring back what is in some fields of an object when somebody
-// else changes them, in a sentence for each: its controller owner, a tool that keeps
-// objects as they are in a repository or a chart, and whoever applies the fields.
+// Overwriters describes what may revert a change to some fields of an object, in a sentence
+// each: its controller owner, a GitOps tool, and other managers that apply the fields.
 func Overwriters(obj *unstructured.Unstructured, paths []fieldpath.Path) []string {
 	var all []string
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {

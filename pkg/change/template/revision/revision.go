@@ -27,31 +27,31 @@ const (
 	annotationRollout    = "rollout.argoproj.io/revision"
 )
 
-// The labels that tell the pods of one revision from those of another.
+// The labels that distinguish the pods of different revisions.
 const (
 	labelDeployment = "pod-template-hash"
 	labelRollout    = "rollouts-pod-template-hash"
 	labelController = "controller-revision-hash"
 )
 
-// Revision is what an object once was in the fields that its pods are made from.
+// Revision is an earlier or the current state of the fields that the pods of an object are
+// made from.
 type Revision struct {
-	// Number orders the revisions. A controller gives an old revision that an object
-	// returns to a new number.
+	// Number orders the revisions. If an object returns to an old revision, its controller
+	// gives this one a new number.
 	Number int64
-	// Name is that of the ControllerRevision or the ReplicaSet.
+	// Name is the name of the ControllerRevision or ReplicaSet.
 	Name string
-	// Created is when the revision got its number, as far as that is known.
+	// Created is when the revision got its number, if known.
 	Created time.Time
-	// By and Cause say who changed the object and why; "" is not known.
+	// By and Cause are who changed the object and why, "" if unknown.
 	By, Cause string
 	Fields    []Field
 
 	labels map[string]string
 }
 
-// FromReplicaSet reads the revision that a ReplicaSet of a Deployment or of a Rollout of
-// Argo is.
+// FromReplicaSet reads a revision from a ReplicaSet of a Deployment or of an Argo Rollout.
 func FromReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	word := obj.GetAnnotations()[annotationDeployment]
 	if word == "" {
@@ -65,7 +65,7 @@ func FromReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	if err != nil || !found {
 		return Revision{}, errNoTemplate
 	}
-	// The controller has added these to the template of the object.
+	// The controller added these labels.
 	for _, label := range []string{labelDeployment, labelRollout} {
 		unstructured.RemoveNestedField(template, "metadata", "labels", label)
 	}
@@ -75,9 +75,9 @@ func FromReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	return r, nil
 }
 
-// FromControllerRevision reads a ControllerRevision. paths are the fields that it keeps,
-// where the kind says so; otherwise its data is a patch, which names the fields that it
-// replaces as a whole.
+// FromControllerRevision reads a revision from a ControllerRevision. paths are the fields
+// that it keeps, if the kind declares them. Otherwise, its data is a patch that names the
+// fields that it replaces.
 func FromControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Path) (Revision, error) {
 	number, found, err := unstructured.NestedInt64(obj.Object, "revision")
 	if err != nil || !found {
@@ -116,10 +116,10 @@ func read(obj *unstructured.Unstructured, number int64) Revision {
 	}
 }
 
-// replacePatch is what strategic merge patches call a part that replaces what is there.
+// replacePatch marks a part of a strategic merge patch that replaces the current value.
 const replacePatch = "$patch"
 
-// replaced are the names of the fields of a patch that it replaces as a whole, sorted.
+// replaced returns the sorted paths of the fields that a patch replaces.
 func replaced(data map[string]any, at []string) [][]string {
 	var all [][]string
 	for _, name := range slices.Sorted(maps.Keys(data)) {
@@ -137,9 +137,8 @@ func replaced(data map[string]any, at []string) [][]string {
 	return all
 }
 
-// dropEncoded drops from a pod template what is there only because a controller encoded
-// it from its type: the word that makes it a patch, a time that is null, and resources of
-// containers that are empty.
+// dropEncoded removes from a pod template what is only there because a controller encoded it
+// from its Go type: the patch directive, null timestamps, and empty resources of containers.
 func dropEncoded(template map[string]any) {
 	delete(template, replacePatch)
 	metadata := fieldpath.Object(template, "metadata")
@@ -156,7 +155,7 @@ func dropEncoded(template map[string]any) {
 	}
 }
 
-// Made reports whether the labels of a pod say that it was made from the revision.
+// Made reports whether a pod was made from the revision, according to its labels.
 func (r Revision) Made(pod map[string]string) bool {
 	for _, label := range []string{labelDeployment, labelRollout, labelController} {
 		hash := pod[label]
@@ -167,7 +166,7 @@ func (r Revision) Made(pod map[string]string) bool {
 	return false
 }
 
-// Copy is the fields of the revision, for the caller to change.
+// Copy returns the fields of the revision for the caller to change.
 func (r Revision) Copy() []Field {
 	all := slices.Clone(r.Fields)
 	for i, f := range all {

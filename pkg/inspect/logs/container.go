@@ -15,15 +15,15 @@ import (
 
 // Wanted selects the containers whose logs are read.
 type Wanted struct {
-	// Container selects one container of each pod, and AllContainers all. Otherwise, they are
-	// the default container of each pod, and the one that keeps it from being ready.
+	// Container selects one container of each pod, and AllContainers all. The default is
+	// kubectl's default container of each pod and the one that keeps it from being ready.
 	Container     string
 	AllContainers bool
-	// Slot, if it is set, selects the pod of a slot.
+	// Slot, if set, selects the pod of a slot.
 	Slot string
-	// Failing leaves out the pods that are ready.
+	// Failing excludes ready pods.
 	Failing bool
-	// FullNames labels lines with whole names of pods, because there are several objects.
+	// FullNames labels lines with full pod names, because there are several objects.
 	FullNames bool
 }
 
@@ -37,34 +37,35 @@ const (
 	phaseEnded
 )
 
-// Container is a container of a pod as it was last seen.
+// Container is the last known state of a container of a pod.
 type Container struct {
 	Namespace, Pod string
 	uid            types.UID
 	Name           string
 	node           string
-	// label is what its lines begin with: the slot or the short name of the pod, and the name of
+	// label is the prefix of its lines: the slot or the short name of the pod, and the name of
 	// the container if the pod has several.
 	label string
-	// failing says that the pod is not ready, and reason why, if that is known.
+	// failing means that the pod is not ready; reason explains why, if known.
 	failing bool
 	reason  string
 	// run is the number of restarts, and phase is that of the newest run.
 	run   int32
 	phase phase
-	// previous says that the log of the previous run can be read, and end how that run ended.
+	// previous means that the log of the previous run can be read; end describes how that run
+	// ended.
 	previous bool
 	end      string
-	// last says that the newest run has ended and will be restarted. Its log is that of the
-	// previous run, whether the next one has begun in the meantime or not.
+	// last means that the newest run has ended and will be restarted. Its log will be that of
+	// the previous run, even if the next one begins in the meantime.
 	last bool
-	// broken says that it failed.
+	// broken means that it failed.
 	broken bool
-	// crashed says that the log of the previous run explains why the pod is not ready.
+	// crashed means that the log of the previous run explains why the pod is not ready.
 	crashed bool
 }
 
-// Containers returns the containers of the pods of an object whose logs are wanted.
+// Containers returns the selected containers of the pods of an object.
 func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container {
 	byUID := make(map[types.UID]*corev1.Pod, len(pods))
 	for _, pod := range pods {
@@ -91,15 +92,15 @@ func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container 
 	return all
 }
 
-// failingLast puts the containers of pods that are not ready last, so that a screen ends with
-// what matters.
+// failingLast moves the containers of pods that are not ready to the end, where a terminal
+// shows them.
 func failingLast(containers []Container) []Container {
 	failing := func(c Container) bool { return c.failing }
 	ready := func(c Container) bool { return !c.failing }
 	return append(slices.DeleteFunc(slices.Clone(containers), failing), slices.DeleteFunc(slices.Clone(containers), ready)...)
 }
 
-// shortName returns the name of a pod without that of its object, and its slot: the number or the
+// shortName returns the name of a pod without that of its object, and its slot: the number or
 // word at the end.
 func shortName(object string, pod *corev1.Pod) (short, slot string) {
 	short = pod.Name
@@ -112,8 +113,7 @@ func shortName(object string, pod *corev1.Pod) (short, slot string) {
 	return short, short[strings.LastIndexByte(short, '-')+1:]
 }
 
-// containersOf returns the containers of a pod whose logs are wanted, in the order in which they
-// start.
+// containersOf returns the selected containers of a pod, in the order in which they start.
 func containersOf(pod *corev1.Pod, short string, failing bool, w Wanted) []Container {
 	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 	main := defaultContainer(pod)
@@ -138,7 +138,7 @@ func containersOf(pod *corev1.Pod, short string, failing bool, w Wanted) []Conta
 	return all
 }
 
-// defaultContainer returns the container that kubectl also selects.
+// defaultContainer returns the container that kubectl selects by default.
 func defaultContainer(pod *corev1.Pod) string {
 	name := pod.Annotations[apis.AnnotationDefaultContainer]
 	switch {
@@ -159,7 +159,7 @@ func (c *Container) read(s corev1.ContainerStatus) (broken bool) {
 		c.phase = phaseRunning
 	case s.State.Terminated != nil:
 		c.phase, broken = phaseEnded, s.State.Terminated.ExitCode != 0
-	case last != nil: // it waits to be started again
+	case last != nil: // it waits for a restart
 		c.phase, c.last, broken = phaseEnded, true, true
 	}
 	if last != nil && last.ContainerID != "" {

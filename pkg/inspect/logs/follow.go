@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// turn is how long a log stays open while others wait.
+	// turn is how long a log stays open while others wait for a slot.
 	turn = 2 * time.Second
-	// drain is how long the log of a pod that is gone is still read.
+	// drain is how long the log of a deleted pod is still read.
 	drain = 10 * time.Second
-	// A log that ended or cannot be read is opened again after leastPause, and then after
-	// twice as long each time.
+	// A log that ended or cannot be read is reopened after leastPause, doubled each time up to
+	// longestPause.
 	leastPause, longestPause = time.Second, 10 * time.Second
 )
 
@@ -36,7 +36,7 @@ type Follower struct {
 	mu    sync.Mutex
 	begun bool
 	tails map[tailKey]*tail
-	// labels have the last pod of each label.
+	// labels are the last pods with each label.
 	labels map[string]types.UID
 }
 
@@ -45,15 +45,15 @@ type tailKey struct {
 	container string
 }
 
-// slots bounds how many logs are open at once.
+// slots limits how many logs are open at once.
 type slots struct {
 	free    chan struct{}
 	waiting atomic.Int32
 	told    sync.Once
 }
 
-// NewFollowers makes a follower for each of several objects. Together they open no more logs
-// than the reader may. stop is called with an error that ends them.
+// NewFollowers returns a follower for each of several objects. Together they open no more
+// logs than the reader allows. stop is called with an error that ends them.
 func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Follower {
 	shared := &slots{free: make(chan struct{}, r.Most)}
 	all := make([]*Follower, n)
@@ -63,8 +63,7 @@ func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Fo
 	return all
 }
 
-// See follows the containers of the pods of the object, as they are now, until the context
-// ends.
+// See follows the containers of the current pods of the object until the context ends.
 func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,7 +105,7 @@ func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1
 	f.begun = true
 }
 
-// End waits, not for long, until the logs have ended. There are no more pods.
+// End waits for a short time until the logs have ended. There are no more pods.
 func (f *Follower) End() {
 	f.mu.Lock()
 	for key, t := range f.tails {
@@ -117,7 +116,7 @@ func (f *Follower) End() {
 	f.running.Wait()
 }
 
-// step is what to do next about the log of a container.
+// step is what to do next with the log of a container.
 type step int
 
 const (
@@ -131,14 +130,14 @@ const (
 	toEnd
 )
 
-// progress is how far the logs of a container are read.
+// progress is how far the logs of a container have been read.
 type progress struct {
-	// run is the newest run whose log was opened, and done says that all of it is read.
+	// run is the newest run whose log was opened, and done means that all of it was read.
 	run  int32
 	done bool
 }
 
-// next returns the next step for a container as it is now.
+// next returns the next step for the current state of a container.
 func (p progress) next(c Container, gone bool) step {
 	unread := c.phase != phaseNotStarted && (!p.done || c.run > p.run)
 	switch {
@@ -157,12 +156,12 @@ type tail struct {
 	follower *Follower
 	known    *resume
 	progress progress
-	// tail and since select the lines when a log is opened first.
+	// tail and since select the lines when a log is first opened.
 	tail  int64
 	since time.Time
-	// title is said before the first line.
+	// title is printed before the first line.
 	title string
-	// rest is what came after the end of the last line.
+	// rest is the incomplete last line.
 	rest Line
 	// read says that a log was opened before, opened is when, and told says that a person
 	// knows that it cannot be opened.

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// recount counts the pods of each budget anew, because the status of a budget lags behind the
+// recount recounts the pods of each budget, because the status of a budget lags behind the
 // pods.
 func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
 	f := m.pods(m.target.Namespace, "")

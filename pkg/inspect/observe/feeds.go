@@ -36,21 +36,21 @@ const (
 	followSeveral
 )
 
-// feeds hold what targets are made of. Targets share them: there is one list, and one watch,
-// of each type in a namespace.
+// feeds hold the objects that targets consist of. Targets share them: there is one list and
+// one watch per type and namespace.
 type feeds struct {
 	mode    mode
 	clients *kube.Factory
 	dynamic dynamic.Interface
 	core    corev1client.CoreV1Interface
-	// connection, if it is set, notes whether the server can be reached.
+	// connection, if set, records whether the server can be reached.
 	connection *follow.Connection
-	// begin runs a function until the feeds are stopped, and stop stops them.
+	// begin runs a function until the feeds are stopped; stop stops them.
 	begin func(func(context.Context))
 	stop  func()
 
 	mu sync.Mutex
-	// of are the feeds, by their types and keys.
+	// of are the feeds by their types and keys.
 	of map[any]any
 }
 
@@ -62,7 +62,7 @@ type (
 	objectFeed = follow.Feed[*unstructured.Unstructured, *unstructured.Unstructured]
 )
 
-// key is what a feed holds: the selected objects of a kind.
+// key identifies the content of a feed: the selected objects of a kind.
 type key struct {
 	schema.GroupVersionKind
 	namespace, selector string
@@ -105,10 +105,10 @@ func (s *feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
 	})
 }
 
-// typed is a key of feeds of a type: pods may also be children.
+// typed adds the type of the feed to a key, because pods may also be children.
 type typed[F any] struct{ key }
 
-// feedOf returns the feed of a key. It begins the feed if there is none yet.
+// feedOf returns the feed of a key, and starts it if necessary.
 func feedOf[F any](s *feeds, k key, begin func() *F) *F {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *feeds) pods(namespace, selector string) *podFeed {
 				return nil, err
 			}
 			for i := range page.Items {
-				trimPod(&page.Items[i]) // of ten thousand, it is most of the memory
+				trimPod(&page.Items[i]) // most of the memory of large lists
 			}
 			return page, nil
 		}
@@ -183,8 +183,8 @@ type child struct {
 	owner schema.GroupVersionKind
 }
 
-// children returns the feed of the objects of a kind that a selector selects. Those without a
-// controller are nobody's children.
+// children returns the feed of the selected objects of a kind, without those that have no
+// controller.
 func (s *feeds) children(gvk schema.GroupVersionKind, namespace, selector string) *childFeed {
 	return feedOf(s, key{gvk, namespace, selector}, func() *childFeed {
 		keep := func(obj *unstructured.Unstructured) child {
@@ -218,9 +218,9 @@ func (s *feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (dynami
 	return s.dynamic.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
-// nodeSource lists and watches one node. If the user may get nodes but not list them, it gets
-// the node again and again: a watch may not be able to begin with the version of the node. If
-// the node is gone, the list has a version that no watch uses.
+// nodeSource lists and watches one node. If the user can get nodes but not list them, it
+// polls the node, because the version of a node cannot start a watch. If the node is gone,
+// the list has a version that no watch uses.
 func nodeSource(nodes corev1client.NodeInterface, name string) follow.Source {
 	var refused error
 	unwatched := metav1.ListMeta{ResourceVersion: "1"}
@@ -251,7 +251,7 @@ func nodeSource(nodes corev1client.NodeInterface, name string) follow.Source {
 	}
 }
 
-// trimPod drops what makes pods large, and neither verdicts nor logs need.
+// trimPod removes the large fields of a pod that neither verdicts nor logs need.
 func trimPod(pod *corev1.Pod) {
 	main, named := pod.Annotations[apis.AnnotationDefaultContainer]
 	pod.ManagedFields, pod.Annotations = nil, nil

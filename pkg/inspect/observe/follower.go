@@ -24,31 +24,32 @@ import (
 )
 
 const (
-	// leastRest is the least time between two looks at an object that a command waits for, and
-	// glance that between two looks at an object that a person watches. A look that took long
-	// is followed by a longer rest, so that the command does not look all the time.
+	// leastRest is the minimum time between two looks at an object that a command waits for,
+	// and glance at one that a person watches. A slow look is followed by a longer rest, so
+	// that the command does not look all the time.
 	leastRest = 10 * time.Millisecond
 	glance    = 250 * time.Millisecond
-	// longestRest bounds how late a wait may end because of that.
+	// longestRest limits the delay that this adds to a wait.
 	longestRest = time.Second
-	// backstop is when an object is looked at again although nothing is known to have changed:
-	// a pod that does not end and a node that does not respond are no events.
+	// backstop is when an object is looked at again without a change: a stuck pod and an
+	// unresponsive node cause no events.
 	backstop = 15 * time.Second
 )
 
-// restAfter returns how long an object is left alone after a look that took so long.
+// restAfter returns how long to wait after a look that took this long.
 func restAfter(took, least time.Duration) time.Duration {
 	return min(max(least, 4*took), longestRest)
 }
 
-// Follower follows objects, and shows each whenever it, or something below it, has changed.
-// The objects share their watches.
+// Follower follows objects and shows each whenever it or something below it has changed. The
+// objects share their watches.
 type Follower struct {
 	*feeds
 	extent Extent
-	// every says that every look is shown. Otherwise, a look is shown if it differs.
+	// every shows every look. Otherwise, a look is shown only if it differs from the last one.
 	every bool
-	// patient says that looks wait for what may explain why an object is not ready.
+	// patient makes looks wait for events and nodes that may explain why an object is not
+	// ready.
 	patient bool
 
 	// mu is held while an object is shown.
@@ -56,8 +57,8 @@ type Follower struct {
 	members map[types.UID]*watcher
 }
 
-// NewFollower makes a follower, which must be stopped. If it follows several objects, they may
-// share a namespace. If it shows every look, also those that say the same are shown.
+// NewFollower returns a follower, which must be stopped. With several, its objects may share
+// a namespace. With every, it also shows looks without a difference.
 func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connection, x Extent, several, every bool) (*Follower, error) {
 	m := followOne
 	if several {
@@ -70,27 +71,26 @@ func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connec
 	return &Follower{feeds: from, extent: x, every: every, members: map[types.UID]*watcher{}}, nil
 }
 
-// Stop ends what the follower has begun.
+// Stop stops the feeds of the follower.
 func (f *Follower) Stop() { f.stop() }
 
-// Source selects the objects to follow: with a name, this object, and otherwise the objects of
-// the kind.
+// Source selects the objects to follow: the object with the name or, without one, the objects
+// of the kind.
 type Source struct {
 	Target
-	// Everywhere says that the objects are those of all namespaces, and Selector selects them
-	// by their labels.
+	// Everywhere selects the objects of all namespaces, and Selector filters them by label.
 	Everywhere bool
 	Selector   string
-	// Listed is told how many objects there are at first.
+	// Listed is called with the initial number of objects.
 	Listed func(n int) error
-	// Show shows one object at a time. An object that is gone has the verdict Deleted.
+	// Show is called for one object at a time. A deleted object has the verdict Deleted.
 	Show func(Observation) error
-	// Fail is told of an error that ends the following of an object.
+	// Fail is called with an error that ends the following of an object.
 	Fail func(error)
 }
 
-// Follow shows the objects of a source, now and after each change, until the context ends, the
-// server refuses, or an object that was named is gone (ErrGone).
+// Follow shows the objects of a source, now and after each change. It returns when the
+// context ends, the server refuses, or a named object is gone (ErrGone).
 func (f *Follower) Follow(ctx context.Context, from Source) error {
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -148,7 +148,7 @@ func (from Source) selects(client dynamic.Interface) (dynamic.ResourceInterface,
 	return from.Resource(client), metav1.ListOptions{LabelSelector: from.Selector}
 }
 
-// listed notes how many objects there are at first. An object that was named must be there.
+// listed checks the initial number of objects. A named object must exist.
 func (from Source) listed(n int) error {
 	if n == 0 && from.Name != "" {
 		return apierrors.NewNotFound(from.Kind.Resource.GroupResource(), from.Name)
@@ -159,14 +159,14 @@ func (from Source) listed(n int) error {
 	return from.Listed(n)
 }
 
-// of returns the target of an object of a source.
+// of returns the target for an object of a source.
 func (from Source) of(obj *unstructured.Unstructured) Target {
 	t := from.Target
 	t.Namespace, t.Name, t.Object = obj.GetNamespace(), obj.GetName(), obj
 	return t
 }
 
-// put follows an object, or a new version of it.
+// put follows an object or its new version.
 func (f *Follower) put(ctx context.Context, running *sync.WaitGroup, from Source, obj *unstructured.Unstructured) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -184,7 +184,7 @@ func (f *Follower) put(ctx context.Context, running *sync.WaitGroup, from Source
 	changes.set(obj)
 }
 
-// remove shows that an object is gone. From then on, nothing else is shown of it.
+// remove shows that an object is gone, and nothing else of it from then on.
 func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 	facts, err := facts.Of(from.Kind, obj)
 	if err != nil {
@@ -199,7 +199,7 @@ func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 	return from.Show(Observation{Target: from.of(obj), Report: status.NewReport(status.Snapshot{Object: facts}).Gone(), At: time.Now()})
 }
 
-// see shows an object when it has changed, or what there is to say about it has.
+// see returns a function that shows an object when its report has changed.
 func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observation) (bool, time.Duration, error) {
 	var last *Observation
 	unexplained := steady{wanted: explaining}
@@ -224,9 +224,9 @@ func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observa
 	}
 }
 
-// watch calls see with what a wait waits for, now, after every change of it or of what stands
-// below it, and after the time that see asks for, until see is done, the context ends, or the
-// server refuses.
+// watch calls see now, after every change of the target or of an object below it, and after
+// the time that see returns. It stops when see is done, the context ends, or the server
+// refuses.
 func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	changes := newWatcher()
@@ -237,8 +237,8 @@ func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see fun
 	return f.lookOn(ctx, w.Target, g, false, changes, see)
 }
 
-// lookOn is watch for an object whose changes a watcher collects. If a person watches the
-// object, a server that fails at the first look is asked again.
+// lookOn is watch for an object whose changes a watcher collects. If a person watches, the
+// first look is retried while the server fails.
 func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bool, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
 	var again <-chan time.Time
 	looked, rest := watched, leastRest
@@ -268,7 +268,8 @@ func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bo
 	}
 }
 
-// causeOf returns the cause of the end of a context, if that is what made a request fail.
+// causeOf returns the cause of the end of a context if that made a request fail, and the
+// error otherwise.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cause)) {
@@ -277,7 +278,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// observe observes the target, whose object is given: nil if there is none.
+// observe observes the target. obj is nil if it does not exist.
 func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unstructured) (Observation, error) {
 	t := m.target
 	t.Object = obj
@@ -303,7 +304,7 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 		if !apierrors.IsForbidden(err) || !t.Kind.Shipped() {
 			break
 		}
-		fallthrough // its status shows as much without the pods, if fewer reasons
+		fallthrough // the status shows it without the pods, with fewer reasons
 	default:
 		var o status.Object
 		if o, err = facts.Of(t.Kind, obj); err == nil {
@@ -313,9 +314,9 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 	return s, err
 }
 
-// confirm returns the report on a target that a wait relies on, and the object that it is
-// about. If the watches show that a wait may end, it reads everything again, because they may
-// lag behind each other. Of what this program or Kubernetes reconciles, the status shows it.
+// confirm returns the report and the object that a wait relies on. If the watches show that
+// the wait may end, it reads everything again, because they may lag behind each other. For
+// kinds that this program or Kubernetes reconciles, the status is enough.
 func (m *model) confirm(ctx context.Context, g Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !g.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()

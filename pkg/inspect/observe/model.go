@@ -22,35 +22,35 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// model assembles what is known of a target: its object, what stands below it, and why it is
-// not ready. The feeds may be read once or followed.
+// model assembles a target: its object, the objects below it, and the reasons why it is not
+// ready. Its feeds are read once or followed.
 type model struct {
 	*feeds
 	target Target
 	extent Extent
-	// notify is called when something that the model has looked at changes.
+	// notify is called when something that the model has read changes.
 	notify func()
 
-	// object is the version of the target that was looked at last, and facts are what it says.
+	// object is the version of the target at the last look, and facts are read from it.
 	object *unstructured.Unstructured
 	facts  status.Object
-	// history is what earlier looks have shown.
+	// history has the earlier looks.
 	history history
-	// competitors are who may revert a change of the count; nil until they are read.
+	// competitors have the autoscalers and budgets; nil until they are read.
 	competitors *status.Snapshot
 	// between are the kinds of the objects between the target and its pods.
 	between []schema.GroupVersionKind
 
 	mu sync.Mutex
-	// about are the UIDs of the object and of what stands below it.
+	// about are the UIDs of the object and of those below it.
 	about sets.Set[types.UID]
 
-	// patient says that looks wait for what may explain why the target is not ready. Otherwise
-	// they do without what is not known yet, and are partial.
+	// patient makes looks wait for what may explain why the target is not ready. Otherwise,
+	// they skip unsynced feeds and are partial.
 	patient, partial bool
-	// confirmed says that a fresh read has confirmed that the target is ready.
+	// confirmed means that a fresh read has confirmed that the target is ready.
 	confirmed bool
-	// begun is when the present look began, or resumed after it waited for a feed.
+	// begun is when the current look began, or resumed after it waited for a feed.
 	begun time.Time
 }
 
@@ -58,8 +58,7 @@ func newModel(from *feeds, t Target, x Extent, notify func()) *model {
 	return &model{feeds: from, target: t, extent: x, notify: notify}
 }
 
-// look returns what is known of the target, whose object is given, and the report on it. It
-// reads no more than it needs.
+// look returns a snapshot of the target and the report on it. It reads no more than it needs.
 func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (status.Snapshot, status.Report, error) {
 	m.partial, m.begun = false, time.Now()
 	if err := m.read(ctx, obj); err != nil {
@@ -73,7 +72,7 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	if m.extent.Depth >= Below && !m.target.Kind.IsPod() {
 		m.beginTree()
 	}
-	unread, competitorsErr := m.addCompetitors(ctx, &e) // while the tree is read
+	unread, competitorsErr := m.addCompetitors(ctx, &e) // in parallel with the tree
 	var err error
 	if m.extent.Depth >= Below {
 		err = m.addTree(ctx, &e)
@@ -88,7 +87,7 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	return e, r, err
 }
 
-// read reads what the object says, unless this version was read before.
+// read reads the facts from the object, unless they are from this version already.
 func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error {
 	last := m.object
 	if last != nil && last.GetResourceVersion() == obj.GetResourceVersion() {
@@ -110,14 +109,15 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 	return nil
 }
 
-// ownWord reports whether a brief look relies on the status of the object, which says that it
-// is ready. For kinds of other programs, and if only the pods show their template, it does not.
+// ownWord reports whether a brief look may rely on the object's own status, which says that
+// it is ready. It may not for kinds of other programs, nor if only the pods show their
+// template.
 func (m *model) ownWord(e status.Snapshot) bool {
 	kind := m.target.Kind
 	return m.extent.Brief && (kind.Reconciled() || kind.BuiltIn()) && m.facts.Template == "" && status.NewReport(e).Verdict.Settled()
 }
 
-// remember notes what this look shows, and adds what earlier looks have shown.
+// remember records this look, and adds the results of earlier ones.
 func (m *model) remember(e *status.Snapshot) {
 	if m.mode != readOnce {
 		m.history.add(e)
@@ -130,7 +130,7 @@ type subscribable interface {
 	Known() <-chan struct{}
 }
 
-// await waits until a feed is known.
+// await waits until a feed has synced.
 func (m *model) await(ctx context.Context, f subscribable) {
 	if isKnown(f) {
 		return
@@ -151,8 +151,8 @@ func isKnown(f subscribable) bool {
 	}
 }
 
-// lacks reports whether a look does without a feed that is not known yet. When the feed is,
-// it notifies the model.
+// lacks reports whether a look skips a feed that has not synced. The feed notifies the model
+// when it has.
 func (m *model) lacks(f subscribable) bool {
 	if m.patient || isKnown(f) {
 		return false
@@ -161,8 +161,8 @@ func (m *model) lacks(f subscribable) bool {
 	return true
 }
 
-// subscribe has a feed notify the model of changes. If targets share the feed, a change matters
-// if it is about something that belongs to this one.
+// subscribe subscribes the model to the changes of a feed. If targets share the feed, only
+// changes that concern this target count.
 func (m *model) subscribe(f subscribable) {
 	s := follow.Subscriber{Notify: m.notify}
 	if m.mode == followSeveral {
@@ -175,14 +175,13 @@ func (m *model) subscribe(f subscribable) {
 	f.Subscribe(m, s)
 }
 
-// beginTree begins to read the pods, and the objects that are known to be between them and the
-// target.
+// beginTree starts to read the pods and the known kinds between them and the target.
 func (m *model) beginTree() *podFeed {
 	m.addKinds(childKinds(m.target.Kind)...)
 	return m.pods(m.target.Namespace, m.podSelector())
 }
 
-// addTree adds the pods, and the objects between them and the target.
+// addTree adds the pods and the objects between them and the target.
 func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	kind := m.target.Kind
 	if kind.IsPod() {
@@ -208,7 +207,7 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	return err
 }
 
-// addItself adds a pod that is the target: nothing else stands below it.
+// addItself adds a target that is a pod itself.
 func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 	var pod corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &pod); err != nil {
@@ -218,7 +217,7 @@ func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 	return nil
 }
 
-// podSelector selects the pods among which those of the target are.
+// podSelector returns a selector that matches the pods of the target.
 func (m *model) podSelector() string {
 	switch {
 	case m.mode == followSeveral && ownPods(m.target.Kind):
@@ -229,9 +228,9 @@ func (m *model) podSelector() string {
 	return podSelector(m.target.Kind, m.object)
 }
 
-// addChildren adds the objects to which the controller references of pods lead, and theirs,
-// up to the target. If the target has no pods, it looks for the objects that should make
-// them. All objects of a kind are read: those without pods are found by their own reference.
+// addChildren adds the objects to which the controller references of pods lead, up to the
+// target. If the target has no pods, it looks for the objects that should create them. It
+// reads all objects of a kind: those without pods are found by their own reference.
 func (m *model) addChildren(ctx context.Context, e *status.Snapshot) error {
 	m.addKinds(e.Pods.OwnerKinds()...)
 	for i := 0; ; i++ {
@@ -249,7 +248,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot) error {
 			return cause
 		}
 		if err != nil {
-			// The kind may have nothing to do with the target.
+			// The kind may be unrelated to the target.
 			klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", m.between[i], "err", err)
 		}
 		for _, c := range all {
@@ -265,7 +264,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot) error {
 	return nil
 }
 
-// addKinds adds kinds of objects between the target and its pods, and begins to read them.
+// addKinds adds kinds between the target and its pods, and starts to read them.
 func (m *model) addKinds(all ...schema.GroupVersionKind) {
 	for _, gvk := range all {
 		if gvk != m.target.Kind.GroupVersionKind() && !slices.Contains(m.between, gvk) {
@@ -284,7 +283,7 @@ func (m *model) childrenOf(gvk schema.GroupVersionKind) *childFeed {
 	return m.children(gvk, m.target.Namespace, selector)
 }
 
-// noteAbout notes what belongs to the target.
+// noteAbout records the UIDs that belong to the target.
 func (m *model) noteAbout(e status.Snapshot) {
 	now := belonging(e)
 	m.mu.Lock()
@@ -292,11 +291,11 @@ func (m *model) noteAbout(e status.Snapshot) {
 	before := m.about
 	m.about = now
 	if !before.IsSuperset(now) {
-		m.notify() // changes of what is new did not matter until now
+		m.notify() // earlier changes of new objects did not count
 	}
 }
 
-// belonging returns the UIDs of the object and of what stands below it.
+// belonging returns the UIDs of the object and of those below it.
 func belonging(e status.Snapshot) sets.Set[types.UID] {
 	all := sets.New(e.Object.UID)
 	for _, pod := range e.OwnPods() {

@@ -13,9 +13,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// readObject reads what a verdict needs from the object of a target. For kinds that this program
-// does not reconcile, the facts of the kind say what the status means, and the desired count is
-// read where it is.
+// readObject reads the facts of a target's object. For kinds that this program does not
+// reconcile, facts of the kind interpret the status, and the desired count is read from its
+// field.
 func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, t Target) (status.Object, error) {
 	if t.Kind.Reconciled() {
 		return facts.Of(t.Kind, t.Object)
@@ -47,7 +47,7 @@ func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, 
 	}
 	switch {
 	case len(known.Desired) > 0:
-		// The status says how many are wanted.
+		// The status has the desired count.
 	case unknown != nil:
 		o.NoCount = true
 		o.Total = unknown.Total()
@@ -67,7 +67,7 @@ func readDesired(ctx context.Context, client dynamic.Interface, t Target, field 
 	}
 	scale, err := discover.GetScale(ctx, t.Resource(client), t.Name)
 	if apierrors.IsInternalError(err) {
-		o.NoCount = true // the server fails like this if an optional count is not set
+		o.NoCount = true // the server's error if an optional count is not set
 		return nil
 	}
 	if err != nil {

@@ -12,33 +12,33 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Observation is a target as it was seen at a time.
+// Observation is a target at one time.
 type Observation struct {
-	// Target has the object that was seen, nil if there is none.
+	// Target has the observed object, nil if it does not exist.
 	Target
-	// Report is the report on it, also if there is none.
+	// Report is the report on it, even if the object does not exist.
 	Report status.Report
-	// Pods are pods among which its own are.
+	// Pods include the pods of the object.
 	Pods status.Pods
-	// Met says that it meets all conditions of a wait.
+	// Met reports whether it meets all conditions of a wait.
 	Met bool
-	// Partial says that events or nodes are still being read, which may explain it.
+	// Partial means that events or nodes, which may explain it, are still being read.
 	Partial bool
 	At      time.Time
-	// GivesUp is when a wait ends because the object has failed; zero, it does not.
+	// GivesUp is when the wait for a failed object ends; zero if it does not.
 	GivesUp time.Time
 
-	// whole looks again, and waits for all that a partial look lacks.
+	// whole looks again and waits for what a partial look lacks.
 	whole func(context.Context) (status.Report, error)
 }
 
-// differs reports whether a person sees a difference between two observations.
+// differs reports whether two observations look different to a person.
 func (s Observation) differs(other Observation) bool {
 	r, o := s.Report, other.Report
 	return r.Verdict != o.Verdict || r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
-// turned reports whether two observations differ in more than the time that has passed.
+// turned reports whether two observations differ in more than time.
 func (s Observation) turned(other Observation) bool {
 	r, o := s.Report, other.Report
 	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)

@@ -12,15 +12,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// ownPods reports whether this program makes the pods of a kind, with a label that finds them.
+// ownPods reports whether this program creates the pods of a kind, with a label that finds
+// them.
 func ownPods(kind kinds.Kind) bool {
 	// Objects of a declared kind may have pods of an earlier controller.
 	return kind.Shipped() && kind.Mapping.Strategy.OwnsPods()
 }
 
-// podSelector selects the pods among which those of an object are: by the label of this
-// program, or by the selector of a workload such as those of apps/v1, which release pods that
-// they do not select. Otherwise, it selects all.
+// podSelector returns a selector that matches the pods of an object: the label of this
+// program or, for workloads such as those of apps/v1, their own selector, because they
+// release pods that do not match. Otherwise, it matches everything.
 func podSelector(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	if ownPods(kind) {
 		return apis.LabelOwner + "=" + string(obj.GetUID())
@@ -45,8 +46,8 @@ func podSelector(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	return parsed.String()
 }
 
-// childSelector selects the objects of a kind among which the children of an object are. A
-// Deployment releases the ReplicaSets that it does not select.
+// childSelector returns a selector that matches the children of an object. A Deployment
+// releases ReplicaSets that do not match its selector.
 func childSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
 	if isDeployment(kind) && child == replicaSets() {
 		return podSelector(kind, obj)
@@ -54,8 +55,8 @@ func childSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema
 	return ""
 }
 
-// childKinds returns the kinds of the children that objects of a kind may have. For a kind of
-// another program, nothing but its own reference shows a child without pods.
+// childKinds returns the kinds of children that objects of a kind may have. For kinds of
+// other programs, only an owner reference shows a child without pods.
 func childKinds(kind kinds.Kind) []schema.GroupVersionKind {
 	switch {
 	case !kind.Reconciled() && !kind.BuiltIn():
@@ -66,7 +67,7 @@ func childKinds(kind kinds.Kind) []schema.GroupVersionKind {
 	return nil
 }
 
-// podMakers returns the kinds that make pods for others.
+// podMakers returns the kinds that create pods for others.
 func podMakers() []schema.GroupVersionKind {
 	apps := appsv1.SchemeGroupVersion
 	return []schema.GroupVersionKind{replicaSets(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}

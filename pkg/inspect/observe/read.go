@@ -21,20 +21,19 @@ const (
 	Details
 )
 
-// Extent is how much a look at an object includes.
+// Extent is how much a look includes.
 type Extent struct {
 	Depth Depth
-	// Brief leaves out what stands below an object whose own status says that it is ready,
-	// if that status can be relied on.
+	// Brief skips the objects below a ready object of a trusted kind.
 	Brief bool
-	// Competitors adds who may revert a change of the count, and who guards the pods. If pods
-	// may be guarded, it also adds what stands below.
+	// Competitors adds what may revert a change of the count, and disruption budgets. If there
+	// are budgets, it also adds the pods.
 	Competitors bool
-	// Recount counts the pods of each disruption budget anew.
+	// Recount recounts the pods of disruption budgets.
 	Recount bool
 }
 
-// Read reads a target, unless it was read before, and what else the extent includes.
+// Read reads a target and the rest of the extent. It does not read an object again.
 func Read(ctx context.Context, c *kube.Factory, t Target, x Extent) (status.Snapshot, Target, error) {
 	from, err := newFeeds(ctx, c, nil, readOnce)
 	if err != nil {

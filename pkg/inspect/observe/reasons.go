@@ -28,16 +28,16 @@ import (
 )
 
 const (
-	// fewObjects is of how many objects the events are listed object by object.
+	// fewObjects is up to how many objects the events are listed per object.
 	fewObjects = 3
-	// nodesLookedAt bounds how many nodes are read: the pods of one object mostly have the
+	// nodesLookedAt limits how many nodes are read: the pods of one object mostly have the
 	// same problem.
 	nodesLookedAt = 5
 )
 
-// withReasons adds what may explain why an object is not ready, and returns the report. The
-// report on a ready object waits for events, too, if its pods have probes: a container that a
-// probe ends is ready until its grace period is over, and only events show it.
+// withReasons adds what may explain why an object is not ready, and returns the report. If
+// the pods have probes, the report on a ready object needs events, too: a container that a
+// probe kills stays ready until its grace period is over.
 func (m *model) withReasons(ctx context.Context, e *status.Snapshot) (status.Report, error) {
 	r := status.NewReport(*e)
 	if m.extent.Depth < Reasons {
@@ -63,7 +63,7 @@ func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Rep
 		namespaces = nil // its controller is another program
 	}
 	for _, namespace := range namespaces {
-		m.leases(namespace) // which begins to read them
+		m.leases(namespace) // starts to read them
 	}
 	err := m.addExplanations(ctx, e, r)
 	if !m.patient && follow.Transient(err) {
@@ -75,7 +75,7 @@ func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Rep
 	return err
 }
 
-// addExplanations adds events and, when they are known, the nodes of pods that they do not
+// addExplanations adds events and, when these are known, the nodes of pods that they do not
 // explain.
 func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r status.Report) error {
 	feeds := m.eventFeeds(*e, unready(r))
@@ -92,8 +92,8 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 }
 
 // eventFeeds returns the feeds of the events about some objects or, without any, about
-// containers that end. If events are followed, it is the feed of all events of the namespace
-// except those of pods that start as they should.
+// containers that are killed. If events are followed, it returns the feed of all events of
+// the namespace except those of normal pod starts.
 func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*eventFeed {
 	var selectors []string
 	switch {
@@ -116,7 +116,7 @@ func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*eventFeed {
 	return all
 }
 
-// unlessRoutine selects the events that are not about a pod that starts as it should.
+// unlessRoutine returns a field selector that excludes the events of normal pod starts.
 func unlessRoutine() string {
 	var all []fields.Selector
 	for _, reason := range problem.RoutineReasons() {
@@ -125,7 +125,7 @@ func unlessRoutine() string {
 	return fields.AndSelectors(all...).String()
 }
 
-// unready returns the UIDs of what a report is about, except pods that are ready.
+// unready returns the UIDs of the objects of a report, except ready pods.
 func unready(r status.Report) []types.UID {
 	var uids []types.UID
 	var add func(status.Node)
@@ -146,7 +146,7 @@ func unready(r status.Report) []types.UID {
 	return uids
 }
 
-// addEvents adds the events about the target and what stands below it.
+// addEvents adds the events about the target and the objects below it.
 func (m *model) addEvents(ctx context.Context, e *status.Snapshot, feeds []*eventFeed) error {
 	about := belonging(*e)
 	e.Events = nil
@@ -165,8 +165,8 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot, feeds []*even
 	return nil
 }
 
-// addNodes adds the nodes of pods that do not show why they are not ready. Each is read by its
-// name: all nodes of a large cluster are more than a few pods.
+// addNodes adds the nodes of pods that do not show why they are not ready. Each is read by
+// name, because a large cluster has many nodes.
 func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.Pod) error {
 	names := unexplainedNodes(pods)
 	e.Nodes = make(map[string]*corev1.Node, len(names))
@@ -189,8 +189,8 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.
 	return nil
 }
 
-// unexplainedNodes returns the nodes of pods that are not ready and do not show why, or that
-// do not terminate.
+// unexplainedNodes returns the nodes of pods that are not ready, or do not terminate, for no
+// visible reason.
 func unexplainedNodes(pods []status.Pod) []string {
 	unexplained := []problem.Code{"", problem.CodeTerminating, problem.CodeContainersNotReady, problem.CodeNodeLost}
 	var names []string
@@ -202,8 +202,8 @@ func unexplainedNodes(pods []status.Pod) []string {
 	return names
 }
 
-// addLoops adds the run-controllers that may reconcile the target. It does not subscribe to
-// their leases: each renewal is a change.
+// addLoops adds the controllers that may reconcile the target. It does not subscribe to their
+// leases, because each renewal is a change.
 func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []string) error {
 	loops := []leaserecord.Loop{}
 	for _, namespace := range namespaces {
@@ -224,8 +224,8 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	return nil
 }
 
-// addCompetitors adds who may revert a change of the count, and who guards the pods, if the
-// extent includes them. It returns what of that the user may not read.
+// addCompetitors adds what may revert a change of the count, and disruption budgets, if the
+// extent includes them. It returns what the user cannot read.
 func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread []string, err error) {
 	if !m.extent.Competitors {
 		return nil, nil
@@ -247,8 +247,7 @@ func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread 
 	return m.competitors.Unread, err
 }
 
-// readCompetitors reads the autoscalers and the disruption budgets of a namespace, both at the
-// same time.
+// readCompetitors reads the autoscalers and disruption budgets of a namespace in parallel.
 func readCompetitors(ctx context.Context, client dynamic.Interface, namespace string, e *status.Snapshot) error {
 	var reading sync.WaitGroup
 	var autoscalersErr, budgetsErr error
@@ -262,7 +261,7 @@ func readCompetitors(ctx context.Context, client dynamic.Interface, namespace st
 	return cmp.Or(unlessForbidden("horizontalpodautoscalers", e, autoscalersErr), unlessForbidden("poddisruptionbudgets", e, budgetsErr))
 }
 
-// listAs lists the objects of a namespace as values of their type.
+// listAs lists the objects of a namespace as typed values.
 func listAs[T any](ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) ([]T, error) {
 	items, err := kube.List(ctx, client.Resource(resource).Namespace(namespace), metav1.ListOptions{})
 	if err != nil {
@@ -277,8 +276,7 @@ func listAs[T any](ctx context.Context, client dynamic.Interface, resource schem
 	return all, nil
 }
 
-// unlessForbidden drops the error of what the user may not read, and notes that it is not
-// read: a report is made without it.
+// unlessForbidden drops a Forbidden error and records what could not be read.
 func unlessForbidden(what string, e *status.Snapshot, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err

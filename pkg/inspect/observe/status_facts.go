@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// StatusFacts returns what the status of a kind's objects can say. The path leads to
-// their count; nil if it is not known.
+// StatusFacts returns how to interpret the status of a kind's objects. count is the path of
+// their count, nil if unknown.
 func StatusFacts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, count *fieldpath.Path) (facts.Facts, error) {
 	if kind.BuiltIn() {
 		return facts.New(kind, kinds.Source{}, count)

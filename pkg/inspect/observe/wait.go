@@ -19,22 +19,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// WaitTarget is a target and the conditions that a wait is for.
+// WaitTarget is a target and the conditions to wait for.
 type WaitTarget struct {
 	Target Target
 	// Conditions must be met one after the other.
 	Conditions []Condition
-	// UID, if it is set, is that of the object: another one of its name is not it.
+	// UID, if set, identifies the object: another one with its name does not count.
 	UID types.UID
-	// Since, if it is set, is the version of the object that the wait begins with.
+	// Since, if set, is the version of the object with which the wait begins.
 	Since string
-	// Check, if it is set, checks each version of the object. An error ends the wait.
+	// Check, if set, checks each version of the object. An error ends the wait.
 	Check func(*unstructured.Unstructured) error
-	// Reached, if it is set, is called when all conditions are met.
+	// Reached, if set, is called when all conditions are met.
 	Reached func(Observation) error
 }
 
-// holds returns an error if the object is another one, or if Check refuses it.
+// holds returns an error if the object is another one or Check refuses it.
 func (w WaitTarget) holds(s Observation) error {
 	switch {
 	case s.Object == nil:
@@ -50,17 +50,17 @@ func (w WaitTarget) holds(s Observation) error {
 	return nil
 }
 
-// Limits say how long a wait may take.
+// Limits configure how long a wait may take.
 type Limits struct {
-	// Timeout is the deadline, from the beginning of the wait. Zero is none.
+	// Timeout is the limit of the whole wait; zero means none.
 	Timeout time.Duration
-	// FailAfter is how long an object may have failed before the wait for it fails.
+	// FailAfter is how long an object may be failed before its wait fails.
 	FailAfter time.Duration
-	// FailFast says that the wait fails at all.
+	// FailFast lets the wait fail before the timeout.
 	FailFast bool
 	// Settle is how long the last condition must stay met.
 	Settle time.Duration
-	// Once is to look once, and not to wait.
+	// Once checks the conditions once without waiting.
 	Once bool
 }
 
@@ -76,23 +76,23 @@ func (l Limits) settle(isLast bool) time.Duration {
 type Waiter struct {
 	Clients *kube.Factory
 	Limits  Limits
-	// Show, if it is set, shows each change, one at a time.
+	// Show, if set, is called for each change, one at a time.
 	Show func(Observation)
-	// Connection, if it is set, notes whether the server can be reached.
+	// Connection, if set, records whether the server can be reached.
 	Connection *follow.Connection
-	// Closely says that every look is shown, and includes the competitors.
+	// Closely shows every look, including the competitors.
 	Closely bool
 
 	showing sync.Mutex
 }
 
-// Wait waits until all conditions are met. The errors are those of the targets, in their
-// order, nil if the conditions are met. If the wait cannot begin, there is one error.
+// Wait waits until all conditions are met. It returns an error for each target, in their
+// order, nil if its conditions are met. If the wait cannot begin, it returns one error.
 func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
-	// The feeds go on beyond the deadline, for explain.
+	// The feeds outlive the deadline, for explain.
 	f, err := NewFollower(ctx, a.Clients, a.Connection, Extent{Depth: Reasons, Competitors: a.Closely}, len(all) > 1, a.Closely)
 	if err != nil {
-		return []error{err} // which is not about any object
+		return []error{err} // not about any object
 	}
 	defer f.Stop()
 	f.patient = a.Limits.Once
@@ -127,8 +127,7 @@ func (a *Waiter) waitOne(ctx context.Context, f *Follower, w WaitTarget) error {
 	return w.Reached(last)
 }
 
-// waitCondition waits until one condition of a target is met, and returns the observation
-// that meets it.
+// waitCondition waits until one condition of a target is met, and returns the observation.
 func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g Condition, isLast bool) (Observation, error) {
 	grace := status.FailureGrace{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
 	var last, told *Observation
@@ -181,8 +180,8 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 	return Observation{}, notMet(ctx, w, g, last, err)
 }
 
-// notMet returns the error for a condition that was not met, with the last observation, if
-// there was one.
+// notMet returns the error for an unmet condition, with the last observation if there was
+// one.
 func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = outcome.ErrInterrupted
@@ -209,11 +208,10 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 	return err
 }
 
-// explaining is how long nothing is shown of a target while what may explain why it is not
-// ready is being read, and how late a wait may end because of that.
+// explaining is how long a partial observation is held back, and so how late a wait may end.
 const explaining = time.Second
 
-// explain completes the last observation before a timeout, if it was partial.
+// explain completes the last observation before a timeout if it was partial.
 func explain(ctx context.Context, last *Observation) {
 	if !last.Partial {
 		return
@@ -225,15 +223,15 @@ func explain(ctx context.Context, last *Observation) {
 	}
 }
 
-// steady is how long a condition has been met without a break.
+// steady tracks how long a condition has been met continuously.
 type steady struct {
 	wanted time.Duration
-	// since is when it was met first; zero, it is not met.
+	// since is when it became met; zero if it is not met.
 	since time.Time
 }
 
-// look notes whether the condition is met now. It reports whether it has been met for long
-// enough, and otherwise how much time is left; zero if it is not met.
+// look updates whether the condition is met. It reports whether it has been met for long
+// enough or else how much time is left, zero if it is not met.
 func (h *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
 	if !met {
 		h.since = time.Time{}
@@ -246,7 +244,7 @@ func (h *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
 	return left == 0, left
 }
 
-// FailedError says why an object cannot become ready without help.
+// FailedError explains why an object cannot become ready without help.
 type FailedError struct {
 	Observation
 	// Err is outcome.ErrFailed or outcome.ErrPaused.
@@ -264,8 +262,8 @@ func (e *FailedError) Error() string {
 // Unwrap returns Err.
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// doubtful reports whether a verdict may change without an event. Then the object is looked
-// at again soon.
+// doubtful reports whether a verdict may change without an event, so that the object must be
+// checked again soon.
 func doubtful(code problem.Code) bool {
 	return slices.Contains([]problem.Code{
 		problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse,

@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// WaitForObject calls done with an object, nil if there is none, now and after every change,
-// until it is done or the timeout is over (ErrTimeout).
+// WaitForObject calls done with an object, nil if it does not exist, now and after every
+// change, until done returns true or the timeout is over (ErrTimeout).
 func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, outcome.ErrTimeout)
 	defer cancel()
@@ -27,7 +27,7 @@ func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name 
 	return err
 }
 
-// WaitUntilGone waits until this object is gone. Another one of its name does not matter.
+// WaitUntilGone waits until this object is gone. Another one with its name does not count.
 func WaitUntilGone(ctx context.Context, objects dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
 	seen := "it still exists"
 	err := WaitForObject(ctx, objects, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
@@ -49,9 +49,9 @@ func WaitUntilGone(ctx context.Context, objects dynamic.ResourceInterface, gone 
 	return nil
 }
 
-// AtLeast reports whether an object is at least as new as a resourceVersion: a list may come
-// from a cache of the server that lags behind a write.
+// AtLeast reports whether an object is at least as new as a resourceVersion: a list from a
+// cache of the server may lag behind a write.
 func AtLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
 	c, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), resourceVersion)
-	return err != nil || c >= 0 // what cannot be compared proves nothing
+	return err != nil || c >= 0 // versions that cannot be compared prove nothing
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// watcher collects the changes of one target, and of what stands below it.
+// watcher collects the changes of one target and of the objects below it.
 type watcher struct {
-	// changed receives a value if there has been a change since the last look.
+	// changed receives a value if something has changed since the last look.
 	changed chan struct{}
 
 	mu sync.Mutex
-	// obj is the newest version of the object; nil, there is none.
+	// obj is the newest version of the object; nil if it does not exist.
 	obj *unstructured.Unstructured
 }
 
@@ -26,12 +26,12 @@ func newWatcher() *watcher { return &watcher{changed: make(chan struct{}, 1)} }
 func (c *watcher) notify() {
 	select {
 	case c.changed <- struct{}{}:
-	default: // a look is due already
+	default: // a look is already due
 	}
 }
 
-// next waits for a change, or until it is time to look again, and returns the newest version
-// of the object; nil, there is none.
+// next waits for a change or for again, and returns the newest version of the object; nil if
+// it does not exist.
 func (c *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
 	select {
 	case <-ctx.Done():
@@ -51,8 +51,8 @@ func (c *watcher) set(obj *unstructured.Unstructured) {
 	c.notify()
 }
 
-// watchObject watches the object of a wait. It ignores other objects of its name, and versions
-// older than the one that the wait begins with.
+// watchObject watches the object of a wait. It ignores other objects with its name and
+// versions older than the one with which the wait begins.
 func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, w WaitTarget, connection *follow.Connection) error {
 	uid := w.UID
 	return follow.One(ctx, objects, w.Target.Name, w.Since, connection, func(obj *unstructured.Unstructured) (bool, error) {

@@ -15,22 +15,23 @@ import (
 // someone is the user of requests that name none.
 const someone = "tester"
 
-// Forbid refuses the requests that match, and says so to who asks about rights.
+// Forbid refuses the matching requests. Reviews of access rights report them as
+// denied.
 func (s *Server) Forbid(match Match) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forbids = append(s.forbids, match)
 }
 
-// Permit permits everything again.
+// Permit lifts the restrictions of Forbid.
 func (s *Server) Permit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forbids = nil
 }
 
-// Outside chooses the requests for objects that no rule allows. With Forbid, the rules are
-// all that a user may do.
+// Outside matches the requests for objects that no rule allows. Pass it to Forbid
+// to limit a user to these rules.
 func Outside(rules ...rbacv1.PolicyRule) Match {
 	has := func(list []string, one string) bool {
 		return slices.Contains(list, "*") || slices.Contains(list, one)
@@ -43,7 +44,8 @@ func Outside(rules ...rbacv1.PolicyRule) Match {
 	}
 }
 
-// forbidden reports whether a request is refused. Everyone may ask for rights.
+// forbidden reports whether a request is refused. Reviews of access rights are
+// always allowed.
 func (s *Server) forbidden(q Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +65,8 @@ func forbid(q Request) error {
 		fmt.Errorf("User %q cannot %s resource %q in API group %q %s", user, q.Verb, q.target(), q.Group, where)) //nolint:staticcheck // these are the words of the API
 }
 
-// reviewed is the kind of a question about rights, empty for other requests.
+// reviewed returns the kind of the access review that a request creates, or "" for
+// other requests.
 func reviewed(q Request) string {
 	if q.Verb != "create" {
 		return ""
@@ -75,7 +78,7 @@ func reviewed(q Request) string {
 	}[q.Group+"/"+q.Resource]
 }
 
-// review answers a question about rights; is says that the request is one.
+// review answers an access review. is reports whether the request is one.
 func (s *Server) review(q Request) (answer any, err error, is bool) { //nolint:revive // the error goes with the answer
 	kind := reviewed(q)
 	if kind == "" {

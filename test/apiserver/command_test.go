@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// run runs a command of the program against a server, in this process.
+// run runs a command of the program in this process, against the server s.
 func run(t *testing.T, s *apiserver.Server, line string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -31,7 +31,7 @@ func run(t *testing.T, s *apiserver.Server, line string) (stdout, stderr string,
 	return out.String(), errOut.String(), err
 }
 
-// deployment is one as a person writes it.
+// deployment returns the manifest of a Deployment, as a user would write it.
 func deployment(name, image string, replicas int) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -45,7 +45,8 @@ spec:
     spec: {containers: [{name: app, image: %[2]q}]}`, name, image, replicas)
 }
 
-// Commands of the program run against the server, while its controllers are played.
+// TestCommands runs commands of the program against a server with simulated
+// controllers.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -62,13 +63,13 @@ func TestCommands(t *testing.T) {
 		} {
 			stdout, stderr, err := run(t, s, test.line)
 			if err != nil || !strings.Contains(stdout, test.says) {
-				t.Errorf("%s: %v, it printed %q, and said %q", test.line, err, stdout, stderr)
+				t.Errorf("%s: got error %v, stdout %q, stderr %q", test.line, err, stdout, stderr)
 			}
 		}
 		d := s.Get("deployments", "default", "web")
 		ready, _, _ := unstructured.NestedInt64(d.Object, "status", "readyReplicas")
 		if pods := s.List("pods", "default"); ready != 4 || len(pods) != 4 {
-			t.Errorf("%d pods are ready, of %d; want 4", ready, len(pods))
+			t.Errorf("%d of %d pods are ready, want 4", ready, len(pods))
 		}
 		for _, pod := range s.List("pods", "default") {
 			containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")

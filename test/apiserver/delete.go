@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// deleteOptions are in the body of a request, or in its query.
+// deleteOptions reads the options from the body of a request, or from its query.
 func (r Request) deleteOptions() (metav1.DeleteOptions, error) {
 	var opts metav1.DeleteOptions
 	if len(r.Body) > 0 {
@@ -89,8 +89,8 @@ func (s *Server) deleteCollection(q Request) (any, error) {
 	return map[string]any{"apiVersion": q.resource.gvk(q.Version).GroupVersion().String(), "kind": q.resource.kind + "List", "metadata": map[string]any{}, "items": items}, nil
 }
 
-// end deletes an object: at once, or, where it has finalizers or a node that runs it, by
-// the time of its deletion. It returns what is left of it.
+// end deletes an object. An object with finalizers, or a pod on a node, gets a
+// deletion timestamp instead. end returns what is left of it.
 func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, policy metav1.DeletionPropagation) *unstructured.Unstructured {
 	left := obj.DeepCopy()
 	switch policy {
@@ -114,7 +114,7 @@ func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, 
 		}
 	}
 	if !equalButForTimes(obj, left) {
-		left, _ = s.commit(r, obj, left) // only a CRD can be refused, and not by this
+		left, _ = s.commit(r, obj, left) // only a CRD can be refused, and not for this change
 	}
 	if policy == metav1.DeletePropagationForeground {
 		for _, d := range s.dependents(obj.GetUID()) {
@@ -124,7 +124,8 @@ func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, 
 	return left
 }
 
-// gracePeriod is how long a pod that runs on a node has to end. All else has none.
+// gracePeriod returns the grace period of a pod on a node, and nil for other
+// objects.
 func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int64 {
 	node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
@@ -138,12 +139,12 @@ func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int6
 	return seconds
 }
 
-// remove takes an object away, and collects the garbage that this makes.
+// remove deletes an object from the store, and garbage collects its dependents.
 func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	if now := s.objects[r.gr()][keyOf(obj)]; now == nil || now.GetUID() != obj.GetUID() {
 		return
 	}
-	_, _ = s.commit(r, obj, nil) // nothing refuses that
+	_, _ = s.commit(r, obj, nil) // deleting cannot fail
 	s.collect(obj)
 	if r.kind == "Namespace" && r.group == "" {
 		for _, of := range s.resources {
@@ -179,7 +180,7 @@ func (s *Server) dependents(owner types.UID) []dependent {
 	return list
 }
 
-// orphan takes an owner away from all that it owns.
+// orphan removes the references to an owner from its dependents.
 func (s *Server) orphan(owner types.UID) {
 	for _, d := range s.dependents(owner) {
 		free := d.object.DeepCopy()
@@ -188,8 +189,8 @@ func (s *Server) orphan(owner types.UID) {
 	}
 }
 
-// collect deletes what no owner is left of, and completes the deletion of owners that
-// waited for one of their dependents.
+// collect deletes objects without remaining owners, and completes the foreground
+// deletion of owners without remaining dependents.
 func (s *Server) collect(gone *unstructured.Unstructured) {
 	for _, d := range s.dependents(gone.GetUID()) {
 		if !slices.ContainsFunc(d.object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return s.lives(ref.UID) }) {
@@ -218,7 +219,7 @@ func (s *Server) lives(uid types.UID) bool {
 	return false
 }
 
-// finalize takes a finalizer away, and the object with its last one.
+// finalize removes a finalizer, and deletes the object with its last one.
 func (s *Server) finalize(r *resource, obj *unstructured.Unstructured, finalizer string) {
 	after := obj.DeepCopy()
 	after.SetFinalizers(slices.DeleteFunc(after.GetFinalizers(), func(f string) bool { return f == finalizer }))

@@ -13,10 +13,11 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// ServerVersion is the version that the server says it has.
+// ServerVersion is the version that the server reports.
 const ServerVersion = "v1.37.0"
 
-// about answers a request for what the server is, rather than for its objects.
+// about answers requests about the server itself: its version, discovery, and
+// OpenAPI.
 func (s *Server) about(q Request) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +49,7 @@ func (s *Server) about(q Request) (any, error) {
 	return nil, pageNotFound(q)
 }
 
-// groupVersionAt is the version of a group that is served at a path, such as apis/apps/v1.
+// groupVersionAt returns the group version served at a path, such as apis/apps/v1.
 func groupVersionAt(path string) (schema.GroupVersion, bool) {
 	parts := strings.Split(path, "/")
 	switch {
@@ -67,7 +68,7 @@ func pathOf(gv schema.GroupVersion) string {
 	return "apis/" + gv.String()
 }
 
-// reviews are the types that are only created, and never stored.
+// reviews returns the types that can only be created, and are never stored.
 func reviews() map[schema.GroupVersion][]string {
 	return map[schema.GroupVersion][]string{
 		{Group: "authorization.k8s.io", Version: "v1"}:  {"SelfSubjectAccessReview", "SelfSubjectRulesReview"},
@@ -75,8 +76,8 @@ func reviews() map[schema.GroupVersion][]string {
 	}
 }
 
-// groupVersions are all that are served: the core group first, then in the order in which
-// they came.
+// groupVersions returns all served group versions, the core group first, then in
+// order of registration.
 func (s *Server) groupVersions() []schema.GroupVersion {
 	var all []schema.GroupVersion
 	add := func(gv schema.GroupVersion) {
@@ -95,7 +96,7 @@ func (s *Server) groupVersions() []schema.GroupVersion {
 	return all
 }
 
-// groups is the legacy answer of /apis.
+// groups returns the legacy discovery document at /apis.
 func (s *Server) groups() metav1.APIGroupList {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
 	for _, gv := range s.groupVersions() {
@@ -112,7 +113,7 @@ func (s *Server) groups() metav1.APIGroupList {
 	return list
 }
 
-// resourcesOf is the legacy list of the types in a version of a group.
+// resourcesOf returns the legacy resource list of a group version.
 func (s *Server) resourcesOf(gv schema.GroupVersion) metav1.APIResourceList {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String(), APIResources: []metav1.APIResource{}}
 	for _, r := range s.resources {
@@ -140,7 +141,8 @@ type subresource struct {
 	verbs metav1.Verbs
 }
 
-// subresources are those of a type. The kind has a group where it is not that of the type.
+// subresources returns the subresources of a type. Their kind has a group if it
+// differs from that of the type.
 func subresources(r *resource, v *version) []subresource {
 	own := schema.GroupVersionKind{Kind: r.kind}
 	var all []subresource
@@ -156,8 +158,8 @@ func subresources(r *resource, v *version) []subresource {
 	return all
 }
 
-// aggregated is the answer that has all types of some groups at once: the legacy lists in
-// another form.
+// aggregated returns the aggregated discovery document of the groups for which of
+// returns true.
 func (s *Server) aggregated(of func(group string) bool) apidiscoveryv2.APIGroupDiscoveryList {
 	list := apidiscoveryv2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}, Items: []apidiscoveryv2.APIGroupDiscovery{}}
 	for _, gv := range s.groupVersions() {
@@ -193,7 +195,8 @@ func (s *Server) aggregated(of func(group string) bool) apidiscoveryv2.APIGroupD
 	return list
 }
 
-// documents lists the OpenAPI documents, one for each version of a group.
+// documents returns the index of the OpenAPI documents, one for each group
+// version.
 func (s *Server) documents() any {
 	paths := map[string]any{}
 	for _, gv := range s.groupVersions() {
@@ -202,8 +205,8 @@ func (s *Server) documents() any {
 	return map[string]any{"paths": paths}
 }
 
-// document is the OpenAPI document of a version of a group: the schemas of its
-// custom types.
+// document returns the OpenAPI document of a group version, with the schemas of
+// its custom types.
 func (s *Server) document(gv schema.GroupVersion) any {
 	all := map[string]*spec.Schema{}
 	for _, r := range s.resources {

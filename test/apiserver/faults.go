@@ -10,11 +10,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Match chooses requests.
+// Match reports whether it selects a request.
 type Match func(Request) bool
 
-// On chooses requests by their verbs, with "|" between several, and by the resource, with
-// the subresource behind a slash. "*" is any verb, and any resource or subresource:
+// On matches requests by verb and resource. "|" separates several verbs, and a
+// slash the subresource. "*" matches any verb, and any resource or subresource:
 // On("get|list", "pods"), On("patch", "deployments/scale"), On("*", "pods/*").
 func On(verbs, resource string) Match {
 	return func(r Request) bool {
@@ -28,25 +28,25 @@ func On(verbs, resource string) Match {
 	}
 }
 
-// Path chooses requests by the beginning of their path, such as "/openapi/".
+// Path matches requests whose path has a prefix, such as "/openapi/".
 func Path(prefix string) Match {
 	return func(r Request) bool { return strings.HasPrefix(r.Path, prefix) }
 }
 
-// Fault is what goes wrong with a request.
+// Fault describes how a request fails.
 type Fault struct {
-	// Delay passes before the request is looked at.
+	// Delay passes before the request is handled.
 	Delay time.Duration
-	// Err is answered instead, as the API tells it; see package
+	// Err is returned instead of the answer; see package
 	// k8s.io/apimachinery/pkg/api/errors.
 	Err error
-	// Drop breaks the connection before the request takes effect, and DropAfter when it
-	// has taken effect, before the answer.
+	// Drop breaks the connection before the request takes effect, and DropAfter
+	// afterwards, before the answer.
 	Drop, DropAfter bool
-	// Before is called first, without a lock held: it may write, as somebody else who is
-	// faster.
+	// Before is called first, without a lock held. It may write, to simulate a
+	// concurrent change.
 	Before func()
-	// Times is how many requests have the fault, zero for all.
+	// Times limits how many requests fail; zero means all.
 	Times int
 }
 
@@ -57,7 +57,8 @@ type fault struct {
 	left  int
 }
 
-// Fail has a fault befall the requests that match, until the returned function is called.
+// Fail injects a fault into the matching requests until the returned function is
+// called.
 func (s *Server) Fail(match Match, f Fault) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,7 @@ func (s *Server) Fail(match Match, f Fault) (end func()) {
 	}
 }
 
-// admit logs a request, and has its faults befall it. after is what happens when the
+// admit logs a request and injects its faults. The caller runs after once the
 // request has taken effect.
 func (s *Server) admit(ctx context.Context, q Request) (after func(), err error) {
 	s.mu.Lock()
@@ -92,7 +93,7 @@ func (s *Server) admit(ctx context.Context, q Request) (after func(), err error)
 			select {
 			case <-time.After(f.Delay):
 			case <-ctx.Done():
-				panic(http.ErrAbortHandler) // the client has hung up
+				panic(http.ErrAbortHandler) // the client closed the connection
 			}
 		}
 		switch {
@@ -110,7 +111,8 @@ func (s *Server) admit(ctx context.Context, q Request) (after func(), err error)
 	return after, nil
 }
 
-// Requests are those that the server has had and that match, nil for all, in their order.
+// Requests returns the matching requests so far, in order. A nil match selects
+// all.
 func (s *Server) Requests(match Match) []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,18 +125,18 @@ func (s *Server) Requests(match Match) []Request {
 	return all
 }
 
-// Writes chooses the requests that are to change something, dry runs and questions about
-// rights left out.
+// Writes matches requests that change something. Dry runs and access reviews do
+// not count.
 func Writes(r Request) bool {
 	return r.Method != http.MethodGet && !r.dryRun() && !strings.HasSuffix(r.Resource, "reviews")
 }
 
-// Forget empties the list of requests.
+// Forget clears the log of requests.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = nil
 }
 
-// ErrAway is what a server says that is about to go, or to come.
+// ErrAway is the answer of a server that is starting or shutting down.
 func ErrAway() error { return apierrors.NewServiceUnavailable("the server is away") }

@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// page is the rest of a list, as it was when the list was begun.
+// page is the rest of a paged list, as of its first page.
 type page struct {
 	items    []*unstructured.Unstructured
 	revision int
 }
 
-// list answers with the objects that a request selects, or with a page of them.
+// list returns the objects that a request selects, or a page of them.
 func (s *Server) list(q Request) (any, error) {
 	selects, err := q.selector()
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Server) list(q Request) (any, error) {
 	return list, nil
 }
 
-// knows reports as an error that a revision has not been yet, or is forgotten.
+// knows returns an error if a revision is in the future or expired.
 func (s *Server) knows(revision string) error {
 	if revision == "" || revision == "0" {
 		return nil
@@ -73,7 +73,7 @@ func (s *Server) knows(revision string) error {
 	return nil
 }
 
-// selector is the condition that a request selects objects by.
+// selector returns a predicate for the label and field selectors of a request.
 func (r Request) selector() (func(*unstructured.Unstructured) bool, error) {
 	byLabel, err := labels.Parse(r.Query.Get("labelSelector"))
 	if err != nil {
@@ -106,7 +106,7 @@ func (r Request) selector() (func(*unstructured.Unstructured) bool, error) {
 	}, nil
 }
 
-// fieldLabels are the fields by which objects of a type are selected.
+// fieldLabels returns the field labels that a type supports in selectors.
 func fieldLabels(r *resource) []string {
 	all := []string{"metadata.name", "metadata.namespace"}
 	if r.custom || r.group != "" {

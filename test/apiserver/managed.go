@@ -31,7 +31,7 @@ func (w write) fieldManager() (*managedfields.FieldManager, error) {
 			return nil, err
 		}
 		newManager = managedfields.NewDefaultCRDFieldManager
-	case scheme.Scheme.Recognizes(gvk) && gvk != scaleKind(): // which nobody applies
+	case scheme.Scheme.Recognizes(gvk) && gvk != scaleKind(): // never applied
 		types = applyconfigurations.NewTypeConverter(scheme.Scheme)
 	}
 	reset := fieldpath.NewSet()
@@ -49,8 +49,8 @@ func (w write) fieldManager() (*managedfields.FieldManager, error) {
 	return m, err
 }
 
-// conversion makes an object one of another version by its apiVersion alone, and converts
-// nothing else.
+// conversion converts an object to another version by setting its apiVersion
+// alone.
 type conversion struct{ runtime.ObjectConvertor }
 
 func (conversion) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
@@ -66,7 +66,7 @@ func (conversion) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner)
 	return in, nil
 }
 
-// manage notes who wrote which fields of an object.
+// manage updates the managed fields of an object after a write.
 func (s *Server) manage(w write, before, after *unstructured.Unstructured) error {
 	if w.managed {
 		return nil
@@ -75,7 +75,8 @@ func (s *Server) manage(w write, before, after *unstructured.Unstructured) error
 		before = &unstructured.Unstructured{Object: map[string]any{"apiVersion": after.GetAPIVersion(), "kind": after.GetKind()}}
 	}
 	if w.trusted && w.subresource == "" && w.version.status && before.GetUID() != "" {
-		// A test may write both parts at once: the status has an entry of its own.
+		// A test may write spec and status at once. The status gets an entry of
+		// its own.
 		partly := after.DeepCopy()
 		keep(partly.Object, before.Object, "status")
 		w.trusted = false
@@ -96,7 +97,7 @@ func (s *Server) manage(w write, before, after *unstructured.Unstructured) error
 	return nil
 }
 
-// applied is what an object is after a server-side apply.
+// applied returns an object after a server-side apply.
 func (s *Server) applied(q Request, w *write, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if q.Query.Get("fieldManager") == "" {
 		return nil, apierrors.NewBadRequest("PatchOptions.meta.k8s.io is invalid: fieldManager: Required value: is required for apply patch")
@@ -123,12 +124,12 @@ func (s *Server) applied(q Request, w *write, before *unstructured.Unstructured)
 	w.managed = true
 	obj, ok := after.(*unstructured.Unstructured)
 	if !ok {
-		return before.DeepCopy(), nil // nothing has changed
+		return before.DeepCopy(), nil // no change
 	}
 	return obj, nil
 }
 
-// named is an object under the name of another where it has none.
+// named returns obj with the name of like if it has none.
 func named(obj, like *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj.GetName() == "" {
 		obj.SetName(like.GetName())
@@ -136,7 +137,7 @@ func named(obj, like *unstructured.Unstructured) *unstructured.Unstructured {
 	return obj
 }
 
-// applyNew creates the object that is applied.
+// applyNew creates an object by server-side apply.
 func (s *Server) applyNew(q Request) (any, error) {
 	if err := s.hasNamespace(q); err != nil {
 		return nil, err

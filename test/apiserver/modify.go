@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// object is the object in the body of a request.
+// object decodes the object in the body of a request.
 func (r Request) object() (*unstructured.Unstructured, error) {
 	obj, err := decode(r.ContentType, r.Body)
 	if err != nil {
@@ -36,7 +36,7 @@ func (r Request) object() (*unstructured.Unstructured, error) {
 	return obj, nil
 }
 
-// decode reads JSON, YAML, or the protobuf of a built-in type.
+// decode decodes JSON, YAML, or the protobuf of a built-in type.
 func decode(contentType string, body []byte) (*unstructured.Unstructured, error) {
 	if strings.HasPrefix(contentType, runtime.ContentTypeProtobuf) {
 		obj, gvk, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
@@ -71,7 +71,8 @@ func (s *Server) modify(q Request, before *unstructured.Unstructured) (any, erro
 	return q.view(after), nil
 }
 
-// sameObject holds an object against the one that is there.
+// sameObject returns an error if the name, UID, or resource version does not match
+// the stored object.
 func (r Request) sameObject(before, after *unstructured.Unstructured) error {
 	if name := after.GetName(); name != before.GetName() {
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, before.GetName()))
@@ -87,12 +88,13 @@ func (r Request) sameObject(before, after *unstructured.Unstructured) error {
 
 const errModified = constError("the object has been modified; please apply your changes to the latest version and try again")
 
-// constError is an error that is always the same.
+// constError is an error without variable parts.
 type constError string
 
 func (e constError) Error() string { return string(e) }
 
-// modified is what a request makes of an object, before the rules for its type.
+// modified returns the object after an update or patch, before the rules of its
+// type apply.
 func (s *Server) modified(q Request, w *write, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if q.Verb == "update" {
 		return q.object()
@@ -119,7 +121,7 @@ func (s *Server) modified(q Request, w *write, before *unstructured.Unstructured
 	return after, nil
 }
 
-// patched is the text of an object after a patch.
+// patched returns the JSON of an object after a patch.
 func patched(kind types.PatchType, was, patch []byte, gvk schema.GroupVersionKind) ([]byte, error) {
 	switch kind {
 	case types.JSONPatchType:

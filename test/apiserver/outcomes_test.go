@@ -31,7 +31,7 @@ import (
 // workload is an object that verbs change.
 type workload struct {
 	resource, target, manifest string
-	// pause says that the object can be paused.
+	// pause is true if the object can be paused.
 	pause bool
 }
 
@@ -46,7 +46,7 @@ func workloads() []workload {
 	}
 }
 
-// widgets are a custom kind of which the program knows nothing.
+// widgets is the CRD of a kind that the program does not know.
 const widgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -68,10 +68,10 @@ spec:
 // verb is a command that changes an object.
 type verb struct {
 	line string
-	// first is the command that prepares the object.
+	// first is a command that prepares the object.
 	first string
-	// creates says that there is no object before, starts that the change starts pods, and
-	// pauses that it needs an object that can be paused.
+	// creates: the object does not exist before. starts: the change starts pods.
+	// pauses: the object must support pausing.
 	creates, starts, pauses bool
 	// rival overwrites what the command writes.
 	rival func(*unstructured.Unstructured)
@@ -121,20 +121,20 @@ func inContainer(name string, value any) func(*unstructured.Unstructured) {
 	}
 }
 
-// scene is a command that changes an object of a cluster.
+// scene is a command that changes an object, and the cluster it runs against.
 type scene struct {
 	*apiserver.Server
 	workload
 	verb
 	interrupt context.CancelFunc
-	// before is the object before the command, nil if there is none, and again the object
-	// that was created again.
+	// before is the object before the command, nil if it does not exist. again is
+	// the object after it was recreated.
 	before, again *unstructured.Unstructured
 }
 
 func (x *scene) object() *unstructured.Unstructured { return x.Get(x.resource, "default", "web") }
 
-// overwrite has someone else overwrite what the command writes.
+// overwrite overwrites the change of the command as another client.
 func (x *scene) overwrite() { x.As("rival").Update(x.resource, "default", "web", x.rival) }
 
 // beside changes a field that no command writes.
@@ -142,19 +142,19 @@ func beside(obj *unstructured.Unstructured) {
 	set(obj, "1", "spec", "template", "metadata", "annotations", "example.com/beside")
 }
 
-// change has someone else change that field.
+// change changes that field as another client.
 func (x *scene) change() { x.As("rival").Update(x.resource, "default", "web", beside) }
 
 func (x *scene) remove() { x.Remove(x.resource, "default", "web") }
 
-// replace deletes the object, and creates it again.
+// replace deletes the object and creates it again.
 func (x *scene) replace() {
 	x.remove()
 	x.CreateYAML(x.manifest)
 	x.again = x.object()
 }
 
-// reset has an owner put its object back whenever someone else has changed it.
+// reset simulates an owner that reverts every change of its object.
 func (x *scene) reset() {
 	x.OnWrite(func(c apiserver.Change) {
 		if c.Resource.Resource != x.resource || c.After == nil || x.before == nil || state(c.After) == state(x.before) {
@@ -167,12 +167,12 @@ func (x *scene) reset() {
 	})
 }
 
-// writes chooses what the command writes.
+// writes matches the writes of the command.
 func (x *scene) writes(r apiserver.Request) bool {
 	return r.Resource == x.resource && apiserver.Writes(r)
 }
 
-// atRevert has something happen just before the second write of the command.
+// atRevert calls f just before the second write of the command.
 func (x *scene) atRevert(f func()) {
 	writes := 0
 	x.Fail(x.writes, apiserver.Fault{Before: func() {
@@ -182,12 +182,12 @@ func (x *scene) atRevert(f func()) {
 	}})
 }
 
-// later has something happen after a time.
+// later calls f after d.
 func later(d time.Duration, f func(*scene)) func(*scene) {
 	return func(x *scene) { x.After(d, func() { f(x) }) }
 }
 
-// left is what an object has in the end.
+// left is the final state of an object.
 type left int
 
 const (
@@ -200,29 +200,29 @@ const (
 	aNewObject
 )
 
-// ending is what happens while a command waits, and what becomes of its change.
+// ending is an event while a command waits, with its expected result.
 type ending struct {
 	what, flags string
-	// fate is that of the pods, from when the command begins.
+	// fate is how the pods behave from the start of the command.
 	fate string
-	// happens makes it happen.
+	// happens triggers the event.
 	happens func(*scene)
 	want    error
-	// says is in the last line.
+	// says is part of the last line of the error.
 	says string
 	left left
-	// of chooses the verbs and workloads with this ending; nil is all.
+	// of selects the verbs and workloads with this ending; nil selects all.
 	of func(verb, workload) bool
 }
 
 func endings() []ending {
 	const soon = 500 * time.Millisecond
-	const slow = "slow:20s" // longer than that
+	const slow = "slow:20s" // longer than the timeout
 	const revert = "--on-failure=revert"
 	starts := func(v verb, _ workload) bool { return v.starts }
 	exists := func(v verb, _ workload) bool { return !v.creates }
-	// Pauses of ImoocPods are in annotations, which have no generation that a controller
-	// could have seen.
+	// An ImoocPod is paused by an annotation, and annotations do not change the
+	// generation.
 	seen := func(v verb, w workload) bool { return !v.pauses || w.resource != "imoocpods" }
 	return []ending{
 		{what: "ready", left: itsChange},
@@ -258,16 +258,17 @@ func endings() []ending {
 	}
 }
 
-// A command ends with what became of its change, and nothing ends without an error unless
-// the pods run what was asked for.
+// TestOutcomes checks how each command reports its change, and that it only
+// succeeds if the pods run what was requested.
 func TestOutcomes(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(800)) // cobra keeps the commands for ever, and marking them takes long
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // cobra retains the commands, and marking them is slow
 	for _, w := range workloads() {
 		for _, v := range verbs() {
 			if v.pauses && !w.pause {
 				continue
 			}
-			// changed is the object after the first ending, which has the change.
+			// changed is the object after the first ending, with the change
+			// applied.
 			var changed *unstructured.Unstructured
 			for _, e := range endings() {
 				if e.of != nil && !e.of(v, w) {
@@ -283,10 +284,10 @@ func TestOutcomes(t *testing.T) {
 							t.Errorf("got %v, want %v", err, e.want)
 						}
 						if err != nil && !strings.Contains(lastLine(err), e.says) {
-							t.Errorf("the last line is %q, want %q", lastLine(err), e.says)
+							t.Errorf("last line %q, want %q", lastLine(err), e.says)
 						}
 						if got, want := state(x.object()), state(x.left(e.left, changed)); got != want {
-							t.Errorf("it has %s, want %s", got, want)
+							t.Errorf("got %s, want %s", got, want)
 						}
 						if err == nil {
 							x.mustRun(t)
@@ -298,7 +299,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// left returns the object that an ending leaves.
+// left returns the expected object after an ending.
 func (x *scene) left(what left, changed *unstructured.Unstructured) *unstructured.Unstructured {
 	obj := changed.DeepCopy()
 	switch what {
@@ -320,7 +321,7 @@ func (x *scene) left(what left, changed *unstructured.Unstructured) *unstructure
 	return obj
 }
 
-// perform runs the command of a verb with an ending.
+// perform runs the command of a verb while the event of an ending happens.
 func perform(t *testing.T, w workload, v verb, e ending) (*scene, error) {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -358,7 +359,7 @@ func perform(t *testing.T, w workload, v verb, e ending) (*scene, error) {
 	return x, command(ctx, x.Server, words.Replace(v.line)+" --timeout 2m --settle 20s "+e.flags)
 }
 
-// imoocPodCRD is parsed once: it is long.
+// imoocPodCRD is parsed only once because it is long.
 var imoocPodCRD = sync.OnceValue(func() *unstructured.Unstructured {
 	crds, err := deploy.CRDs()
 	if err != nil {
@@ -370,7 +371,7 @@ var imoocPodCRD = sync.OnceValue(func() *unstructured.Unstructured {
 	return crds[i]
 })
 
-// state is what verbs change in an object, as text.
+// state returns the fields that verbs change, as text.
 func state(obj *unstructured.Unstructured) string {
 	if obj == nil {
 		return "nothing"
@@ -390,8 +391,8 @@ func lastLine(err error) string {
 	return err.Error()[strings.LastIndex(err.Error(), "\n")+1:]
 }
 
-// mustRun fails the test unless as many pods as were asked for run what was asked for. The
-// pods of a paused object may be older.
+// mustRun fails the test unless the requested number of pods run the requested
+// template. The pods of a paused object may be older.
 func (x *scene) mustRun(t *testing.T) {
 	t.Helper()
 	if x.pauses {
@@ -414,7 +415,7 @@ func (x *scene) mustRun(t *testing.T) {
 	}
 }
 
-// command runs a command of the program against a server, in this process.
+// command runs a command of the program in this process, against the server s.
 func command(ctx context.Context, s *apiserver.Server, line string) error {
 	var out, errOut bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}

@@ -24,8 +24,7 @@ import (
 
 func asStatus(err error, to *apierrors.APIStatus) bool { return errors.As(err, to) }
 
-// prepare makes what is written an object of its type: fields that the type does not have
-// go, defaults come, and what is invalid is refused.
+// prepare prunes unknown fields, sets defaults, and validates a written object.
 func prepare(w write, before, after *unstructured.Unstructured) error {
 	gvk := w.resource.gvk(w.version.name)
 	if s := w.version.schema; s != nil {
@@ -54,12 +53,12 @@ func prepare(w write, before, after *unstructured.Unstructured) error {
 	return nil
 }
 
-// decodes holds an object against the Go type of a built-in type.
+// decodes validates an object against the Go type of a built-in type.
 func decodes(w write, obj *unstructured.Unstructured) error {
 	gvk := w.resource.gvk(w.version.name)
 	typed, err := scheme.Scheme.New(gvk)
 	if err != nil {
-		return nil //nolint:nilerr // nothing is known of CRDs themselves
+		return nil //nolint:nilerr // CRDs have no Go type here
 	}
 	if w.strict {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(obj.Object, typed, true)
@@ -119,7 +118,7 @@ func validateMetadata(obj *unstructured.Unstructured) field.ErrorList {
 	return errs
 }
 
-// validateCustom holds an object against the schema of its CRD.
+// validateCustom validates an object against the schema of its CRD.
 func validateCustom(obj *unstructured.Unstructured, s *spec.Schema) field.ErrorList {
 	var errs field.ErrorList
 	for _, err := range validate.NewSchemaValidator(s, nil, "", strfmt.Default).Validate(obj.Object).Errors {
@@ -138,7 +137,8 @@ func validateCustom(obj *unstructured.Unstructured, s *spec.Schema) field.ErrorL
 	return errs
 }
 
-// validateBuiltIn has the rules for built-in types that are broken most often.
+// validateBuiltIn checks the validation rules of built-in types that are violated
+// most often.
 func validateBuiltIn(w write, before, after *unstructured.Unstructured) field.ErrorList {
 	if w.subresource == "status" {
 		return nil

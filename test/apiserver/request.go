@@ -16,20 +16,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Request is a request that the server has had.
+// Request is a request that the server received.
 type Request struct {
-	// Verb is that of a rule: get, list, watch, create, update, patch, delete,
-	// deletecollection; "get" for a path of no resource.
+	// Verb is the RBAC verb: get, list, watch, create, update, patch, delete, or
+	// deletecollection. It is "get" for paths without a resource.
 	Verb string
-	// Method and Path are those of HTTP. Query is decoded.
+	// Method and Path are those of the HTTP request. Query is parsed.
 	Method, Path string
 	Query        url.Values
-	// Group, Version, Resource, Subresource, Namespace and Name are empty where the path
-	// has none.
+	// Group, Version, Resource, Subresource, Namespace and Name are empty if the
+	// path does not contain them.
 	Group, Version, Resource, Subresource string
 	Namespace, Name                       string
-	// ContentType, UserAgent and User are from the headers: the user is that of
-	// impersonation, or the token.
+	// ContentType, UserAgent and User are from the headers. User is the
+	// impersonated user, or the token.
 	ContentType, UserAgent, User string
 	Body                         []byte
 
@@ -38,8 +38,8 @@ type Request struct {
 	version  *version
 }
 
-// String is the verb and the object, such as "patch deployments/scale default/web", or the
-// path of what is no object.
+// String returns the verb and the object, such as "patch deployments/scale
+// default/web", or the path of a non-resource request.
 func (r Request) String() string {
 	if r.Resource == "" {
 		return r.Verb + " " + r.Path
@@ -51,14 +51,14 @@ func (r Request) String() string {
 	return text
 }
 
-// target is the resource with its subresource.
+// target returns the resource with its subresource.
 func (r Request) target() string {
 	return strings.TrimSuffix(r.Resource+"/"+r.Subresource, "/")
 }
 
 func (r Request) dryRun() bool { return r.Query.Get("dryRun") == metav1.DryRunAll }
 
-// manager is the field manager of a write.
+// manager returns the field manager of a write.
 func (r Request) manager() string {
 	if named := r.Query.Get("fieldManager"); named != "" {
 		return named
@@ -67,7 +67,7 @@ func (r Request) manager() string {
 	return name
 }
 
-// parse takes a request apart.
+// parse parses the path, query, and headers of a request.
 func parse(r *http.Request, body []byte) Request {
 	q := Request{
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Body: body, Verb: "get", accept: r.Header.Get("Accept"),
@@ -113,7 +113,7 @@ func parse(r *http.Request, body []byte) Request {
 	return q
 }
 
-// ServeHTTP answers a request.
+// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -129,8 +129,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer answers a request that is admitted. after is what happens to the connection once
-// the request has taken effect.
+// answer answers an admitted request. It calls after once the request has taken
+// effect.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after func()) error {
 	if q.Resource == "" {
 		answer, err := s.about(q)
@@ -169,7 +169,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after
 	return err
 }
 
-// do does what a request asks for that has one answer.
+// do handles a request with a single response.
 func (s *Server) do(q Request, code *int) (any, error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -240,7 +240,7 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, int(status.Code), status)
 }
 
-// statusOf is an error as the API tells it.
+// statusOf returns an error as the API returns it.
 func statusOf(err error) metav1.Status {
 	told := apierrors.APIStatus(apierrors.NewInternalError(err))
 	if known := apierrors.APIStatus(nil); errors.As(err, &known) {

@@ -15,7 +15,7 @@ import (
 
 func scaleKind() schema.GroupVersionKind { return autoscalingv1.SchemeGroupVersion.WithKind("Scale") }
 
-// scaleOf is the /scale of an object.
+// scaleOf returns the /scale of an object.
 func scaleOf(paths *scalePaths, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	spec, _, _ := unstructured.NestedInt64(obj.Object, paths.specReplicas...)
 	current, _, _ := unstructured.NestedInt64(obj.Object, paths.statusReplicas...)

@@ -93,7 +93,8 @@ func setDefaults(value any, s *spec.Schema) {
 	}
 }
 
-// normalValue is a copy of a value of a schema, whose numbers are those of objects.
+// normalValue returns a copy of a value with the number types of unstructured
+// objects.
 func normalValue(value any) any {
 	obj, err := normal(&unstructured.Unstructured{Object: map[string]any{"value": value}})
 	if err != nil {

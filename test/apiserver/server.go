@@ -1,11 +1,11 @@
-// Package apiserver is a Kubernetes API server in memory, for tests: it stores objects,
-// tells watches of changes, and answers as a real one does. It has no sockets, and its
-// goroutines end with the requests that they answer, so it also works in a bubble of
-// testing/synctest, where all its delays pass at once.
+// Package apiserver is an in-memory Kubernetes API server for tests: it stores
+// objects, serves watches, and answers as a real server does. It has no sockets,
+// and its goroutines end with their requests, so it also runs in a bubble of
+// testing/synctest, where delays pass instantly.
 //
-// Nothing acts on the objects by itself, but for garbage collection. Package play has
-// controllers for tests that need them. As on a real server, a request creates nothing in
-// a namespace that does not exist; Actor.Create makes the namespace.
+// Only the garbage collector acts on objects. Package play provides controllers
+// for tests that need them. As on a real server, a request cannot create an object
+// in a namespace that does not exist; Actor.Create creates the namespace.
 package apiserver
 
 import (
@@ -29,29 +29,29 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Server is an API server in memory. Its methods may be called at any time, also by
-// hooks.
+// Server is an API server in memory. Its methods can be called concurrently, and
+// from hooks.
 type Server struct {
-	// Actor is the test itself, whose writes have the field manager "test".
+	// Actor acts as the test itself, with the field manager "test".
 	Actor
 
 	t testing.TB
 
 	mu        sync.Mutex
 	resources []*resource
-	// objects are by type and namespace/name.
+	// objects are keyed by type and namespace/name.
 	objects map[schema.GroupResource]map[string]*unstructured.Unstructured
 	// history has one change for each revision after the first.
 	history []Change
-	// compacted is the oldest revision from which one can watch.
+	// compacted is the oldest revision that can be watched from.
 	compacted int
 	uids      int
-	// changed is closed, and made anew, with every change.
+	// changed is closed and replaced with every change.
 	changed chan struct{}
-	// pages are the rest of lists that were read in part, by their continue token.
+	// pages are the rest of paged lists by continue token.
 	pages map[string]page
 	hooks []func(Change)
-	// untold are changes that no hook has seen yet.
+	// untold are changes that no hook has received yet.
 	untold []Change
 
 	requests []Request
@@ -67,13 +67,13 @@ type Change struct {
 	Type watch.EventType
 	// Resource is the type, such as "deployments.apps".
 	Resource schema.GroupResource
-	// Before is nil for an object that is new, After for one that is gone.
+	// Before is nil for a new object, After for a deleted one.
 	Before, After *unstructured.Unstructured
 
 	revision int
 }
 
-// Object is the object after the change, and that before it where it is gone.
+// Object returns the object after the change, or the last state of a deleted one.
 func (c Change) Object() *unstructured.Unstructured {
 	if c.After != nil {
 		return c.After
@@ -81,8 +81,8 @@ func (c Change) Object() *unstructured.Unstructured {
 	return c.Before
 }
 
-// New makes a server that has the built-in types, and the namespaces that every cluster
-// has. It ends with the test.
+// New returns a server with the built-in types and the default namespaces. It
+// stops with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
@@ -93,25 +93,25 @@ func New(t testing.TB) *Server {
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
 		s.ensureNamespace(name)
 	}
-	s.untold = nil // they have always been there
+	s.untold = nil // they exist from the start
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.closed = true
-		clear(s.objects) // cobra keeps the commands of a process for ever, and so their server
+		clear(s.objects) // cobra retains the commands, and with them the server
 		clear(s.history)
 		s.hooks = nil
 	})
 	return s
 }
 
-// RESTConfig says how clients reach the server: within the process.
+// RESTConfig returns the configuration of in-process clients.
 func (s *Server) RESTConfig() *rest.Config {
 	return &rest.Config{Host: "http://server", Transport: s, QPS: -1}
 }
 
-// Connect has the clients that are made of kubectl's global flags talk to the server, and
-// use nothing of this machine: no kubeconfig, and no cache on disk.
+// Connect connects clients built from kubectl's global flags to the server. They
+// use neither a kubeconfig nor the discovery cache on disk.
 func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	*flags.KubeConfig, *flags.APIServer, *flags.CacheDir = os.DevNull, "http://server", os.DevNull
 	wrap := flags.WrapConfigFn
@@ -124,15 +124,15 @@ func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	}
 }
 
-// OnWrite has a function called after each change, without a lock held: it may write
-// itself.
+// OnWrite registers a hook to be called after each change, without a lock held. It
+// may write.
 func (s *Server) OnWrite(hook func(Change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hooks = append(s.hooks, hook)
 }
 
-// After calls a function after a time, unless the test has ended by then.
+// After calls a function after d, unless the test has ended by then.
 func (s *Server) After(d time.Duration, f func()) {
 	time.AfterFunc(d, func() {
 		s.mu.Lock()
@@ -144,7 +144,7 @@ func (s *Server) After(d time.Duration, f func()) {
 	})
 }
 
-// unlock unlocks the server, and tells the hooks what has changed.
+// unlock unlocks the server, and passes the changes to the hooks.
 func (s *Server) unlock() {
 	changes, hooks := s.untold, s.hooks
 	s.untold = nil
@@ -159,18 +159,18 @@ func (s *Server) unlock() {
 	}
 }
 
-// Actor reads and writes objects past the rules for requests, with a field manager of its
-// own: an object is stored with its status, and with the UID and the age that it says it
-// has. Its requests are not logged, and do not fail.
+// Actor reads and writes objects under a field manager, and bypasses the rules for
+// requests: objects keep their status, UID, and creation time. Its requests are
+// not logged, and faults do not affect them.
 type Actor struct {
 	s       *Server
 	manager string
 }
 
-// As is the actor with a field manager.
+// As returns the actor with a field manager.
 func (s *Server) As(manager string) Actor { return Actor{s, manager} }
 
-// Create stores an object that is not there yet, and its namespace where that is missing.
+// Create stores a new object, and creates its namespace if it is missing.
 func (a Actor) Create(obj runtime.Object) *unstructured.Unstructured {
 	a.s.t.Helper()
 	created, err := a.create(obj)
@@ -180,7 +180,7 @@ func (a Actor) Create(obj runtime.Object) *unstructured.Unstructured {
 	return created
 }
 
-// CreateYAML creates the objects of a text, which "---" separates.
+// CreateYAML creates objects from YAML documents separated by "---".
 func (a Actor) CreateYAML(text string) {
 	a.s.t.Helper()
 	for document := range strings.SplitSeq(text, "\n---\n") {
@@ -213,7 +213,8 @@ func (a Actor) create(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return a.s.add(write{resource: r, version: v, manager: a.manager, trusted: true}, u)
 }
 
-// ensureNamespace makes a namespace. The server is locked, or new.
+// ensureNamespace creates a namespace if it is missing. The caller holds the lock,
+// unless the server is new.
 func (s *Server) ensureNamespace(name string) {
 	r := s.served("namespaces")
 	if s.objects[r.gr()]["/"+name] != nil {
@@ -226,7 +227,7 @@ func (s *Server) ensureNamespace(name string) {
 	}
 }
 
-// toUnstructured makes what is stored of an object of any Go type.
+// toUnstructured converts an object of any Go type.
 func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return normal(u)
@@ -246,8 +247,8 @@ func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return normal(u)
 }
 
-// Get reads an object; nil where there is none. The resource is named as in kubectl:
-// "deployments", "po", "sets.example.com".
+// Get returns an object, or nil if it does not exist. The resource is named as in
+// kubectl: "deployments", "po", "sets.example.com".
 func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -256,8 +257,8 @@ func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured 
 	return obj.DeepCopy()
 }
 
-// List reads the objects of a type in a namespace, or in all where that is empty, in the
-// order of their names.
+// List returns the objects of a type by name, in one namespace, or in all if
+// namespace is empty.
 func (a Actor) List(resource, namespace string) []*unstructured.Unstructured {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -269,7 +270,8 @@ func (a Actor) List(resource, namespace string) []*unstructured.Unstructured {
 	return list
 }
 
-// Update changes an object, and its status, if it is there. Else it returns nil.
+// Update changes an object and its status. It returns nil if the object does not
+// exist.
 func (a Actor) Update(resource, namespace, name string, change func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -292,7 +294,7 @@ func (a Actor) Update(resource, namespace, name string, change func(*unstructure
 	return after.DeepCopy()
 }
 
-// Delete deletes an object as a person does, if it is there.
+// Delete deletes an object, if it exists, as a request would.
 func (a Actor) Delete(resource, namespace, name string) {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -302,8 +304,8 @@ func (a Actor) Delete(resource, namespace, name string) {
 	}
 }
 
-// Remove takes an object away at once, whatever its finalizers and its grace period are,
-// as the kubelet does with a pod that has ended.
+// Remove removes an object at once, regardless of finalizers and grace period, as
+// the kubelet does with a terminated pod.
 func (a Actor) Remove(resource, namespace, name string) {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -313,7 +315,7 @@ func (a Actor) Remove(resource, namespace, name string) {
 	}
 }
 
-// named is the type that a test names.
+// named returns the type that a test names.
 func (s *Server) named(word string) *resource {
 	s.t.Helper()
 	r := s.served(word)
@@ -324,7 +326,7 @@ func (s *Server) named(word string) *resource {
 	return r
 }
 
-// RoundTrip answers a request within the process. A handler that breaks off breaks the
+// RoundTrip handles a request in this process. A handler that panics breaks the
 // connection.
 func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte

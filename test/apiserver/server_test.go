@@ -43,7 +43,7 @@ var (
 	configMaps  = corev1.SchemeGroupVersion.WithResource("configmaps")
 )
 
-// clientOf makes a client of a server.
+// clientOf returns a client of a server.
 func clientOf(t *testing.T, s *apiserver.Server) dynamic.Interface {
 	t.Helper()
 	client, err := dynamic.NewForConfig(s.RESTConfig())
@@ -62,7 +62,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// withCRDs has the kinds that this program ships.
+// withCRDs creates the CRDs of this program.
 func withCRDs(t *testing.T, s *apiserver.Server) {
 	t.Helper()
 	crds, err := deploy.CRDs()
@@ -74,7 +74,8 @@ func withCRDs(t *testing.T, s *apiserver.Server) {
 	}
 }
 
-// managers are the field managers of an object, with the subresource that they wrote.
+// managers returns the field managers of an object, with the subresources they
+// wrote.
 func managers(obj *unstructured.Unstructured) []string {
 	var all []string
 	for _, entry := range obj.GetManagedFields() {
@@ -84,7 +85,8 @@ func managers(obj *unstructured.Unstructured) []string {
 	return all
 }
 
-// A write of each kind changes what it may change, and is noted with its field manager.
+// TestWrites checks what each kind of write may change, and that its field manager
+// is recorded.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -131,7 +133,7 @@ func TestWrites(t *testing.T) {
 			after := s.Get("deploy", "default", "web")
 			if test.wrong != nil {
 				if !test.wrong(err) || after.GetResourceVersion() != before.GetResourceVersion() {
-					t.Errorf("got %v, and revision %s after %s", err, after.GetResourceVersion(), before.GetResourceVersion())
+					t.Errorf("got error %v, revision %s, previous revision %s", err, after.GetResourceVersion(), before.GetResourceVersion())
 				}
 				return
 			}
@@ -144,13 +146,14 @@ func TestWrites(t *testing.T) {
 				t.Errorf("generation %d, %d replicas, %d ready", after.GetGeneration(), replicas, ready)
 			}
 			if by := managers(after); test.manager != "" && !slices.Contains(by, test.manager) || test.manager == "" && len(by) != 1 {
-				t.Errorf("it is managed by %q", by)
+				t.Errorf("got managers %q", by)
 			}
 		})
 	}
 }
 
-// What a custom type has is what its CRD says: fields, defaults, rules, subresources.
+// TestCustomTypes checks that custom types follow their CRD: fields, defaults,
+// rules, and subresources.
 func TestCustomTypes(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -160,7 +163,7 @@ func TestCustomTypes(t *testing.T) {
 		return client.Create(t.Context(), parse(t, "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, "+text+"}"), metav1.CreateOptions{})
 	}
 	if _, err := create("spec: {replicas: -1}"); !apierrors.IsInvalid(err) {
-		t.Errorf("a negative count: %v", err)
+		t.Errorf("negative replicas: got error %v", err)
 	}
 	foo, err := create("spec: {}, status: {replicas: 7}, other: 1")
 	if err != nil {
@@ -168,26 +171,26 @@ func TestCustomTypes(t *testing.T) {
 	}
 	image, _, _ := unstructured.NestedSlice(foo.Object, "spec", "template", "spec", "containers")
 	if replicas, _, _ := unstructured.NestedInt64(foo.Object, "spec", "replicas"); replicas != 1 || len(image) != 1 || foo.Object["status"] != nil || foo.Object["other"] != nil {
-		t.Errorf("it is %v", foo.Object)
+		t.Errorf("got object %v", foo.Object)
 	}
 	scale, err := client.Get(t.Context(), "foo", metav1.GetOptions{}, "scale")
 	if err != nil || scale.GetKind() != "Scale" {
-		t.Errorf("its scale is %v, %v", scale, err)
+		t.Errorf("got scale %v, error %v", scale, err)
 	}
 	for range 2 {
 		foo, err = client.Apply(t.Context(), "foo", parse(t, "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, status: {conditions: [{type: Ready, status: 'True', reason: A, message: '', lastTransitionTime: '2020-01-01T00:00:00Z'}]}}"),
 			metav1.ApplyOptions{FieldManager: "loop"}, "status")
 	}
 	if err != nil || !slices.Contains(managers(foo), "loop Apply status") || foo.GetGeneration() != 1 {
-		t.Errorf("its status is applied by %q, %v", managers(foo), err)
+		t.Errorf("got managers %q, error %v", managers(foo), err)
 	}
 	s.Delete("crd", "", "imoocpods.batch.tutorial.kubebuilder.io")
 	if _, err := client.Get(t.Context(), "foo", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("without its CRD: %v", err)
+		t.Errorf("without its CRD: got error %v", err)
 	}
 }
 
-// Clients that speak protobuf, and those that want metadata alone, are served.
+// TestFormats checks protobuf and metadata-only requests.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -200,7 +203,7 @@ func TestFormats(t *testing.T) {
 		t.Fatalf("%v, %v", pod, err)
 	}
 	if err := core.Pods("default").Delete(t.Context(), "a", metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions("other")}); !apierrors.IsConflict(err) {
-		t.Errorf("delete another one: %v", err)
+		t.Errorf("delete with another UID: got error %v", err)
 	}
 	about, err := metadata.NewForConfig(s.RESTConfig())
 	if err != nil {
@@ -212,7 +215,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// Lists come in pages, of one state, and by selectors.
+// TestLists checks selectors, and that the pages of a list show one state.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -247,16 +250,16 @@ func TestLists(t *testing.T) {
 	s.Delete("pods", "default", "p3")
 	second, last := names(metav1.ListOptions{Limit: 3, Continue: token})
 	if first+second != "p0 p1 p2 p3 p4 " || last != "" {
-		t.Errorf("the pages are %q and %q", first, second)
+		t.Errorf("got pages %q and %q", first, second)
 	}
 	s.Expire()
 	if _, err := client.List(t.Context(), metav1.ListOptions{Continue: token}); !apierrors.IsResourceExpired(err) {
-		t.Errorf("an old page: %v", err)
+		t.Errorf("expired page: got error %v", err)
 	}
 }
 
-// An informer sees what there is and what comes, also when its watch breaks off or is too
-// old.
+// TestWatches checks that an informer stays up to date after its watch breaks or
+// expires.
 func TestWatches(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -293,21 +296,21 @@ func TestWatches(t *testing.T) {
 			}
 		}
 		if s.Watches("configmaps") != 1 {
-			t.Errorf("there are %d watches", s.Watches("configmaps"))
+			t.Errorf("got %d watches", s.Watches("configmaps"))
 		}
 		if _, err := client.Watch(ctx, metav1.ListOptions{ResourceVersion: "1"}); !apierrors.IsResourceExpired(err) {
-			t.Errorf("a watch from long ago: %v", err)
+			t.Errorf("watch from an expired revision: got error %v", err)
 		}
 		s.Stall("configmaps")
 		s.CreateYAML("{apiVersion: v1, kind: ConfigMap, metadata: {name: d}}")
 		synctest.Wait()
 		if len(informer.GetStore().ListKeys()) != 1 {
-			t.Error("a stalled watch says something")
+			t.Error("a stalled watch sent an event")
 		}
 	})
 }
 
-// Discovery and the schemas tell which types there are.
+// TestDiscovery checks discovery and the OpenAPI documents.
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -357,7 +360,7 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// Objects go by the rules: with a grace period, with finalizers, and with what they own.
+// TestDeletion checks grace periods, finalizers, and garbage collection.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -394,18 +397,18 @@ func TestDeletion(t *testing.T) {
 				}
 			}
 			if left != test.left {
-				t.Errorf("left are %q, want %q", left, test.left)
+				t.Errorf("got remaining objects %q, want %q", left, test.left)
 			}
 			s.Remove("pods", "default", "pod")
 			s.Update("rs", "default", "rs", func(obj *unstructured.Unstructured) { obj.SetFinalizers(nil) })
 			if all := append(s.List("rs", ""), s.List("pods", "")...); len(all) > 0 {
-				t.Errorf("%d are there for ever", len(all))
+				t.Errorf("%d objects were never deleted", len(all))
 			}
 		})
 	}
 }
 
-// What goes wrong goes wrong for those requests that it is meant for, and as it is meant.
+// TestFaults checks that faults only affect the matching requests.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -419,10 +422,10 @@ func TestFaults(t *testing.T) {
 		s.Fail(creates, apiserver.Fault{Drop: true, Times: 1})
 		s.Fail(creates, apiserver.Fault{DropAfter: true, Times: 2})
 		if err := put("a"); !errors.Is(err, io.ErrUnexpectedEOF) || s.Get("cm", "default", "a") != nil {
-			t.Errorf("dropped before: %v", err)
+			t.Errorf("drop before the write: got error %v", err)
 		}
 		if err := put("a"); !errors.Is(err, io.ErrUnexpectedEOF) || s.Get("cm", "default", "a") == nil {
-			t.Errorf("dropped after: %v", err)
+			t.Errorf("drop after the write: got error %v", err)
 		}
 		begun := time.Now()
 		end := s.Fail(apiserver.On("*", "*"), apiserver.Fault{Delay: time.Hour, Err: apierrors.NewInternalError(errors.New("it is broken"))})
@@ -432,18 +435,19 @@ func TestFaults(t *testing.T) {
 		end()
 		s.Fail(creates, apiserver.Fault{Before: func() { s.CreateYAML("{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}") }, Times: 1})
 		if err := put("b"); !apierrors.IsAlreadyExists(err) {
-			t.Errorf("somebody was faster: %v", err)
+			t.Errorf("concurrent write: got error %v", err)
 		}
 		if _, err := client.Create(t.Context(), parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil || s.Get("cm", "default", "c") != nil {
-			t.Errorf("a dry run: %v", err)
+			t.Errorf("dry run: got error %v", err)
 		}
 		if all := s.Requests(apiserver.Writes); len(all) != 4 || all[3].String() != "create configmaps" || !strings.Contains(string(all[3].Body), `"b"`) {
-			t.Errorf("the writes were %v", all)
+			t.Errorf("got writes %v", all)
 		}
 	})
 }
 
-// Nobody may do what is forbidden, and everybody is told so who asks.
+// TestRights checks that forbidden requests fail, and that access reviews report
+// them as denied.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)

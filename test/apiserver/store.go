@@ -19,23 +19,23 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// write is how an object is written.
+// write describes how an object is written.
 type write struct {
 	resource    *resource
 	version     *version
 	subresource string
-	// manager is the field manager. managed says that the managed fields are already those
-	// after the write.
+	// manager is the field manager. managed is set if the managed fields are
+	// already updated.
 	manager string
 	managed bool
 	dryRun  bool
-	// strict refuses fields that the type does not have.
+	// strict rejects unknown fields.
 	strict bool
-	// trusted writes are those of a test, which may say anything.
+	// trusted is set for writes of a test, which are not validated.
 	trusted bool
 }
 
-// normal is an object as it would come out of JSON.
+// normal returns an object as JSON would decode it.
 func normal(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	text, err := json.Marshal(obj.Object)
 	if err != nil {
@@ -57,7 +57,7 @@ func decodeJSON(text []byte) (*unstructured.Unstructured, error) {
 
 func keyOf(obj *unstructured.Unstructured) string { return obj.GetNamespace() + "/" + obj.GetName() }
 
-// all are the objects of a type in the order of their keys.
+// all returns the objects of a type, sorted by key.
 func (s *Server) all(of schema.GroupResource, namespace string) []*unstructured.Unstructured {
 	var list []*unstructured.Unstructured
 	for _, key := range slices.Sorted(maps.Keys(s.objects[of])) {
@@ -68,7 +68,7 @@ func (s *Server) all(of schema.GroupResource, namespace string) []*unstructured.
 	return list
 }
 
-// revision is that of the last change.
+// revision returns the revision of the last change.
 func (s *Server) revision() int { return len(s.history) + 1 }
 
 // add stores a new object.
@@ -110,7 +110,7 @@ func (s *Server) add(w write, obj *unstructured.Unstructured) (*unstructured.Uns
 	return s.commit(r, nil, obj)
 }
 
-// replace stores what has become of an object.
+// replace stores the new version of an object.
 func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	r := w.resource
 	if !w.trusted {
@@ -127,7 +127,7 @@ func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*un
 		return nil, err
 	}
 	if equalButForTimes(before, after) {
-		return before, nil // there is no event for that, either
+		return before, nil // no event either
 	}
 	if (w.version.status || r.custom) && changedSpec(w, before, after) && after.GetGeneration() == before.GetGeneration() {
 		after.SetGeneration(before.GetGeneration() + 1)
@@ -142,7 +142,8 @@ func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*un
 	return after, err
 }
 
-// separate undoes what a write may not change: the status, or all but the status.
+// separate reverts the fields that a write may not change: the status, or
+// everything else.
 func separate(w write, before, after *unstructured.Unstructured) {
 	if !w.version.status {
 		return
@@ -160,7 +161,7 @@ func separate(w write, before, after *unstructured.Unstructured) {
 	}
 }
 
-// keep makes a field what it was.
+// keep restores a field.
 func keep(after, before map[string]any, path ...string) {
 	if was, found, _ := unstructured.NestedFieldCopy(before, path...); found {
 		_ = unstructured.SetNestedField(after, was, path...)
@@ -169,7 +170,7 @@ func keep(after, before map[string]any, path ...string) {
 	}
 }
 
-// changedSpec reports whether something changed that its owner wants, rather than sees.
+// changedSpec reports whether a write increments the generation.
 func changedSpec(w write, before, after *unstructured.Unstructured) bool {
 	wanted := func(obj *unstructured.Unstructured) map[string]any {
 		fields := maps.Clone(obj.Object)
@@ -182,7 +183,8 @@ func changedSpec(w write, before, after *unstructured.Unstructured) bool {
 	return !reflect.DeepEqual(wanted(before), wanted(after))
 }
 
-// equalButForTimes reports whether nothing but the times of managed fields is different.
+// equalButForTimes reports whether objects differ only in the times of managed
+// fields.
 func equalButForTimes(before, after *unstructured.Unstructured) bool {
 	timeless := func(obj *unstructured.Unstructured) map[string]any {
 		fields := maps.Clone(obj.Object)
@@ -203,7 +205,7 @@ func equalButForTimes(before, after *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(timeless(before), timeless(after))
 }
 
-// commit makes a change the last one.
+// commit records a change under a new revision.
 func (s *Server) commit(r *resource, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if r.plural == "customresourcedefinitions" {
 		if err := s.register(before, after); err != nil {
@@ -238,7 +240,7 @@ func (s *Server) commit(r *resource, before, after *unstructured.Unstructured) (
 	return after, nil
 }
 
-// establish says in the status of a CRD that its type is served.
+// establish sets the condition Established of a CRD.
 func establish(crd *unstructured.Unstructured) {
 	if _, found, _ := unstructured.NestedSlice(crd.Object, "status", "conditions"); found {
 		return
@@ -286,14 +288,14 @@ func (s *Server) hasNamespace(q Request) error {
 	return nil
 }
 
-// write is how a request writes.
+// write returns how a request writes.
 func (r Request) write() write {
 	return write{resource: r.resource, version: r.version, subresource: r.Subresource, manager: r.manager(), dryRun: r.dryRun(),
 		strict: r.Query.Get("fieldValidation") == metav1.FieldValidationStrict}
 }
 
-// view is an object as a request has it: in the version that it asks for, and its metadata
-// alone if it wants no more.
+// view returns an object in the version of the request, reduced to metadata if
+// requested.
 func (r Request) view(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	seen := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
 	seen.Object["apiVersion"] = r.resource.gvk(r.Version).GroupVersion().String()

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// roundTrip has a handler answer a request. The handler runs until it returns, or until
-// the client gives up: then its context ends.
+// roundTrip passes a request to a handler. The context of the handler ends when
+// the client gives up.
 func roundTrip(handler http.Handler, r *http.Request, body []byte) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	w := &connection{header: http.Header{}, begun: make(chan struct{}), more: make(chan struct{}), gone: ctx.Done(), hangUp: cancel}
@@ -44,8 +44,8 @@ func roundTrip(handler http.Handler, r *http.Request, body []byte) (*http.Respon
 	}, nil
 }
 
-// connection is both ends of the response to one request. What is written waits in memory
-// until it is read, so that a handler never waits for a client.
+// connection is both ends of the response to one request. Written data is buffered
+// until it is read, so a handler never waits for a client.
 type connection struct {
 	header, sent http.Header
 	begun        chan struct{}
@@ -55,9 +55,9 @@ type connection struct {
 	mu   sync.Mutex
 	code int
 	text bytes.Buffer
-	// more is closed, and made anew, when there is more to read.
+	// more is closed and replaced when there is more to read.
 	more chan struct{}
-	// ended is how the response ends; nil while it goes on.
+	// ended is the error that ended the response; nil until then.
 	ended error
 }
 
@@ -80,7 +80,7 @@ func (c *connection) Write(p []byte) (int, error) {
 	return c.text.Write(p)
 }
 
-// Flush has nothing to do: what is written can be read at once.
+// Flush only sends the header: written data can be read at once.
 func (c *connection) Flush() { c.WriteHeader(http.StatusOK) }
 
 func (c *connection) wake() {
@@ -96,7 +96,7 @@ func (c *connection) end(how error) {
 	}
 	c.ended = how
 	if c.code == 0 {
-		if how == io.EOF { //nolint:errorlint // it is this very value
+		if how == io.EOF { //nolint:errorlint // compare the value itself
 			c.code, c.sent = http.StatusOK, c.header.Clone()
 		}
 		close(c.begun)

@@ -16,28 +16,29 @@ type resource struct {
 	plural, singular, kind string
 	shortNames, categories []string
 	clusterwide            bool
-	// versions are those that are served, the preferred one first.
+	// versions are the served versions, the preferred one first.
 	versions []*version
-	// custom is set where a CRD defines the type.
+	// custom is set if a CRD defines the type.
 	custom bool
 }
 
 // version is a type in one version of its API group.
 type version struct {
 	name string
-	// status and scale tell whether there are these subresources.
+	// status and scale are set if the type has these subresources.
 	status bool
 	scale  *scalePaths
-	// schema is that of a CRD; nil for built-in types, whose Go types tell it.
+	// schema is the schema of the CRD; nil for built-in types, whose Go types
+	// define it.
 	schema *spec.Schema
 	// managers are the field managers of the type, by subresource.
 	managers map[string]*managedfields.FieldManager
 }
 
-// scalePaths are the fields that /scale stands for.
+// scalePaths are the fields behind /scale.
 type scalePaths struct {
 	specReplicas, statusReplicas []string
-	// selector is nil where the selector is that of a workload, spec.selector.
+	// selector is nil if the selector is spec.selector, as in built-in workloads.
 	selector []string
 }
 
@@ -58,8 +59,9 @@ func (r *resource) version(name string) *version {
 	return nil
 }
 
-// builtIn lists the built-in types: version, resource, kind, short names, and what there
-// is to it: c for clusterwide, s for /status, r for /scale, a for the category all.
+// builtIn lists the built-in types: version, resource, kind, short names, and
+// flags: c for cluster-scoped, s for /status, r for /scale, a for the category
+// all.
 const builtIn = `
 v1 configmaps ConfigMap cm -
 v1 endpoints Endpoints ep -
@@ -115,7 +117,7 @@ func builtInResources() []*resource {
 	return all
 }
 
-// resourceOf is the type that a CRD defines.
+// resourceOf returns the type that a CRD defines.
 func resourceOf(crd *unstructured.Unstructured) (*resource, error) {
 	text := func(path ...string) string {
 		s, _, _ := unstructured.NestedString(crd.Object, append([]string{"spec"}, path...)...)
@@ -152,12 +154,12 @@ func resourceOf(crd *unstructured.Unstructured) (*resource, error) {
 	return r, nil
 }
 
-// fieldsOf takes a path such as .spec.replicas apart.
+// fieldsOf splits a path such as .spec.replicas.
 func fieldsOf(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '.' })
 }
 
-// register serves the type of a CRD, or serves it no longer.
+// register starts or stops serving the type of a CRD.
 func (s *Server) register(before, after *unstructured.Unstructured) error {
 	if before != nil {
 		group, _, _ := unstructured.NestedString(before.Object, "spec", "group")
@@ -174,8 +176,8 @@ func (s *Server) register(before, after *unstructured.Unstructured) error {
 	return err
 }
 
-// served finds a type by the words that a test uses: plural, singular or short name,
-// with the group behind it where that is needed.
+// served finds a type by its plural, singular or short name, optionally followed
+// by the group.
 func (s *Server) served(word string) *resource {
 	name, group, grouped := strings.Cut(word, ".")
 	for _, r := range s.resources {

@@ -14,19 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// stream is a watch that goes on.
+// stream is an open watch.
 type stream struct {
 	request Request
 	selects func(*unstructured.Unstructured) bool
 	to      http.ResponseWriter
-	// since is the revision up to which it has told everything.
+	// since is the revision of the last change sent.
 	since     int
 	bookmarks bool
-	// end takes the error that it ends with, nil for an end without a word.
+	// end receives the error that ends the watch, nil to close it without an
+	// event.
 	end chan error
 }
 
-// watch answers with all changes after a revision, until the client ends it.
+// watch sends all changes after a revision until the client ends the watch.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request) error {
 	selects, err := q.selector()
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request) error 
 	return nil
 }
 
-// begin finds where a watch begins, and the objects that it tells of first.
+// begin sets the first revision of a watch, and returns the objects to send first.
 func (s *Server) begin(st *stream) ([]*unstructured.Unstructured, error) {
 	since := st.request.Query.Get("resourceVersion")
 	if err := s.knows(since); err != nil {
@@ -90,7 +91,7 @@ func (s *Server) begin(st *stream) ([]*unstructured.Unstructured, error) {
 
 func errExpired() error { return apierrors.NewResourceExpired("too old resource version") }
 
-// follow tells of changes as they come.
+// follow sends changes as they occur.
 func (s *Server) follow(ctx context.Context, st *stream) {
 	for {
 		s.mu.Lock()
@@ -121,8 +122,8 @@ func (s *Server) follow(ctx context.Context, st *stream) {
 	}
 }
 
-// tellChange tells of a change if it is one of the objects that are selected: one that is
-// selected no more is deleted for this watch.
+// tellChange sends a change of a selected object. An object that is no longer
+// selected is sent as deleted.
 func (st *stream) tellChange(c Change) bool {
 	if c.Resource != st.request.resource.gr() {
 		return false
@@ -143,7 +144,7 @@ func (st *stream) tell(kind watch.EventType, obj *unstructured.Unstructured) {
 	st.send(kind, st.request.view(obj).Object)
 }
 
-// bookmark tells the revision up to which the watch is.
+// bookmark sends the current revision.
 func (st *stream) bookmark(annotations map[string]any) {
 	metadata := map[string]any{"resourceVersion": strconv.Itoa(st.since)}
 	if annotations != nil {
@@ -159,8 +160,8 @@ func (st *stream) send(kind watch.EventType, object any) {
 	}
 }
 
-// EndWatches ends the watches of a resource, such as "pods", or all of them where that is
-// empty: with an error as the last event, or without a word where that is nil.
+// EndWatches ends the watches of a resource, such as "pods", or all if resource is
+// empty. A non-nil error is sent as the last event.
 func (s *Server) EndWatches(resource string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,11 +173,11 @@ func (s *Server) EndWatches(resource string, err error) {
 	}
 }
 
-// Expire forgets all changes up to now: who lists on or watches from before starts anew.
-// Watches that go on are ended with 410 Gone.
+// Expire drops the history. Clients that list or watch from an earlier revision
+// get 410 Gone, and so do open watches.
 func (s *Server) Expire() {
 	s.mu.Lock()
-	// A revision is only newer than another one if something has changed in between.
+	// Add an empty change so that the next revision is newer.
 	s.history = append(s.history, Change{revision: s.revision() + 1})
 	s.compacted = s.revision()
 	clear(s.pages)
@@ -184,8 +185,7 @@ func (s *Server) Expire() {
 	s.EndWatches("", errExpired())
 }
 
-// Stall has the watches of some resources say nothing, until it is called again with
-// others, or none.
+// Stall stops the events of some resources until the next call of Stall.
 func (s *Server) Stall(resources ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +194,7 @@ func (s *Server) Stall(resources ...string) {
 	s.changed = make(chan struct{})
 }
 
-// Watches counts the watches of a resource that go on.
+// Watches returns the number of open watches of a resource.
 func (s *Server) Watches(resource string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	manager            = "kube-controller-manager"
 )
 
-// ReplicaSets plays the controller of ReplicaSets.
+// ReplicaSets simulates the ReplicaSet controller.
 func ReplicaSets(s *apiserver.Server) {
 	a := s.As(manager)
 	control(s, "replicasets", "ReplicaSet", func(rs *unstructured.Unstructured) time.Duration {
@@ -32,7 +32,7 @@ func ReplicaSets(s *apiserver.Server) {
 			createPod(a, rs, template, "", nil)
 		}
 		if len(pods) > want {
-			// Those that are not ready go first, then the youngest.
+			// Delete unready pods first, then the youngest.
 			slices.Reverse(pods)
 			slices.SortStableFunc(pods, func(x, y *unstructured.Unstructured) int { return rank(x) - rank(y) })
 			for _, pod := range pods[:len(pods)-want] {
@@ -53,7 +53,7 @@ func rank(pod *unstructured.Unstructured) int {
 	return 0
 }
 
-// Deployments plays the controller of Deployments.
+// Deployments simulates the Deployment controller.
 func Deployments(s *apiserver.Server) {
 	control(s, "deployments", "Deployment", func(d *unstructured.Unstructured) time.Duration {
 		r := &rollout{s: s, a: s.As(manager), d: d, replicas: number(d, 1, "spec", "replicas")}
@@ -73,19 +73,20 @@ func Deployments(s *apiserver.Server) {
 	})
 }
 
-// rollout is one look at a Deployment.
+// rollout is one reconciliation of a Deployment.
 type rollout struct {
 	s        *apiserver.Server
 	a        apiserver.Actor
 	d        *unstructured.Unstructured
 	replicas int
-	// now is the ReplicaSet of the template, nil where there is none yet; old are the
-	// others, the oldest revision first.
+	// now is the ReplicaSet of the current template, or nil. old are the others,
+	// by revision.
 	now *unstructured.Unstructured
 	old []*unstructured.Unstructured
 }
 
-// find finds the ReplicaSets, makes that of the template, and numbers it.
+// find finds the ReplicaSets, creates that of the current template, and sets its
+// revision.
 func (r *rollout) find(paused bool) {
 	template, _, _ := unstructured.NestedMap(r.d.Object, "spec", "template")
 	hash := hashOf(template)
@@ -155,7 +156,7 @@ func hashOf(value any) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// active is the newest ReplicaSet that has pods, or that of the template.
+// active returns the newest ReplicaSet with pods, or that of the current template.
 func (r *rollout) active() *unstructured.Unstructured {
 	if r.now != nil && number(r.now, 0, "spec", "replicas") > 0 {
 		return r.now
@@ -189,7 +190,7 @@ func (r *rollout) recreate() {
 	}
 }
 
-// roll takes a step of a rolling update.
+// roll takes one step of a rolling update.
 func (r *rollout) roll() {
 	surge, unavailable := r.bound("maxSurge", true), r.bound("maxUnavailable", false)
 	if surge == 0 && unavailable == 0 {
@@ -208,7 +209,8 @@ func (r *rollout) roll() {
 		r.scale(r.now, size+up)
 		total += up
 	}
-	// Pods that are not available go without a loss; others as far as enough stay.
+	// Unavailable pods are always removed, available ones only while enough
+	// remain.
 	size = number(r.now, 0, "spec", "replicas")
 	down := total - (r.replicas - unavailable) - (size - min(size, number(r.now, 0, "status", "availableReplicas")))
 	for _, broken := range []bool{true, false} {
@@ -224,7 +226,7 @@ func (r *rollout) roll() {
 	}
 }
 
-// bound is a bound of a rolling update in pods.
+// bound returns maxSurge or maxUnavailable as a number of pods.
 func (r *rollout) bound(name string, up bool) int {
 	value, _, _ := unstructured.NestedFieldNoCopy(r.d.Object, "spec", "strategy", "rollingUpdate", name)
 	either := intstr.Parse(fmt.Sprint(value))
@@ -235,7 +237,7 @@ func (r *rollout) bound(name string, up bool) int {
 	return n
 }
 
-// report writes the status, and says when to look again.
+// report writes the status, and returns the time until the next reconciliation.
 func (r *rollout) report(paused bool) time.Duration {
 	count := func(sets []*unstructured.Unstructured, field string) (n int64) {
 		for _, rs := range sets {
@@ -263,7 +265,8 @@ func (r *rollout) report(paused bool) time.Duration {
 	return again
 }
 
-// progress is the condition Progressing. Its lastUpdateTime is when there was progress.
+// progress returns the condition Progressing. Its lastUpdateTime is the time of
+// the last progress.
 func (r *rollout) progress(done, paused bool, counts string) (map[string]any, time.Duration) {
 	if done {
 		c := condition(r.d, "Progressing", true, "NewReplicaSetAvailable", "ReplicaSet has successfully progressed.")

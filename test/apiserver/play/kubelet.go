@@ -11,17 +11,18 @@ import (
 )
 
 const (
-	// node is the one on which all pods run.
+	// node is the node of all pods.
 	node = "node-1"
 	// podStarts and podEnds are how long pods take.
 	podStarts = time.Second
 	podEnds   = 500 * time.Millisecond
 )
 
-// Kubelet plays the scheduler and the kubelet, on a node that it creates. What a container
-// does follows from its image: "never" never becomes ready, "crash" fails again and again,
-// "pull" cannot be pulled, and the tag of "slow" is how long it takes, as in
-// example.com/slow:30s. All others are ready after a second. SetFate has it otherwise.
+// Kubelet simulates the scheduler and the kubelet of a node that it creates. The
+// image of a container decides its fate: "never" never becomes ready, "crash"
+// crash-loops, "pull" fails to pull, and "slow" takes as long as its tag, as in
+// example.com/slow:30s. All others are ready after a second. SetFate overrides the
+// image.
 func Kubelet(s *apiserver.Server) {
 	s.CreateYAML("{apiVersion: v1, kind: Node, metadata: {name: " + node + "}}")
 	s.OnWrite(func(c apiserver.Change) {
@@ -39,18 +40,18 @@ func Kubelet(s *apiserver.Server) {
 	})
 }
 
-// The fates that are not those of an image.
+// Fates that no image selects.
 const (
-	// Stuck pods do not end when they are deleted.
+	// Stuck pods do not terminate when they are deleted.
 	Stuck = "stuck"
-	// Away is the fate of controllers that do nothing.
+	// Away stops the simulated controllers.
 	Away = "away"
 )
 
 const fateAnnotation = "example.com/fate"
 
-// SetFate has all pods that start or end from now on do what those of an image do, such as
-// "never:1", whatever their own image is.
+// SetFate makes all pods that start or end from now on behave as if they had this
+// image, such as "never:1".
 func SetFate(s *apiserver.Server, image string) {
 	s.As("kubelet").Update("nodes", "", node, func(obj *unstructured.Unstructured) {
 		obj.SetAnnotations(map[string]string{fateAnnotation: image})
@@ -64,7 +65,7 @@ func fate(s *apiserver.Server) string {
 	return ""
 }
 
-// stop takes a pod away once it has ended, unless a finalizer holds it.
+// stop removes a terminated pod unless it has finalizers.
 func stop(s *apiserver.Server, pod *unstructured.Unstructured) {
 	if fate(s) == Stuck {
 		return
@@ -77,7 +78,7 @@ func stop(s *apiserver.Server, pod *unstructured.Unstructured) {
 	})
 }
 
-// start puts a pod on the node, and says later what has become of it.
+// start binds a pod to the node, and later sets its final status.
 func start(s *apiserver.Server, pod *unstructured.Unstructured) {
 	update := func(manager string, change func(*unstructured.Unstructured)) {
 		s.As(manager).Update("pods", pod.GetNamespace(), pod.GetName(), func(now *unstructured.Unstructured) {
@@ -104,10 +105,10 @@ func start(s *apiserver.Server, pod *unstructured.Unstructured) {
 	})
 }
 
-// unready is the fate of a container that runs, and is not ready.
+// unready is the fate of a container that runs without becoming ready.
 const unready = "-"
 
-// fateOf is why a pod will not be ready, empty if it will, and when that shows.
+// fateOf returns why a pod will not become ready, or "", and how long that takes.
 func fateOf(s *apiserver.Server, pod *unstructured.Unstructured) (reason string, takes time.Duration) {
 	takes = podStarts
 	images := []string{fate(s)}
@@ -144,7 +145,8 @@ func containers(pod *unstructured.Unstructured) []map[string]any {
 	return all
 }
 
-// setPodStatus says what the containers of a pod do: they wait for a reason, or run.
+// setPodStatus sets the status of a pod whose containers wait for a reason, or
+// run.
 func setPodStatus(pod *unstructured.Unstructured, phase corev1.PodPhase, ready bool, waiting string) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	var statuses []any
@@ -170,7 +172,7 @@ func setPodStatus(pod *unstructured.Unstructured, phase corev1.PodPhase, ready b
 	pod.Object["status"] = status
 }
 
-// ready reports whether a pod is.
+// ready reports whether a pod is ready.
 func ready(pod *unstructured.Unstructured) bool {
 	for _, c := range conditions(pod) {
 		if c["type"] == "Ready" {

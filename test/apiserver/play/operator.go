@@ -11,10 +11,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// Operator plays the operator of a kind with spec.replicas and spec.template, such as
-// ImoocPods: it keeps the pods, replaces outdated ones, writes a revision for each template,
-// and a status like that of the controller of this program. It does nothing to the pods of
-// an object that is paused.
+// Operator simulates the operator of a kind with spec.replicas and spec.template,
+// such as ImoocPods. It maintains the pods, replaces outdated ones, records a
+// revision of each template, and writes a status like the controller of this
+// program. It leaves the pods of a paused object alone.
 func Operator(s *apiserver.Server, resource, kind string) {
 	a := s.As(resource + "-operator")
 	control(s, resource, kind, func(obj *unstructured.Unstructured) time.Duration {
@@ -35,7 +35,7 @@ func Operator(s *apiserver.Server, resource, kind string) {
 	})
 }
 
-// keepPods deletes the pods that an object does not want, and creates those that it lacks.
+// keepPods deletes surplus pods, and creates missing ones.
 func keepPods(s *apiserver.Server, a apiserver.Actor, obj *unstructured.Unstructured, template map[string]any, revision string, want int) {
 	for _, pod := range owned(s, "pods", obj) {
 		if ordinal(pod) >= want || pod.GetLabels()[podRevision] != revision {

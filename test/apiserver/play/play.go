@@ -1,6 +1,6 @@
-// Package play has the controllers of a cluster for tests with package apiserver: they
-// act as the real ones do where a person sees it, in far fewer words. Each of them starts
-// with the call that adds it to a server, and ends with the test.
+// Package play simulates the controllers of a cluster for tests with package
+// apiserver, as far as users can observe them. The call that adds a controller to
+// a server also starts it. Controllers stop with the test.
 package play
 
 import (
@@ -18,7 +18,7 @@ import (
 // reaction is how long a controller takes to act on a change.
 const reaction = 10 * time.Millisecond
 
-// Cluster plays all controllers of built-in types, and the kubelet.
+// Cluster simulates all controllers of built-in types, and the kubelet.
 func Cluster(s *apiserver.Server) {
 	Kubelet(s)
 	ReplicaSets(s)
@@ -26,8 +26,8 @@ func Cluster(s *apiserver.Server) {
 	StatefulSets(s)
 }
 
-// control has a function reconcile the objects of a resource, one at a time: a moment
-// after each change of one, and of what it controls.
+// control calls reconcile for the objects of a resource, one at a time, shortly
+// after each change of an object or its dependents.
 func control(s *apiserver.Server, resource, kind string, reconcile func(*unstructured.Unstructured) (again time.Duration)) {
 	var mu, working sync.Mutex
 	due := map[string]bool{}
@@ -68,8 +68,8 @@ func control(s *apiserver.Server, resource, kind string, reconcile func(*unstruc
 	})
 }
 
-// owned are the objects of a resource that another object controls and that are not on
-// their way out, the oldest first.
+// owned returns the objects of a resource that an owner controls and that are not
+// being deleted, oldest first.
 func owned(s *apiserver.Server, resource string, owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	all := slices.DeleteFunc(s.List(resource, owner.GetNamespace()), func(obj *unstructured.Unstructured) bool {
 		return !metav1.IsControlledBy(obj, owner) || obj.GetDeletionTimestamp() != nil
@@ -80,7 +80,7 @@ func owned(s *apiserver.Server, resource string, owner *unstructured.Unstructure
 	return all
 }
 
-// child makes an object that another one controls.
+// child returns a new object controlled by owner.
 func child(owner *unstructured.Unstructured, apiVersion, kind, name string, labels map[string]string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	obj.SetNamespace(owner.GetNamespace())
@@ -90,8 +90,8 @@ func child(owner *unstructured.Unstructured, apiVersion, kind, name string, labe
 	return obj
 }
 
-// createPod makes a pod of the template of its owner. Without a name it gets one that
-// begins with that of the owner.
+// createPod creates a pod from the template of its owner. An empty name is
+// generated from that of the owner.
 func createPod(a apiserver.Actor, owner *unstructured.Unstructured, template map[string]any, name string, labels map[string]string) {
 	all := map[string]string{}
 	maps.Copy(all, labelsIn(template))
@@ -112,9 +112,9 @@ func labelsIn(template map[string]any) map[string]string {
 	return labels
 }
 
-// number reads a whole number of an object, or a default where it has none.
+// number returns an integer field of an object, or otherwise if it is not set.
 func number(obj *unstructured.Unstructured, otherwise int, path ...string) int {
-	if obj == nil { // it has been deleted meanwhile
+	if obj == nil { // deleted in the meantime
 		return otherwise
 	}
 	if n, found, err := unstructured.NestedInt64(obj.Object, path...); found && err == nil {
@@ -135,7 +135,7 @@ func setStatus(a apiserver.Actor, resource string, of *unstructured.Unstructured
 	})
 }
 
-// condition is one as of now, or as of when it became what it is.
+// condition returns a condition. Its transition time only changes with its status.
 func condition(of *unstructured.Unstructured, kind string, met bool, reason, message string) map[string]any {
 	status := "False"
 	if met {
@@ -167,8 +167,7 @@ func conditions(of *unstructured.Unstructured) []map[string]any {
 	return all
 }
 
-// Owner plays somebody who sets a field of an object to a value again, as soon as another
-// one has changed it.
+// Owner simulates a client that resets a field whenever someone else changes it.
 func Owner(s *apiserver.Server, manager, resource, namespace, name string, value any, path ...string) {
 	s.OnWrite(func(c apiserver.Change) {
 		if c.After == nil || c.After.GetName() != name || c.After.GetNamespace() != namespace {

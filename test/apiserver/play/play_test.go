@@ -33,7 +33,7 @@ func setImage(s *apiserver.Server, resource, image string) {
 	})
 }
 
-// pods tells the images that pods run, and how many are ready.
+// pods returns the images of all pods, and how many are ready.
 func pods(s *apiserver.Server) string {
 	images, ready := map[string]int{}, 0
 	for _, pod := range s.List("pods", "default") {
@@ -65,7 +65,7 @@ func status(s *apiserver.Server, resource, name string, fields ...string) string
 	return strings.Join(all, " ")
 }
 
-// reasons are the reasons of the conditions.
+// reasons returns the reasons of all conditions.
 func reasons(s *apiserver.Server, resource, name string) (all string) {
 	list, _, _ := unstructured.NestedSlice(s.Get(resource, "default", name).Object, "status", "conditions")
 	for _, c := range list {
@@ -76,7 +76,7 @@ func reasons(s *apiserver.Server, resource, name string) (all string) {
 	return all
 }
 
-// A Deployment rolls out, gets stuck, and goes back.
+// TestDeployment rolls out a Deployment, makes a rollout stall, and rolls back.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -102,18 +102,18 @@ func TestDeployment(t *testing.T) {
 		setImage(s, "deployments", "example.com/slow:10s")
 		pass(time.Minute)
 		if got := pods(s); got != "map[slow:10s:5] ready 5" {
-			t.Errorf("with an owner of the count: %s", got)
+			t.Errorf("with a client that resets the replicas: got %s", got)
 		}
 		s.Delete("deployments", "default", "web")
 		pass(time.Minute)
 		if got := pods(s); got != "map[] ready 0" {
-			t.Errorf("deleted: %s", got)
+			t.Errorf("after the deletion: got %s", got)
 		}
 	})
 }
 
-// A StatefulSet replaces its pods in order, stops at one that does not become ready, and
-// goes on once that is deleted.
+// TestStatefulSet checks that pods are replaced in order, and that a stalled
+// update continues once the unready pod is deleted.
 func TestStatefulSet(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -136,15 +136,15 @@ func TestStatefulSet(t *testing.T) {
 		s.Delete("pods", "default", "web-2")
 		pass(time.Minute)
 		if got := pods(s); got != "map[web:2:3] ready 3" {
-			t.Errorf("after the stuck pod is deleted: %s", got)
+			t.Errorf("after deleting the stuck pod: got %s", got)
 		}
 		if now := status(s, "statefulsets", "web", "currentRevision"); now != status(s, "statefulsets", "web", "updateRevision") {
-			t.Errorf("it ends at %s", now)
+			t.Errorf("got final status %s", now)
 		}
 	})
 }
 
-// An operator keeps the pods of an object of its kind, and tells its status.
+// TestOperator checks that the operator maintains the pods and the status.
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestOperator(t *testing.T) {
 			t.Errorf("%s, %s", got, why)
 		}
 		if got := status(s, "imoocpods", "web", "observedGeneration", "replicas", "readyReplicas"); got != "2 2 2" {
-			t.Errorf("its status is %s", got)
+			t.Errorf("got status %s", got)
 		}
 	})
 }

@@ -15,8 +15,8 @@ import (
 
 const podRevision = "controller-revision-hash"
 
-// StatefulSets plays the controller of StatefulSets, which acts on one pod at a time: it
-// goes no further while one is not ready, also when the template is undone.
+// StatefulSets simulates the StatefulSet controller. It acts on one pod at a time,
+// and waits while one is not ready, even if the template is reverted.
 func StatefulSets(s *apiserver.Server) {
 	a := s.As(manager)
 	control(s, "statefulsets", "StatefulSet", func(set *unstructured.Unstructured) time.Duration {
@@ -31,8 +31,8 @@ func StatefulSets(s *apiserver.Server) {
 	})
 }
 
-// revise makes the ControllerRevision of the template the newest, and returns its name. own
-// are the labels of the revisions of controllers whose revisions are no patches.
+// revise makes the ControllerRevision of the template the newest, and returns its
+// name. own are extra labels for controllers whose revisions are not patches.
 func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, own map[string]string) string {
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
 	hash := hashOf(template)
@@ -64,8 +64,8 @@ func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructur
 	return name
 }
 
-// order makes the pods in the order of their numbers, and replaces the outdated ones in the
-// reverse order, down to the partition.
+// order creates pods in ascending order, and replaces outdated ones in descending
+// order down to the partition.
 func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, current, update string) {
 	want, partition := number(set, 1, "spec", "replicas"), number(set, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
 	parallel := textOf(set, "spec", "podManagementPolicy") == "Parallel"
@@ -108,7 +108,7 @@ func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructure
 	}
 }
 
-// templateOf is the pod template of a revision.
+// templateOf returns the pod template of a revision.
 func templateOf(s *apiserver.Server, set *unstructured.Unstructured, revision string) map[string]any {
 	if of := s.Get("controllerrevisions", set.GetNamespace(), revision); of != nil {
 		if template, found, _ := unstructured.NestedMap(of.Object, "data", "spec", "template"); found {
@@ -125,7 +125,7 @@ func textOf(obj *unstructured.Unstructured, path ...string) string {
 	return text
 }
 
-// ordinal is the number of a pod.
+// ordinal returns the ordinal of a pod.
 func ordinal(pod *unstructured.Unstructured) int {
 	n, _ := strconv.Atoi(pod.GetName()[strings.LastIndex(pod.GetName(), "-")+1:])
 	return n

@@ -7,69 +7,75 @@ import (
 	"time"
 )
 
-// agenda says what is measured, and how often.
+// agenda is what to measure, and how often.
 type agenda struct {
 	sizes []size
-	// concurrencies are how many raw requests are under way at once: each number in
+	// concurrencies are the numbers of parallel raw requests, each measured in
 	// every round.
 	concurrencies []int
-	// idle has so many objects of so many pods each, looked at for a while.
+	// idle measures a converged loop with idleObjects of idlePods each.
 	idleObjects, idlePods int
 	idleWindow            time.Duration
-	// followed are the objects whose pods come up while commands follow them.
+	// followed are the sizes of the objects that commands follow while their pods
+	// start.
 	followed []followedSize
-	// endings is how often each way to wait is used.
+	// endings is the number of measurements of each way to wait.
 	endings int
-	// rested are so many objects that are followed while nothing changes, for a while.
+	// rested is the number of objects that are followed while nothing changes.
 	rested     int
 	restWindow time.Duration
-	// many are the pods of the object whose follower's memory is looked at.
+	// many is the number of pods for measuring the memory of a follower.
 	many int
-	// commands is how often each command line is run.
+	// commands is the number of runs of each command line.
 	commands int
-	// changes is how often one object is scaled to find the cost of a reconcile.
+	// changes is how often an object is scaled to measure the cost of a reconcile.
 	changes int
-	// benchtime is that of "go test -bench".
+	// benchtime is the value of -benchtime for "go test -bench".
 	benchtime string
 	loop      loopAgenda
 }
 
-// loopAgenda says how large the clusters are that the loop is tried in.
+// loopAgenda is the size of the clusters for the loop.
 type loopAgenda struct {
-	// wide is a cluster of so many objects of one pod, of so many declared kinds, in so
-	// many namespaces.
+	// wide is a cluster of wideObjects with one pod each, of wideKinds declared
+	// kinds, in wideNamespaces namespaces.
 	wideObjects, wideKinds, wideNamespaces int
-	// A loop with so many objects of so many pods is killed and frozen so many times,
-	// beside a standby.
+	// A loop with heldObjects of heldPods each is killed and frozen repeatedly,
+	// with a standby running.
 	heldObjects, heldPods int
 	killed, frozen        int
-	// backlog has so many objects when a loop starts, of which so many change then.
+	// backlog is the number of objects when a loop starts; backlogChanges of them
+	// change then.
 	backlog, backlogChanges int
-	// bigPods are those of one object, beside so many objects that change by one.
+	// bigPods is the size of one large object; others is the number of objects
+	// that change by one pod meanwhile.
 	bigPods, others int
-	// besideObjects are scaled in so many rounds by the loop and by another controller.
+	// besideObjects are scaled in besideRounds rounds, by the loop and by another
+	// controller.
 	besideObjects, besideRounds int
-	// flapping is how long the count of an object flaps.
+	// flapping is how long the replica count of an object flaps.
 	flapping time.Duration
-	// rolled are the pods that are replaced, in so many rounds.
+	// rolled is the number of pods that are replaced in each of rolledRounds
+	// rounds.
 	rolled, rolledRounds int
-	// nodes are those that an object has a pod on, in so many rounds; then nodes come and
-	// go for a while.
+	// nodes is the number of nodes with a pod of an object in each of nodeRounds
+	// rounds. Then nodes are added and removed for a while.
 	nodes, nodeRounds int
 	churn             time.Duration
 }
 
-// size is a number of pods to scale to, from nothing and back.
+// size is a number of pods to scale to from zero, and back.
 type size struct {
 	pods int
-	// rounds is how many runs each subject has, shipped how many of them the
-	// ReplicaSet as shipped takes part in: it takes a second for 20 pods.
+	// rounds is the number of runs of each subject. The ReplicaSet as shipped
+	// takes part in only shipped of them: it takes a second for 20 pods.
 	rounds, shipped int
-	// floor and ours only: for how the time grows.
+	// growth limits the size to the floor and our loop, to measure how the time
+	// grows.
 	growth bool
 }
 
-// followedSize is a number of pods that come up, beside pods of others.
+// followedSize is a number of starting pods, among pods of others.
 type followedSize struct{ pods, others, rounds int }
 
 func fullAgenda() agenda {
@@ -125,7 +131,7 @@ func quickAgenda() agenda {
 	}
 }
 
-// measure does all that is on the agenda.
+// measure measures everything on the agenda.
 func (b *bench) measure(ctx context.Context, todo agenda) (*results, error) {
 	r := &results{agenda: todo, began: time.Now()}
 	var err error
@@ -148,7 +154,7 @@ func (b *bench) measure(ctx context.Context, todo agenda) (*results, error) {
 	return r, nil
 }
 
-// measureFollowing does what is on the agenda about commands that follow objects.
+// measureFollowing measures the commands that follow objects.
 func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, error) {
 	r := &results{agenda: todo, began: time.Now()}
 	var err error
@@ -179,8 +185,8 @@ func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, er
 	return r, nil
 }
 
-// measureLoop does what is on the agenda about what else a loop can be bad at. A part that
-// fails is told in the report, and the others go on.
+// measureLoop measures failover, startup, and many kinds and nodes. The report
+// lists a part that fails; the other parts still run.
 func (b *bench) measureLoop(ctx context.Context, todo agenda, only []string) (*results, error) {
 	r := &results{agenda: todo, began: time.Now(), parts: map[string]part{}}
 	var err error

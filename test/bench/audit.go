@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// auditLog is the API server's, one line of JSON for each request.
+// auditLog is the audit log of the API server, one JSON event per line.
 type auditLog struct{ path string }
 
-// request is what is read of a line.
+// request is the part of an audit event that is read.
 type request struct {
 	Verb      string `json:"verb"`
 	UserAgent string `json:"userAgent"`
@@ -34,7 +34,7 @@ type request struct {
 	Received time.Time `json:"requestReceivedTimestamp"`
 }
 
-// what is a request's verb and resource, such as "create pods".
+// what returns the verb and the resource of a request, such as "create pods".
 func (r request) what() string {
 	resource := r.Object.Resource
 	if r.Object.Subresource != "" {
@@ -54,17 +54,17 @@ func (r request) writes() bool {
 	return false
 }
 
-// end is where the log ends now.
+// end returns the current size of the log.
 func (a auditLog) end() (int64, error) {
 	info, err := os.Stat(a.path)
 	if err != nil {
-		return 0, fmt.Errorf("look at the audit log: %w", err)
+		return 0, fmt.Errorf("stat the audit log: %w", err)
 	}
 	return info.Size(), nil
 }
 
-// since lists the account's answered requests that begin with a user agent and
-// that came after a place in the log.
+// since returns the completed requests of the account with a user agent prefix,
+// logged after an offset.
 func (a auditLog) since(place int64, agent string) ([]request, error) {
 	f, err := os.Open(a.path)
 	if err != nil {
@@ -78,15 +78,16 @@ func (a auditLog) since(place int64, agent string) ([]request, error) {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<22)
 	for lines.Scan() {
-		// Most lines are of the scheduler and the kubelets.
+		// Skip the requests of the scheduler and the kubelets early: they are most
+		// lines.
 		if !strings.Contains(lines.Text(), account) {
 			continue
 		}
 		var r request
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			continue // the last line may still be under way
+			continue // the last line may be incomplete
 		}
-		// A watch is counted when it begins.
+		// Count a watch when it starts.
 		answered := r.Stage == "ResponseComplete" && r.Verb != "watch" || r.Stage == "ResponseStarted" && r.Verb == "watch"
 		if answered && r.User.Username == account && strings.HasPrefix(r.UserAgent, agent) {
 			found = append(found, r)
@@ -108,7 +109,7 @@ func count(requests []request, match func(request) bool) counts {
 	return c
 }
 
-// String lists them, in the order of their names.
+// String returns the counts, sorted by name.
 func (c counts) String() string {
 	var said []string
 	for _, what := range slices.Sorted(maps.Keys(c)) {

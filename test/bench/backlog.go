@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// measureBacklog starts a loop that has much to do, and changes objects meanwhile.
+// measureBacklog starts a loop with a backlog, and changes objects meanwhile.
 func (b *bench) measureBacklog(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -34,7 +34,7 @@ func (b *bench) measureBacklog(ctx context.Context, todo loopAgenda) (p part, er
 	}
 	defer l.stop()
 	if _, err := w.until(ctx, "the first pod is there", func() bool { return len(w.created) > 0 }); err != nil {
-		return p, fmt.Errorf("%w; the loop said: %s", err, l.words())
+		return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
 	var seconds []float64
 	for i := range todo.backlogChanges {
@@ -44,7 +44,7 @@ func (b *bench) measureBacklog(ctx context.Context, todo loopAgenda) (p part, er
 		}
 		there, err := probed.until(ctx, "the pod is there", func() bool { return len(probed.created) > i })
 		if err != nil {
-			return p, fmt.Errorf("%w; the loop said: %s", err, l.words())
+			return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
 		}
 		seconds = append(seconds, there.Sub(start).Seconds())
 		if err := pause(ctx, 100*time.Millisecond); err != nil {

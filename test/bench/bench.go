@@ -23,32 +23,32 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// account is the user that all that is compared runs as, so that the server's
-// priority and fairness treats it alike.
+// account is the user of all subjects, so that API priority and fairness treats
+// them alike.
 const (
 	accountNamespace = "kube-system"
 	accountName      = "bench"
 	account          = "system:serviceaccount:" + accountNamespace + ":" + accountName
 )
 
-// namespace has all that is compared.
+// namespace is the namespace of all subjects.
 const namespace = "bench"
 
-// bench has what measuring needs.
+// bench is the environment of a benchmark.
 type bench struct {
 	plugin, source string
-	example        string // the program of test/bench/example
+	example        string // the binary of test/bench/example
 	rollouts       rollouts
-	scratch        string // a directory of its own
+	scratch        string // a temporary directory
 	kubeconfig     string // of the account
 	audit          auditLog
 
-	// witness watches as an administrator, whom the server does not queue; account
-	// sends what is compared.
+	// witness watches as an administrator, so its requests are not queued; account
+	// sends the measured requests.
 	witness, account client
 }
 
-// client is the access of one user.
+// client is the clients of one user.
 type client struct {
 	core    *corev1client.CoreV1Client
 	dynamic *dynamic.DynamicClient
@@ -67,8 +67,8 @@ func newClient(config *rest.Config) (client, error) {
 	return client{core, dyn}, err
 }
 
-// copyPrograms copies the plugin and kubectl, both in the same way: how much of a
-// program the kernel keeps in memory also depends on how its file was written.
+// copyPrograms copies the plugin and kubectl in the same way: how a file was
+// written affects how much of it stays in the page cache.
 func (b *bench) copyPrograms(plugin string) error {
 	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {
@@ -119,7 +119,7 @@ func newBench(ctx context.Context, plugin, source string) (_ *bench, err error) 
 
 func (b *bench) close() { _ = os.RemoveAll(b.scratch) }
 
-// prepare makes the account, the namespace and the CRDs.
+// prepare creates the account, the namespace, and the CRDs.
 func (b *bench) prepare(ctx context.Context, config *rest.Config) error {
 	if _, err := b.witness.core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
 		return err
@@ -148,14 +148,14 @@ func (b *bench) prepare(ctx context.Context, config *rest.Config) error {
 	if err := b.run(ctx, b.plugin, "install"); err != nil {
 		return err
 	}
-	// Pods can be made when this is there.
+	// Pods can be created once the default service account exists.
 	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := b.witness.core.ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
 		return err == nil, nil
 	})
 }
 
-// writeKubeconfig writes the one of the account, and makes its client.
+// writeKubeconfig writes the kubeconfig of the account, and creates its clients.
 func (b *bench) writeKubeconfig(admin *rest.Config, token string) error {
 	const name = "bench"
 	config := clientcmdapi.NewConfig()
@@ -175,7 +175,7 @@ func (b *bench) writeKubeconfig(admin *rest.Config, token string) error {
 	return err
 }
 
-// command is a program as the account runs it.
+// command returns a command that runs as the account.
 func (b *bench) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+b.kubeconfig, "KUBECACHEDIR="+filepath.Join(b.scratch, "cache"),
@@ -183,7 +183,7 @@ func (b *bench) command(ctx context.Context, name string, args ...string) *exec.
 	return cmd
 }
 
-// run runs a program that must succeed.
+// run runs a program, and returns an error with its output if it fails.
 func (b *bench) run(ctx context.Context, name string, args ...string) error {
 	if out, err := b.command(ctx, name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %v: %w\n%s", filepath.Base(name), args, err, out)
@@ -191,7 +191,7 @@ func (b *bench) run(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// podTemplate is the pod that all subjects make.
+// podTemplate returns the pod template of all subjects.
 func podTemplate(run string) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{runLabel: run}},
@@ -203,10 +203,10 @@ func podTemplate(run string) map[string]any {
 	}
 }
 
-// runLabel tells the pods of a run from those of others.
+// runLabel is the label that identifies the pods of a run.
 const runLabel = "run"
 
-// podOf makes a pod from the template.
+// podOf returns a pod created from the template.
 func podOf(run string) (*corev1.Pod, error) {
 	data, err := json.Marshal(podTemplate(run))
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// nameExample is the subject beside which the loop does the same work.
+// nameExample is the controller that the loop is compared with.
 const nameExample = "controller-runtime example"
 
-// exampleIn is the controller of test/bench/example.
+// exampleIn returns the controller of test/bench/example as a subject.
 func (b *bench) exampleIn(ns string) subject {
-	const workers = 8 // as many as ours
+	const workers = 8 // same as our loop
 	s := b.ours()
 	s.name, s.agent = nameExample, "example"
 	s.program = func(ctx context.Context, _ string) *exec.Cmd {
@@ -22,25 +22,26 @@ func (b *bench) exampleIn(ns string) subject {
 	return s
 }
 
-// How many pods each object gets in that comparison, and how many it keeps.
+// Each object is scaled to besideMany pods, and down to besideFew.
 const besideMany, besideFew = 25, 5
 
-// sameWork is what objects that were scaled up and down came to, by subject.
+// sameWork is the cost of scaling objects up and down, for one subject.
 type sameWork struct {
 	up, down []float64 // seconds
-	// peak is memory in MB, cpu in seconds.
+	// peak is in MB, cpu in seconds.
 	peak, cpu []float64
-	// pods and statuses are numbers of writes, others those of anything else but events.
+	// pods and statuses count writes; others counts all other writes except
+	// events.
 	pods, statuses, others []float64
-	// surplus is how many pods were created beyond the wanted ones, atOnce how many there
-	// were too many at the same time.
+	// surplus counts pods created beyond the replica count; atOnce is the most
+	// surplus pods at any time.
 	surplus, atOnce []float64
 }
 
 const besideNamespace = "bench-beside"
 
-// measureBeside scales objects up and down, reconciled by this loop and by the example in
-// turns.
+// measureBeside scales objects up and down, reconciled alternately by our loop and
+// by the example.
 func (b *bench) measureBeside(ctx context.Context, todo loopAgenda) (p part, err error) {
 	if err := b.makeNamespaces(ctx, []string{besideNamespace}); err != nil {
 		return p, err
@@ -49,7 +50,7 @@ func (b *bench) measureBeside(ctx context.Context, todo loopAgenda) (p part, err
 	all := map[string]*sameWork{nameOurs: {}, nameExample: {}}
 	for round := range todo.besideRounds {
 		for i := range subjects {
-			s := subjects[(i+round)%len(subjects)] // what drifts falls on both
+			s := subjects[(i+round)%len(subjects)] // alternate, so that drift affects both
 			if err := b.scaleMany(ctx, s, fmt.Sprintf("beside-%d-%d", round, i), todo.besideObjects, all[s.name]); err != nil {
 				return p, fmt.Errorf("%s: %w", s.name, err)
 			}
@@ -78,8 +79,8 @@ func (b *bench) measureBeside(ctx context.Context, todo loopAgenda) (p part, err
 	return p, nil
 }
 
-// scaleMany makes objects without pods, scales all of them up and then down, and removes
-// them.
+// scaleMany creates objects without pods, scales all of them up and down, and
+// removes them.
 func (b *bench) scaleMany(ctx context.Context, s subject, run string, objects int, got *sameWork) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -95,7 +96,7 @@ func (b *bench) scaleMany(ctx context.Context, s subject, run string, objects in
 		return err
 	}
 	defer l.stop()
-	// It fills its caches, and writes the first statuses.
+	// Wait until the caches are filled and the first statuses are written.
 	if err := pause(ctx, veryQuiet); err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (b *bench) scaleMany(ctx context.Context, s subject, run string, objects in
 	}{{besideMany, &got.up}, {besideFew, &got.down}} {
 		took, err := b.scaleEach(ctx, s, run, objects, step.pods, w)
 		if err != nil {
-			return fmt.Errorf("%w; it said: %s", err, l.words())
+			return fmt.Errorf("%w; output of the loop: %s", err, l.words())
 		}
 		*step.times = append(*step.times, took.Seconds())
 	}
@@ -128,11 +129,11 @@ func (b *bench) scaleMany(ctx context.Context, s subject, run string, objects in
 	return b.empty(ctx, besideNamespace)
 }
 
-// besideRest is longer than statuses are kept back: they are written once a second.
+// besideRest is longer than the interval of status writes, which is one second.
 const besideRest = 1500 * time.Millisecond
 
-// scaleEach sets the count of objects, and says how long it took until there were exactly
-// the wanted pods, and then waits a while, for what is still under way.
+// scaleEach sets the replica count of the objects. It returns the time until the
+// pods matched, and then waits for delayed writes.
 func (b *bench) scaleEach(ctx context.Context, s subject, run string, objects, pods int, w *witness) (time.Duration, error) {
 	start := time.Now()
 	err := parallel(16, objects, func(i int) error {
@@ -148,7 +149,7 @@ func (b *bench) scaleEach(ctx context.Context, s subject, run string, objects, p
 	return done.Sub(start), pause(ctx, besideRest)
 }
 
-// noteWork notes what a loop used and wrote since a place in the audit log.
+// noteWork records what a loop used and wrote since an offset in the audit log.
 func (b *bench) noteWork(s subject, l *loop, place int64, before usage, got *sameWork) error {
 	after, err := l.usage()
 	if err != nil {

@@ -17,16 +17,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// timing is what a command line took.
+// timing is the measured cost of a command line.
 type timing struct {
 	Wall time.Duration
 	CPU  time.Duration
 	Peak int64 // bytes
 }
 
-// timeVerb makes this program time a command line in a process of its own: the
-// kernel counts the memory of whoever starts a process as that of the process, so
-// it has to be a small one.
+// timeVerb makes this program time a command line in a process of its own. The
+// kernel attributes the memory of the parent to a new process, so the parent has
+// to be small.
 const timeVerb = "time-command"
 
 // timeCommand runs a command line, and prints its timing.
@@ -53,7 +53,7 @@ func timeCommand(line []string) int {
 	return 0
 }
 
-// time runs a command line as the account, and times it.
+// time runs a command line as the account, and returns its timing.
 func (b *bench) time(ctx context.Context, line ...string) (t timing, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -71,17 +71,17 @@ func (b *bench) time(ctx context.Context, line ...string) (t timing, err error) 
 	return t, json.Unmarshal(out, &t)
 }
 
-// command is a command line beside what kubectl has for the same.
+// command is a command line, with the equivalent of kubectl.
 type command struct {
 	task string
-	// ours is called directly, through is the same through kubectl; rounds are
-	// numbered, and %d stands for the number.
+	// ours is called directly, through is the same via kubectl. %d stands for the
+	// number of the round.
 	ours, kubectl, through string
-	// numbers gives the number of a round.
+	// number returns the number to use in a round.
 	number func(round int) int
 }
 
-// compared is what a command came to.
+// compared is the measured cost of a command with one caller.
 type compared struct {
 	task, line string
 	by         caller
@@ -89,25 +89,25 @@ type compared struct {
 	requests   counts // of one call
 }
 
-// caller says how a command was called.
+// caller is how a command is called.
 type caller string
 
 const (
 	direct caller = "directly"
-	// itsPlugin is the plugin of the project that a kind is of.
+	// itsPlugin is the plugin of the project that defines a kind.
 	itsPlugin caller = "the kind's own plugin"
 	through   caller = "through kubectl"
 	kubectl   caller = "kubectl"
 )
 
-// compareCommands runs the command lines in turns. No loop runs meanwhile, as its work
-// would be measured, too; the verbs find the lease of one.
+// compareCommands runs the command lines alternately. No loop runs meanwhile
+// because its work would be measured, too; the verbs find the lease of one.
 func (b *bench) compareCommands(ctx context.Context, rounds int) ([]compared, error) {
 	if err := b.makeFoo(ctx); err != nil {
-		return nil, fmt.Errorf("make an object to work on: %w", err)
+		return nil, fmt.Errorf("create an object: %w", err)
 	}
 	if err := b.makeLease(ctx); err != nil {
-		return nil, fmt.Errorf("make the lease of a controller: %w", err)
+		return nil, fmt.Errorf("create the lease of a controller: %w", err)
 	}
 	manifest := filepath.Join(b.scratch, "made-by-kubectl.json")
 	threeOrFour := func(round int) int { return 3 + round%2 }
@@ -144,7 +144,8 @@ func (b *bench) compareCommand(ctx context.Context, c command, rounds int, manif
 			if err != nil {
 				return nil, err
 			}
-			// A scale must change something each time, so the callers take turns.
+			// A scale must change something each time, so each call gets its own
+			// number.
 			words := strings.Fields(strings.ReplaceAll(l.line, "%d", fmt.Sprint(c.number(round*len(lines)+i))))
 			t, err := b.time(ctx, words...)
 			if err != nil {
@@ -155,7 +156,7 @@ func (b *bench) compareCommand(ctx context.Context, c command, rounds int, manif
 				return nil, err
 			}
 			if round == 0 {
-				continue // it fills kubectl's cache of the types
+				continue // the first call fills kubectl's discovery cache
 			}
 			l.timings = append(l.timings, t)
 			l.requests = count(requests, func(request) bool { return true })
@@ -168,7 +169,7 @@ func (b *bench) compareCommand(ctx context.Context, c command, rounds int, manif
 	return lines, nil
 }
 
-// makeFoo makes an ImoocPod with three pods that are ready.
+// makeFoo creates an ImoocPod with three ready pods.
 func (b *bench) makeFoo(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -185,8 +186,8 @@ func (b *bench) makeFoo(ctx context.Context) error {
 	return b.run(ctx, b.plugin, "wait", "foo", "--timeout", "2m")
 }
 
-// makeLease makes a lease as that of a controller that reconciles the namespace for the
-// next hour.
+// makeLease creates the lease of a controller that reconciles the namespace for
+// the next hour.
 func (b *bench) makeLease(ctx context.Context) error {
 	leases := b.account.dynamic.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
 	_, err := leases.Create(ctx, &unstructured.Unstructured{Object: map[string]any{

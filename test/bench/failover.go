@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// takeover is a way in which a loop that works is lost, and who takes over.
+// takeover is a way to lose the active loop, and its successor.
 type takeover struct {
 	what string
-	// frozen leaves the process there, as on a machine that nobody hears of any more.
+	// frozen leaves the process stopped, as on a machine that became unreachable.
 	frozen bool
 	rounds int
 	// most is the goal in seconds.
 	most float64
 }
 
-// lease is how long a loop that is not heard of keeps others waiting (pkg/controller/lease).
+// lease is the lease duration in seconds: how long a silent loop delays others
+// (pkg/controller/lease).
 const lease = 15.0
 
 func takeovers(todo loopAgenda) []takeover {
@@ -29,10 +30,10 @@ func takeovers(todo loopAgenda) []takeover {
 	}
 }
 
-// probe is the object that changes, and the run of its pods.
+// probe is the object that changes, and the run label of its pods.
 const probe = "probe"
 
-// measureFailover takes away the loop that works, again and again.
+// measureFailover takes the active loop away, repeatedly.
 func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -60,7 +61,7 @@ func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, e
 		return p, err
 	}
 	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == todo.heldObjects*todo.heldPods }); err != nil {
-		return p, fmt.Errorf("%w; the loop said: %s", err, leader.words())
+		return p, fmt.Errorf("%w; output of the loop: %s", err, leader.words())
 	}
 	if err := untilStill(ctx, leader); err != nil {
 		return p, err
@@ -80,15 +81,15 @@ func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, e
 			seconds = append(seconds, took.Seconds())
 		}
 		if t.rounds == 0 {
-			continue // it takes its time
+			continue // too slow for this agenda
 		}
 		p.hold(p.add("controller "+t.what+": from then to the first pod of a change", "%.2f", " s", seconds...), t.most)
 	}
 	return p, nil
 }
 
-// failOver starts a standby, and takes the loop that works away. It returns the standby,
-// which works then.
+// failOver starts a standby, and takes the active loop away. It returns the
+// standby, which is active then.
 func (b *bench) failOver(ctx context.Context, t takeover, ns string, leader *loop, round, change int, probed *witness) (*loop, time.Duration, error) {
 	defer leader.kill()
 	next, ready, err := b.launchStandby(ctx, ns)
@@ -98,19 +99,20 @@ func (b *bench) failOver(ctx context.Context, t takeover, ns string, leader *loo
 	if err := awaitStandby(ctx, next, ready); err != nil {
 		return next, 0, err
 	}
-	// The lease is renewed every two seconds: each round comes at another moment.
+	// The lease is renewed every two seconds. Vary the moment of the failure in
+	// that period.
 	if err := pause(ctx, time.Second+time.Duration(round)*370*time.Millisecond); err != nil {
 		return next, 0, err
 	}
 	took, err := b.takeAway(ctx, leader, t.frozen, ns, change, probed)
 	if err != nil {
-		err = fmt.Errorf("%w; the standby said: %s", err, next.words())
+		err = fmt.Errorf("%w; output of the standby: %s", err, next.words())
 	}
 	return next, took, err
 }
 
-// takeAway kills or freezes a loop, changes an object, and says how long after that its
-// pod was there.
+// takeAway kills or freezes a loop and changes an object. It returns the time
+// until the object had its pod.
 func (b *bench) takeAway(ctx context.Context, lost *loop, freeze bool, ns string, n int, probed *witness) (time.Duration, error) {
 	start := time.Now()
 	if freeze {
@@ -127,7 +129,7 @@ func (b *bench) takeAway(ctx context.Context, lost *loop, freeze bool, ns string
 	return there.Sub(start), err
 }
 
-// launchStandby starts a loop, and says where it tells whether it is ready.
+// launchStandby starts a loop, and returns the URL of its readiness endpoint.
 func (b *bench) launchStandby(ctx context.Context, ns string) (_ *loop, ready string, err error) {
 	address, err := freeAddress()
 	if err != nil {
@@ -139,11 +141,11 @@ func (b *bench) launchStandby(ctx context.Context, ns string) (_ *loop, ready st
 
 // awaitStandby waits until a loop waits for the lease.
 func awaitStandby(ctx context.Context, l *loop, ready string) error {
-	const waiting = "waiting until it stops" // what it prints when it knows the holder
+	const waiting = "waiting until it stops" // printed once it knows the holder
 	start := time.Now()
 	for !strings.Contains(page(ctx, ready), "waiting for the lease") || !strings.Contains(l.words(), waiting) {
 		if time.Since(start) > patience {
-			return fmt.Errorf("the loop does not stand by; it said: %s", l.words())
+			return fmt.Errorf("the loop is not a standby; output: %s", l.words())
 		}
 		if err := pause(ctx, 50*time.Millisecond); err != nil {
 			return err
@@ -152,7 +154,7 @@ func awaitStandby(ctx context.Context, l *loop, ready string) error {
 	return nil
 }
 
-// page reads a page, "" where that fails.
+// page returns the content of a URL, or "" on an error.
 func page(ctx context.Context, url string) string {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

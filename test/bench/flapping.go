@@ -8,18 +8,20 @@ import (
 	"time"
 )
 
-// How an object flaps: between two counts, so often.
+// An object flaps between two replica counts at this interval.
 const (
 	flapFew, flapMany = 5, 15
 	flapPeriod        = 50 * time.Millisecond
 )
 
-// flapBurst is how many writes of a status may come at once before they are spread.
+// flapBurst is how many status writes are allowed at once before they are
+// throttled.
 const flapBurst = 5
 
 const flappingNamespace = "bench-flapping"
 
-// measureFlapping changes a count without a break, and looks at what the loop writes.
+// measureFlapping changes a replica count continuously, and counts the writes of
+// the loop.
 func (b *bench) measureFlapping(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -41,7 +43,7 @@ func (b *bench) measureFlapping(ctx context.Context, todo loopAgenda) (p part, e
 	}
 	defer l.stop()
 	if _, err := w.until(ctx, "the status says so", func() bool { return w.says(flapFew) }); err != nil {
-		return p, fmt.Errorf("%w; the loop said: %s", err, l.words())
+		return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
 	before, err := b.stateOf(s, l)
 	if err != nil {
@@ -54,7 +56,7 @@ func (b *bench) measureFlapping(ctx context.Context, todo loopAgenda) (p part, e
 	}
 	converged, err := w.until(ctx, "the status says so", func() bool { return w.says(last) })
 	if err != nil {
-		return p, fmt.Errorf("%w; the loop said: %s", err, l.words())
+		return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
 	after, err := b.settle(ctx, s, l, before, quiet)
 	if err != nil {
@@ -80,8 +82,8 @@ func (b *bench) measureFlapping(ctx context.Context, todo loopAgenda) (p part, e
 	return p, nil
 }
 
-// flap changes the count of an object for a while, and says how often, to what at last,
-// and when that was.
+// flap changes the replica count of an object for d. It returns the number of
+// changes, the final count, and the time of the last change.
 func (b *bench) flap(ctx context.Context, s subject, ns, name string, d time.Duration) (changes, last int, at time.Time, err error) {
 	ticker := time.NewTicker(flapPeriod)
 	defer ticker.Stop()

@@ -13,33 +13,34 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// following is what it took to follow an object while its pods came up.
+// following is the cost of following an object while its pods start.
 type following struct {
 	kind string
-	// others are pods of others in the namespace.
+	// others is the number of unrelated pods in the namespace.
 	pods, others int
 	line         string
 	by           caller
-	// received are the bytes that the server sent.
+	// received is the number of bytes that the server sent.
 	received int64
 	used     usage
-	// requests are those that it made, where they can be told from those of a loop.
+	// requests are the requests of the command, if they are distinguishable from
+	// those of a loop.
 	requests counts
 }
 
-// floorOfEndings is what no command that goes by the status of a Deployment can be
-// before.
+// floorOfEndings is the lower bound for commands that wait for the status of a
+// Deployment.
 const floorOfEndings = "the status of the Deployment says so"
 
-// ending is how long a wait went on after the last pod was ready.
+// ending is how long a wait continued after the last pod was ready.
 type ending struct {
 	line   string
 	ours   bool
 	delays []time.Duration
 }
 
-// followers are what follows an object: this project, kubectl with the same selector,
-// and the plugin that its kind may have.
+// followers returns the commands that follow an object: this program, kubectl with
+// the same selector, and the plugin of the kind, if any.
 func followers(s subject, run string) []following {
 	all := []following{
 		{by: direct, line: "kubectl-imoocpod status " + s.kindWord() + "/" + run + " -w"},
@@ -51,7 +52,7 @@ func followers(s subject, run string) []following {
 	return all
 }
 
-// followedSubjects are what is followed.
+// followedSubjects returns the subjects whose objects are followed.
 func (b *bench) followedSubjects() []subject {
 	all := []subject{b.ours(), b.deployment(), cloneSet()}
 	if b.rollouts.programs != "" {
@@ -60,7 +61,7 @@ func (b *bench) followedSubjects() []subject {
 	return all
 }
 
-// kindWord is the type of a subject in a command.
+// kindWord returns the type of a subject as written in a command.
 func (s subject) kindWord() string {
 	if s.resource.Group == "" {
 		return s.resource.Resource
@@ -68,7 +69,7 @@ func (s subject) kindWord() string {
 	return s.resource.Resource + "." + s.resource.Group
 }
 
-// deployment is one of Kubernetes, whose ReplicaSets have no limits.
+// deployment returns a Deployment, without rate limits for its ReplicaSets.
 func (b *bench) deployment() subject {
 	s := b.lifted()
 	s.resource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
@@ -76,7 +77,7 @@ func (b *bench) deployment() subject {
 	return s
 }
 
-// cloneSet is a kind of somebody else's, whose pods are made from here.
+// cloneSet returns a third-party kind whose pods this program creates.
 func cloneSet() subject {
 	return subject{
 		name: "CloneSet", agent: "bench", concurrency: 64,
@@ -85,7 +86,7 @@ func cloneSet() subject {
 	}
 }
 
-// installCloneSets makes the CRD of that kind, and waits until it is served.
+// installCloneSets creates the CRD of that kind, and waits until it is served.
 func (b *bench) installCloneSets(ctx context.Context) error {
 	s := cloneSet()
 	anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
@@ -113,8 +114,8 @@ func (b *bench) installCloneSets(ctx context.Context) error {
 	return b.served(ctx, s)
 }
 
-// make scales an object up from nothing. Who makes the pods of a CloneSet is this
-// program, which says so when all are ready.
+// make scales an object up from zero. For a CloneSet, this program creates the
+// pods, and updates the status once all are ready.
 func (b *bench) make(ctx context.Context, s subject, run string, pods int, w *witness) error {
 	if err := b.setReplicas(ctx, s, run, pods); err != nil {
 		return err
@@ -137,14 +138,15 @@ func (b *bench) make(ctx context.Context, s subject, run string, pods int, w *wi
 	return err
 }
 
-// errEnded says that a command that follows objects has ended by itself. The server ends
-// watches that do not keep up, and kubectl ends with its watch.
-var errEnded = errors.New("it has ended")
+// errEnded is returned when a command that follows objects exits early. The server
+// closes slow watches, and kubectl exits with its watch.
+var errEnded = errors.New("the command exited early")
 
-// mostAttempts is how often a command is started that ends by itself.
+// mostAttempts is how often a command that exits early is started.
 const mostAttempts = 5
 
-// compareFollowing follows objects whose pods come up, in turns.
+// compareFollowing follows objects while their pods start, alternating between the
+// commands.
 func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following, error) {
 	if b.rollouts.programs != "" {
 		controller, err := b.startRollouts(ctx)
@@ -157,13 +159,13 @@ func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following,
 	number := 0
 	for _, size := range todo.followed {
 		if err := b.makeOthers(ctx, size.others); err != nil {
-			return nil, fmt.Errorf("make pods of others: %w", err)
+			return nil, fmt.Errorf("create unrelated pods: %w", err)
 		}
 		for round := range size.rounds {
 			for _, s := range b.followedSubjects() {
 				lines := len(followers(s, ""))
 				for i := range lines {
-					// What drifts falls on all.
+					// Rotate the commands, so that drift affects all of them.
 					f, err := b.followOne(ctx, s, size, (i+round)%lines, &number)
 					if err != nil {
 						return nil, fmt.Errorf("follow by %s: %w", f.line, err)
@@ -177,8 +179,8 @@ func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following,
 	return all, nil
 }
 
-// followOne follows an object by one of the command lines for its kind, and by another
-// object of the kind where that ends by itself.
+// followOne follows an object with one of the command lines for its kind. If the
+// command exits early, it retries with another object.
 func (b *bench) followOne(ctx context.Context, s subject, size followedSize, line int, number *int) (f following, err error) {
 	for range mostAttempts {
 		*number++
@@ -193,13 +195,13 @@ func (b *bench) followOne(ctx context.Context, s subject, size followedSize, lin
 	return f, err
 }
 
-// removeOthers removes what makeOthers has made.
+// removeOthers removes the pods of makeOthers.
 func (b *bench) removeOthers(ctx context.Context) error {
 	return b.account.core.Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{LabelSelector: runLabel + "=others"})
 }
 
-// makeOthers makes pods that nobody asks for, and waits until they are ready: what
-// changes meanwhile is not theirs.
+// makeOthers creates unrelated pods, and waits until they are ready, so that they
+// do not change during the measurement.
 func (b *bench) makeOthers(ctx context.Context, n int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -224,8 +226,8 @@ func (b *bench) makeOthers(ctx context.Context, n int) error {
 	return err
 }
 
-// follow follows one object from no pods until all are ready, and removes it if that is
-// wanted.
+// follow follows an object from zero pods until all are ready. It removes the
+// object if remove is set.
 func (b *bench) follow(ctx context.Context, s subject, run string, f *following, remove bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -261,7 +263,7 @@ func (b *bench) follow(ctx context.Context, s subject, run string, f *following,
 		return err
 	}
 	if err := b.make(ctx, s, run, f.pods, w); err != nil {
-		return fmt.Errorf("%w; the loop said: %s", err, l.words())
+		return fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
 	if err := m.still(ctx, p); err != nil {
 		return errors.Join(err, b.removeFollowed(ctx, s, run, w))
@@ -284,8 +286,8 @@ func (b *bench) follow(ctx context.Context, s subject, run string, f *following,
 	return b.removeFollowed(ctx, s, run, w)
 }
 
-// removeFollowed deletes an object, and waits until its pods are gone. The events of its
-// controllers go, too: with them, what is followed later would have more to read.
+// removeFollowed deletes an object and its events, and waits until its pods are
+// gone. Remaining events would burden later measurements.
 func (b *bench) removeFollowed(ctx context.Context, s subject, run string, w *witness) error {
 	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
 	if err := objects.Delete(ctx, run, metav1.DeleteOptions{}); err != nil {
@@ -297,15 +299,15 @@ func (b *bench) removeFollowed(ctx context.Context, s subject, run string, w *wi
 	return b.account.core.Events(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "involvedObject.kind!=Pod"})
 }
 
-// startMetered starts a command line whose requests go through a meter.
+// startMetered starts a command line that connects through a meter.
 func (b *bench) startMetered(ctx context.Context, m *meter, line string) (*process, error) {
 	cmd := b.command(ctx, "sh", "-c", "exec "+line)
 	cmd.Env = append(cmd.Env, "KUBECONFIG="+m.kubeconfig)
 	return startProcess(cmd, b.logOf("follower"))
 }
 
-// still waits until the server has sent something, and then nothing for a while, which
-// is shorter than the time between two renewals of a lease that is followed.
+// still waits until the server has sent something and then paused, for less than
+// the time between two renewals of a lease.
 func (m *meter) still(ctx context.Context, p *process) error {
 	const while = time.Second
 	last, since := m.received.Load(), time.Now()
@@ -326,8 +328,8 @@ func (m *meter) still(ctx context.Context, p *process) error {
 	}
 }
 
-// compareEndings scales a Deployment by one pod again and again, and waits for that
-// in several ways, in turns.
+// compareEndings scales a Deployment by one pod repeatedly, and waits for it in
+// several ways, alternately.
 func (b *bench) compareEndings(ctx context.Context, rounds int) ([]ending, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -363,7 +365,7 @@ func (b *bench) compareEndings(ctx context.Context, rounds int) ([]ending, error
 			}
 			ready, err := w.until(ctx, "the pod is ready", func() bool { return w.ready == pods })
 			if err != nil {
-				return nil, fmt.Errorf("%w; the command said: %s", err, p.words())
+				return nil, fmt.Errorf("%w; output of the command: %s", err, p.words())
 			}
 			said, err := w.until(ctx, "the status says so", func() bool { return w.says(pods) })
 			if err != nil {
@@ -384,7 +386,7 @@ func (b *bench) compareEndings(ctx context.Context, rounds int) ([]ending, error
 	return all, objects.Delete(ctx, run, metav1.DeleteOptions{})
 }
 
-// spread is that of the delays, in milliseconds.
+// spread returns the spread of the delays in milliseconds.
 func (e ending) spread() spread {
 	var values []float64
 	for _, d := range e.delays {

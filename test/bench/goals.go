@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// goal is what was aimed at, and what came of it.
+// goal is a target and the measured value.
 type goal struct {
 	what, wanted, measured string
 	held                   bool
-	// speed says that it depends on how fast the machine is and how quiet.
+	// speed is set if the goal depends on how fast and how idle the machine is.
 	speed bool
 }
 
-// missed names the goals that were missed and that no machine is too slow for.
+// missed returns an error that lists the missed goals, except those that depend on
+// the machine.
 func missed(goals []goal) error {
 	var all []string
 	for _, g := range goals {
@@ -31,10 +32,10 @@ func missed(goals []goal) error {
 	return nil
 }
 
-// large is from how many pods on the loop is held against the others.
+// large is the number of pods from which the loop is compared with the others.
 const large = 500
 
-// goals holds what was measured against what was aimed at.
+// goals compares the measurements with the targets.
 func (r *results) goals() []goal {
 	all := []goal{
 		r.ratio("created, beside the best raw requests", created, nameFloor, 1.10),
@@ -51,7 +52,7 @@ func (r *results) goals() []goal {
 	return all
 }
 
-// ratio compares ours at the sizes that are large enough, by medians.
+// ratio compares the medians of our loop and another subject at large sizes.
 func (r *results) ratio(what string, value func(sample) float64, other string, most float64) goal {
 	g := goal{what: what, wanted: fmt.Sprintf("≤ %.2f ×", most), held: true, speed: true}
 	var said []string
@@ -65,11 +66,11 @@ func (r *results) ratio(what string, value func(sample) float64, other string, m
 	return g
 }
 
-// round is to the two digits that are told.
+// round rounds to two decimals.
 func round(x float64) float64 { return math.Round(100*x) / 100 }
 
-// sizes lists those that are large, and have runs of a subject beside ours; where
-// none is large, the largest.
+// sizes returns the large sizes with runs of our loop and another subject, or the
+// largest size if none is large.
 func (r *results) sizes(other string) []int {
 	var all, enough []int
 	for _, s := range r.agenda.sizes {
@@ -87,7 +88,7 @@ func (r *results) sizes(other string) []int {
 	return enough
 }
 
-// beside compares with a ReplicaSet as shipped.
+// beside compares our loop with a ReplicaSet as shipped.
 func (r *results) beside(pods int) (goal, bool) {
 	shipped := r.spread(nameShipped, pods, created)
 	ratio := shipped.median / r.spread(nameOurs, pods, created).median
@@ -95,7 +96,7 @@ func (r *results) beside(pods int) (goal, bool) {
 		measured: fmt.Sprintf("%.1f × faster", ratio), held: ratio >= 15, speed: true}, shipped.n > 0
 }
 
-// growth is how the time of a pod grows, the server's own share divided out.
+// growth compares the time per pod across sizes, relative to that of the server.
 func (r *results) growth() goal {
 	small := 0
 	for _, s := range r.agenda.sizes {
@@ -112,7 +113,7 @@ func (r *results) growth() goal {
 		measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= 1.3, speed: true}
 }
 
-// counted are the goals that are numbers of requests, which every run has to meet.
+// counted returns the goals on numbers of requests, which every run has to meet.
 func (r *results) counted() []goal {
 	creates, deletes, statuses, events := true, true, true, 0
 	mostStatuses, allowed := 0, 0
@@ -148,7 +149,7 @@ func (r *results) counted() []goal {
 	}
 }
 
-// stillness are the goals of a loop that has little or nothing to do.
+// stillness returns the goals of a converged loop.
 func (r *results) stillness() []goal {
 	i := r.idle
 	cost := float64(i.many.cpu) / float64(i.one.cpu)
@@ -164,7 +165,7 @@ func (r *results) stillness() []goal {
 	}
 }
 
-// light are the goals of the commands and of the program.
+// light returns the goals of the commands and the binary.
 func (r *results) light() []goal {
 	wall, _, peak, requests := r.command("scale", direct)
 	theirs, _, theirPeak, _ := r.command("scale", kubectl)
@@ -184,7 +185,8 @@ func (r *results) light() []goal {
 	}
 }
 
-// following holds what follows an object against kubectl, which follows its pods.
+// following compares commands that follow an object with kubectl, which follows
+// its pods.
 func (r *results) following() []goal {
 	var all []goal
 	for _, size := range r.agenda.followed {
@@ -212,8 +214,7 @@ func (r *results) following() []goal {
 	return append(all, r.looking()...)
 }
 
-// besideOthers holds what it takes to follow an object beside pods of others against the
-// same without them.
+// besideOthers compares following an object with and without unrelated pods.
 func (r *results) besideOthers() []goal {
 	var all []goal
 	alone := r.agenda.followed[0]
@@ -227,7 +228,8 @@ func (r *results) besideOthers() []goal {
 	return all
 }
 
-// looking holds what looks once, what follows objects at rest, and the memory.
+// looking returns the goals of single looks, of following objects at rest, and of
+// memory.
 func (r *results) looking() []goal {
 	var all []goal
 	for _, task := range []string{lookOurs, lookDeployment} {
@@ -256,7 +258,7 @@ func (r *results) looking() []goal {
 	return append(all, goal{what: fmt.Sprintf("memory of `status -w` at %d pods", r.many.pods), wanted: "≤ 120 MiB", measured: fmt.Sprintf("%d MiB", peak), held: peak <= 120})
 }
 
-// followedKinds are those whose objects were followed, in turn.
+// followedKinds returns the kinds of the followed objects, in order.
 func (r *results) followedKinds() []string {
 	var all []string
 	for _, f := range r.followings {

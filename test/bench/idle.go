@@ -9,27 +9,27 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// idle is how a loop does that has nothing to do, or little.
+// idle is the cost of a loop with little or nothing to do.
 type idle struct {
 	objects, pods int
-	// ready is how long it took until all pods were ready.
+	// ready is the time until all pods were ready.
 	ready time.Duration
-	// window is how long it was looked at then, with what it did and used meanwhile.
+	// window is how long the loop was observed then, with its work and usage.
 	window time.Duration
 	still  stillness
-	// restarted is the same after a restart; began is the time from its start to
-	// its first plan, looked how many objects it looked at, and rewrites what it
-	// wrote until it was still.
+	// restarted is the same after a restart. began is the time until the first
+	// plan, looked the number of reconciled objects, and rewrites the number of
+	// writes until the loop was idle.
 	restarted stillness
 	began     time.Duration
 	looked    float64
 	rewrites  int
 	// one and many are the cost of a reconcile with one other object in the
-	// namespace, and with all of these.
+	// namespace, and with many.
 	one, many reconcileCost
 }
 
-// stillness is what a converged loop did in a while.
+// stillness is the work of a converged loop in a window.
 type stillness struct {
 	reconciles float64
 	writes     int
@@ -39,15 +39,15 @@ type stillness struct {
 	peak       uint64
 }
 
-// reconcileCost is what a change of one object cost, for each reconcile.
+// reconcileCost is the cost per reconcile after a change of one object.
 type reconcileCost struct {
 	reconciles float64
 	cpu, work  time.Duration
 	requests   float64
 }
 
-// measureIdle makes many objects of few pods, and looks at the loop that has them.
-// What it makes stays.
+// measureIdle creates many small objects, and measures their loop. The objects
+// stay.
 func (b *bench) measureIdle(ctx context.Context, todo agenda) (i idle, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -88,7 +88,7 @@ func (b *bench) measureIdle(ctx context.Context, todo agenda) (i idle, err error
 	return i, b.restart(ctx, s, &i)
 }
 
-// restart starts the loop again, where all is as wanted.
+// restart starts the loop again while nothing needs to change.
 func (b *bench) restart(ctx context.Context, s subject, i *idle) error {
 	place, err := b.audit.end()
 	if err != nil {
@@ -108,7 +108,7 @@ func (b *bench) restart(ctx context.Context, s subject, i *idle) error {
 			return err
 		}
 		if time.Since(start) > patience {
-			return fmt.Errorf("the loop has planned nothing; it said: %s", l.words())
+			return fmt.Errorf("the loop has reconciled nothing; output: %s", l.words())
 		}
 	}
 	i.began = time.Since(start)
@@ -125,7 +125,7 @@ func (b *bench) restart(ctx context.Context, s subject, i *idle) error {
 	return err
 }
 
-// makeObjects makes objects with some pods each.
+// makeObjects creates objects with some pods each.
 func (b *bench) makeObjects(ctx context.Context, s subject, name string, n, pods int) error {
 	return parallel(16, n, func(i int) error {
 		object := s.owner(name, pods)
@@ -135,7 +135,7 @@ func (b *bench) makeObjects(ctx context.Context, s subject, name string, n, pods
 	})
 }
 
-// lookOn waits until a loop has nothing to do, and then looks at it for a while.
+// lookOn waits until a loop is idle, and then measures it for a while.
 func (b *bench) lookOn(ctx context.Context, s subject, l *loop, window time.Duration) (still stillness, err error) {
 	place, err := b.audit.end()
 	if err != nil {
@@ -170,7 +170,7 @@ func (b *bench) lookOn(ctx context.Context, s subject, l *loop, window time.Dura
 	return still, nil
 }
 
-// changeOne scales one object to and fro, and says what a reconcile of that cost.
+// changeOne scales an object back and forth, and returns the cost per reconcile.
 func (b *bench) changeOne(ctx context.Context, s subject, l *loop, name string, changes int) (cost reconcileCost, err error) {
 	w, err := b.watchRun(ctx, "few", &ownerRef{s.resource, name})
 	if err != nil {

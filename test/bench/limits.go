@@ -16,21 +16,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// limit is a cluster with very many of one thing.
+// limit is a cluster with very many items of one type.
 type limit struct {
-	name string // also the value of the run label of its pods
+	name string // also the run label of its pods
 	what string
-	// namespaces are made first; pods is how many there are to be in the end.
+	// namespaces are created first. pods is the final number of pods.
 	namespaces []string
 	pods       int
-	// make makes the objects, while a loop with these arguments runs.
+	// make creates the objects while a loop with these arguments runs.
 	make func(ctx context.Context, l limit) error
 	loop []string
-	// then are command lines that run when all is there.
+	// then are command lines that run once all pods exist.
 	then [][]string
 }
 
-// limitRow is what one command line came to.
+// limitRow is the measured cost of one command line.
 type limitRow struct {
 	what, line string
 	took       time.Duration
@@ -39,7 +39,7 @@ type limitRow struct {
 	requests   int
 }
 
-// limits are those that are measured; few makes them small, to see that it works.
+// limits returns the limits to measure. few makes them small, for a test.
 func (b *bench) limits(few bool) []limit {
 	number := func(full, quick int) int {
 		if few {
@@ -81,8 +81,7 @@ func (b *bench) limits(few bool) []limit {
 	}
 }
 
-// measureLimits goes to the limits, one after the other, and writes into a
-// document what each came to.
+// measureLimits measures the limits, and writes the results into a document.
 func (b *bench) measureLimits(ctx context.Context, few bool, document string) error {
 	m, err := b.describe(ctx)
 	if err != nil {
@@ -103,7 +102,7 @@ func (b *bench) measureLimit(ctx context.Context, l limit) ([]limitRow, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := b.makeNamespaces(ctx, l.namespaces); err != nil {
-		return nil, fmt.Errorf("make namespaces: %w", err)
+		return nil, fmt.Errorf("create namespaces: %w", err)
 	}
 	made, err := b.makeLimit(ctx, l)
 	if err != nil {
@@ -128,7 +127,7 @@ func (b *bench) measureLimit(ctx context.Context, l limit) ([]limitRow, error) {
 	return rows, nil
 }
 
-// makeLimit has a loop make all the pods.
+// makeLimit runs a loop until it has created all pods.
 func (b *bench) makeLimit(ctx context.Context, l limit) (row limitRow, err error) {
 	watched := ""
 	if len(l.namespaces) == 1 {
@@ -149,11 +148,11 @@ func (b *bench) makeLimit(ctx context.Context, l limit) (row limitRow, err error
 	defer running.stop()
 	start := time.Now()
 	if err := l.make(ctx, l); err != nil {
-		return row, fmt.Errorf("make the objects: %w", err)
+		return row, fmt.Errorf("create the objects: %w", err)
 	}
 	ready, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == l.pods })
 	if err != nil {
-		return row, fmt.Errorf("%w; %d of %d are; the loop said: %s", err, w.ready, l.pods, running.words())
+		return row, fmt.Errorf("%w; %d of %d are ready; output of the loop: %s", err, w.ready, l.pods, running.words())
 	}
 	if err := untilStill(ctx, running); err != nil {
 		return row, err
@@ -172,7 +171,7 @@ func (r limitRow) tell() limitRow {
 	return r
 }
 
-// untilStill waits until a loop has looked at nothing for a while.
+// untilStill waits until a loop has reconciled nothing for a while.
 func untilStill(ctx context.Context, l *loop) error {
 	for before := -1.0; ; {
 		looks, err := l.metric("imoocpod_reconciles_total")
@@ -186,7 +185,7 @@ func untilStill(ctx context.Context, l *loop) error {
 	}
 }
 
-// requestsSince counts the requests of the plugin, without those for its lease.
+// requestsSince counts the requests of the plugin, except those for its lease.
 func (b *bench) requestsSince(place int64) (int, error) {
 	requests, err := b.audit.since(place, b.ours().agent)
 	n := 0
@@ -198,7 +197,7 @@ func (b *bench) requestsSince(place int64) (int, error) {
 	return n, err
 }
 
-// shorten is a command line for a table.
+// shorten returns a command line short enough for a table.
 func shorten(args []string) string {
 	short := make([]string, len(args))
 	for i, arg := range args {
@@ -210,7 +209,7 @@ func shorten(args []string) string {
 	return "`" + strings.ReplaceAll(strings.Join(short, " "), " --timeout 30m", "") + "`"
 }
 
-// makeNamespaces makes namespaces, and waits until pods can be made in them.
+// makeNamespaces creates namespaces, and waits until pods can be created in them.
 func (b *bench) makeNamespaces(ctx context.Context, names []string) error {
 	err := parallel(16, len(names), func(i int) error {
 		_, err := b.witness.core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names[i]}}, metav1.CreateOptions{})
@@ -237,19 +236,19 @@ func (b *bench) makeNamespaces(ctx context.Context, names []string) error {
 	})
 }
 
-// makeMany makes objects in the limit's namespace.
+// makeMany creates objects in the namespace of a limit.
 func (b *bench) makeMany(ctx context.Context, l limit, n, pods int) error {
 	return b.makeObjectsIn(ctx, l.namespaces[0], l.name, n, pods)
 }
 
-// makeObjectsIn makes objects of a run.
+// makeObjectsIn creates the objects of a run.
 func (b *bench) makeObjectsIn(ctx context.Context, namespace, run string, n, pods int) error {
 	return parallel(16, n, func(i int) error {
 		return b.makeOne(ctx, imoocPods(), namespace, fmt.Sprintf("%s-%d", run, i), b.ours().owner(run, pods))
 	})
 }
 
-// makeInEach makes an object in each of the limit's namespaces.
+// makeInEach creates an object in each namespace of a limit.
 func (b *bench) makeInEach(ctx context.Context, l limit) error {
 	return parallel(16, len(l.namespaces), func(i int) error {
 		return b.makeOne(ctx, imoocPods(), l.namespaces[i], l.name, b.ours().owner(l.name, 1))
@@ -262,7 +261,7 @@ func (b *bench) makeOne(ctx context.Context, resource schema.GroupVersionResourc
 	return err
 }
 
-// makeKinds declares kinds, and makes an object of each.
+// makeKinds declares kinds, and creates an object of each.
 func (b *bench) makeKinds(ctx context.Context, l limit, n int) error {
 	if err := b.declareKinds(ctx, n); err != nil {
 		return err
@@ -270,7 +269,7 @@ func (b *bench) makeKinds(ctx context.Context, l limit, n int) error {
 	return parallel(16, n, func(i int) error { return b.makeOfKind(ctx, i, l.namespaces[0], l.name) })
 }
 
-// declareKinds declares kinds, all at once.
+// declareKinds declares kinds concurrently.
 func (b *bench) declareKinds(ctx context.Context, n int) error {
 	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	return parallel(16, n, func(i int) error {
@@ -279,21 +278,22 @@ func (b *bench) declareKinds(ctx context.Context, n int) error {
 	})
 }
 
-// makeOfKind makes an object of a declared kind with one pod, when the server serves it.
+// makeOfKind creates an object with one pod as soon as its declared kind is
+// served.
 func (b *bench) makeOfKind(ctx context.Context, kind int, namespace, name string) error {
 	resource := schema.GroupVersionResource{Group: limitGroup, Version: "v1", Resource: fmt.Sprintf("limit%ds", kind)}
 	return wait.PollUntilContextTimeout(ctx, time.Second, patience, true, func(ctx context.Context) (bool, error) {
 		err := b.makeOne(ctx, resource, namespace, name, map[string]any{
 			"apiVersion": limitGroup + "/v1", "kind": fmt.Sprintf("Limit%d", kind), "spec": map[string]any{"replicas": int64(1)},
 		})
-		return err == nil, nil // until then it is not found
+		return err == nil, nil // not found until it is served
 	})
 }
 
 const limitGroup = "limits.example.com"
 
-// declaredKind is a CRD that declares a kind. Its pods bear the run label with the
-// name of their object.
+// declaredKind returns a CRD that declares a kind. The run label of its pods is
+// the name of their object.
 func declaredKind(i int) map[string]any {
 	integer := map[string]any{"type": "integer", "format": "int32", "minimum": int64(0)}
 	fields := func(names ...string) map[string]any {
@@ -323,13 +323,13 @@ func declaredKind(i int) map[string]any {
 	}
 }
 
-// The lines of the document between which the table stands.
+// These lines of the document enclose the table.
 const (
 	limitsBegin = "<!-- limits: written by make bench PART=limits -->\n"
 	limitsEnd   = "<!-- end of limits -->\n"
 )
 
-// writeLimits puts the table in the place of the last one.
+// writeLimits replaces the table in the document.
 func writeLimits(document string, m machine, rows []limitRow) error {
 	old, err := os.ReadFile(document)
 	if err != nil {
@@ -338,7 +338,7 @@ func writeLimits(document string, m machine, rows []limitRow) error {
 	before, rest, begins := bytes.Cut(old, []byte(limitsBegin))
 	_, after, ends := bytes.Cut(rest, []byte(limitsEnd))
 	if !begins || !ends {
-		return fmt.Errorf("%s has no place for the limits", filepath.Base(document))
+		return fmt.Errorf("%s has no markers for the table of limits", filepath.Base(document))
 	}
 	var cells [][]string
 	for i, r := range rows {

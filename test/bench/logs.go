@@ -22,15 +22,15 @@ type follower struct {
 	line []string
 }
 
-// followed is what following came to.
+// followed is the measured cost of following logs.
 type followed struct {
 	took, cpu time.Duration
 	peak      uint64 // bytes
 }
 
-// measureLogs has kubectl, stern and this program follow the same logs, in turns, from a
-// server that does nothing else, and prints what that takes. They read from a server of
-// its own: an API server would be what is measured.
+// measureLogs compares kubectl, stern, and this program at following the same
+// logs, and prints the results. The logs come from a small server, so that the API
+// server does not dominate the measurement.
 func measureLogs(ctx context.Context, plugin, stern string, quick bool) error {
 	pods, lines, rounds := 10, 100_000, 5
 	if quick {
@@ -64,7 +64,7 @@ func measureLogs(ctx context.Context, plugin, stern string, quick bool) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.name, err)
 			}
-			if round > 0 { // the first fills caches
+			if round > 0 { // the first round fills caches
 				came[i] = append(came[i], one)
 			}
 		}
@@ -80,7 +80,7 @@ func measureLogs(ctx context.Context, plugin, stern string, quick bool) error {
 	return nil
 }
 
-// figures gives the median and the range of a figure.
+// figures returns the median and the range of a figure.
 func figures(all []followed, format string, figure func(followed) float64) string {
 	var values []float64
 	for _, one := range all {
@@ -89,7 +89,7 @@ func figures(all []followed, format string, figure func(followed) float64) strin
 	return spreadOf(values).text(format)
 }
 
-// follow runs the command until so many lines came.
+// follow runs the command until it has printed a number of lines.
 func (f follower) follow(ctx context.Context, kubeconfig, scratch string, lines int) (followed, error) {
 	cmd := exec.CommandContext(ctx, f.line[0], f.line[1:]...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "KUBECACHEDIR="+filepath.Join(scratch, "cache"), "HOME="+scratch)
@@ -118,6 +118,6 @@ func (f follower) follow(ctx context.Context, kubeconfig, scratch string, lines 
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		return one, err
 	}
-	_ = cmd.Wait() // it was killed
+	_ = cmd.Wait() // killed
 	return one, nil
 }

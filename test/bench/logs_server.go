@@ -13,15 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// logServer answers as an API server with one ImoocPod, of which nothing changes and
-// whose pods have all written the same.
+// logServer is an API server with one ImoocPod that never changes, and whose pods
+// all have the same log.
 type logServer struct {
 	pods []corev1.Pod
-	// plain is the log of each pod, timed the same with times.
+	// plain is the log of each pod; timed is the same with timestamps.
 	plain, timed []byte
 }
 
-// logLine is a line as a service writes it.
+// logLine returns a typical log line of a service.
 func logLine(n int) string {
 	return fmt.Sprintf(`level=info msg="request served" method=GET path=/api/v1/things/%07d status=200 duration=12ms bytes=4096`+"\n", n)
 }
@@ -77,22 +77,23 @@ func startLogServer(pods, lines int) *httptest.Server {
 	return httptest.NewServer(mux)
 }
 
-// answer sends a value as JSON.
+// answer returns a handler that sends a value as JSON.
 func answer(value any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(value) // who asked may be gone
+		_ = json.NewEncoder(w).Encode(value) // the client may be gone
 	}
 }
 
-// hold keeps a request open on which nothing comes any more.
+// hold keeps a request open without sending anything.
 func hold(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = http.NewResponseController(w).Flush() // who asked may be gone
+	_ = http.NewResponseController(w).Flush() // the client may be gone
 	<-r.Context().Done()
 }
 
-// listPods lists the pods. A watch without a version begins with all of them.
+// listPods lists the pods. A watch without a resource version starts with all of
+// them.
 func (s *logServer) listPods(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	if query.Get("watch") == "" {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The server answers what those that are compared ask for: the object, its pods by a list
-// and by a watch, and a log that stays open.
+// TestLogServer checks what the compared programs request: the object, a list and
+// a watch of its pods, and a log that stays open.
 func TestLogServer(t *testing.T) {
 	server := startLogServer(3, 5)
 	defer server.Close()
@@ -35,7 +35,7 @@ func TestLogServer(t *testing.T) {
 	defer watched.Stop()
 	for range pods.Items {
 		if event := <-watched.ResultChan(); event.Type != "ADDED" {
-			t.Errorf("the watch begins with %+v", event)
+			t.Errorf("got first event %+v", event)
 		}
 	}
 	log, err := c.core.Pods("default").GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{Follow: true, Timestamps: true}).Stream(t.Context())
@@ -48,7 +48,7 @@ func TestLogServer(t *testing.T) {
 		line, err := from.ReadString('\n')
 		at, text, _ := strings.Cut(line, " ")
 		if _, wrong := time.Parse(time.RFC3339Nano, at); err != nil || wrong != nil || text != logLine(n) {
-			t.Errorf("line %d is %q, %v", n, line, err)
+			t.Errorf("line %d: got %q, error %v", n, line, err)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The tasks of looking once, as their rows are called.
+// The names of the tasks in the report.
 const (
 	lookOurs       = "an ImoocPod with 3 pods"
 	lookDeployment = "a Deployment with 3 pods"
@@ -18,15 +18,15 @@ const (
 	lookUnselected = "a CloneSet with 3 pods and no selector"
 )
 
-// compareLooks looks once at objects that are ready, by status and by kubectl get.
+// compareLooks compares "status" and "kubectl get" on ready objects.
 func (b *bench) compareLooks(ctx context.Context, rounds int) ([]compared, error) {
 	if err := b.makeFoo(ctx); err != nil {
-		return nil, fmt.Errorf("make an ImoocPod: %w", err)
+		return nil, fmt.Errorf("create an ImoocPod: %w", err)
 	}
 	selected := cloneSet().kindWord()
 	for run, s := range map[string]subject{"three": b.deployment(), "selected": cloneSet(), "unselected": cloneSet()} {
 		if err := b.makeThree(ctx, s, run); err != nil {
-			return nil, fmt.Errorf("make the %s %s: %w", s.kind, run, err)
+			return nil, fmt.Errorf("create the %s %s: %w", s.kind, run, err)
 		}
 	}
 	itself := func(round int) int { return round }
@@ -46,7 +46,7 @@ func (b *bench) compareLooks(ctx context.Context, rounds int) ([]compared, error
 	return all, nil
 }
 
-// makeThree makes an object with three pods that are ready. It stays, and so do they.
+// makeThree creates an object with three ready pods, and keeps it.
 func (b *bench) makeThree(ctx context.Context, s subject, run string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -72,18 +72,19 @@ func (b *bench) makeThree(ctx context.Context, s subject, run string) error {
 	return b.run(ctx, b.plugin, "wait", s.kindWord()+"/"+run, "--timeout", "2m")
 }
 
-// resting is what "status -w" asks the server for while nothing changes.
+// resting is the requests of "status -w" while nothing changes.
 type resting struct {
 	objects int
-	// state is how all objects are.
+	// state is the state of all objects.
 	state string
-	// watches are those that it has begun with, requests those of the window after that.
+	// watches are the initial watches; requests are the requests in the window
+	// after that.
 	watches, requests counts
 	window            time.Duration
 }
 
-// measureRest follows objects at rest, one and all of them, that are ready and that wait
-// for a loop. No loop runs meanwhile.
+// measureRest follows one object and all of them at rest, both ready ones and ones
+// without a controller. No loop runs meanwhile.
 func (b *bench) measureRest(ctx context.Context, objects int, window time.Duration) ([]resting, error) {
 	s := b.ours()
 	if err := b.run(ctx, b.plugin, "delete", "imoocpods", "--all"); err != nil {
@@ -120,7 +121,7 @@ func (b *bench) measureRest(ctx context.Context, objects int, window time.Durati
 	return all, nil
 }
 
-// rest follows objects by a command line, and counts its requests.
+// rest follows objects with a command line, and counts its requests.
 func (b *bench) rest(ctx context.Context, line string, r *resting) error {
 	place, err := b.audit.end()
 	if err != nil {
@@ -143,7 +144,7 @@ func (b *bench) rest(ctx context.Context, line string, r *resting) error {
 	}
 	select {
 	case <-p.done:
-		return fmt.Errorf("it has ended: %s", p.words())
+		return fmt.Errorf("the command exited early: %s", p.words())
 	default:
 	}
 	begun, err := b.audit.since(place, "kubectl-imoocpod")
@@ -159,8 +160,8 @@ func (b *bench) rest(ctx context.Context, line string, r *resting) error {
 	return nil
 }
 
-// measureMany follows one object of very many pods, to see how much memory that takes.
-// The object stays.
+// measureMany measures the memory for following an object with very many pods. It
+// keeps the object.
 func (b *bench) measureMany(ctx context.Context, pods int) (following, error) {
 	s := b.ours()
 	f := followers(s, "many")[0]

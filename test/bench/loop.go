@@ -13,14 +13,15 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// loop is the process of a subject; one without a program has none.
+// loop is the process of a subject, or empty for a subject without a program.
 type loop struct {
 	*process
-	address string // of its metrics
+	address string // of its metrics endpoint
 	stopped bool
 }
 
-// startLoop starts a subject's program, and waits until it has seen the owner.
+// startLoop starts the program of a subject, and waits until it has seen the
+// owner.
 func (b *bench) startLoop(ctx context.Context, s subject, w *witness) (*loop, error) {
 	l, err := b.launch(ctx, s)
 	if err != nil || s.program == nil {
@@ -28,17 +29,18 @@ func (b *bench) startLoop(ctx context.Context, s subject, w *witness) (*loop, er
 	}
 	if _, err := w.until(ctx, "the owner is observed", func() bool { return w.says(0) }); err != nil {
 		defer l.stop()
-		return nil, fmt.Errorf("%w; it said: %s", err, l.words())
+		return nil, fmt.Errorf("%w; output: %s", err, l.words())
 	}
 	return l, nil
 }
 
-// launch starts a subject's program.
+// launch starts the program of a subject.
 func (b *bench) launch(ctx context.Context, s subject) (*loop, error) {
 	return b.launchBeside(ctx, s, "loop")
 }
 
-// launchBeside is launch for a program beside others, with a log of its own.
+// launchBeside is launch with a log file of its own, for several programs at a
+// time.
 func (b *bench) launchBeside(ctx context.Context, s subject, log string) (*loop, error) {
 	if s.program == nil {
 		return &loop{}, nil
@@ -51,7 +53,7 @@ func (b *bench) launchBeside(ctx context.Context, s subject, log string) (*loop,
 	return &loop{process: p, address: address}, err
 }
 
-// stop stops the process, if there is one and it has not been.
+// stop stops the process, if it runs.
 func (l *loop) stop() {
 	if l.process != nil && !l.stopped {
 		l.stopped = true
@@ -59,10 +61,10 @@ func (l *loop) stop() {
 	}
 }
 
-// kill ends the process without a chance to do anything more.
+// kill sends SIGKILL to the process.
 func (l *loop) kill() {
 	l.stopped = true
-	_ = l.cmd.Process.Kill() // an error: it has ended
+	_ = l.cmd.Process.Kill() // fails if it has exited
 	<-l.done
 }
 
@@ -73,7 +75,7 @@ func (l *loop) words() string {
 	return l.process.words()
 }
 
-// metrics reads what the loop tells of itself.
+// metrics reads the metrics of the loop.
 func (l *loop) metrics() (map[string]*dto.MetricFamily, error) {
 	client := http.Client{Timeout: 10 * time.Second}
 	resp, err := client.Get("http://" + l.address + "/metrics")
@@ -85,8 +87,8 @@ func (l *loop) metrics() (map[string]*dto.MetricFamily, error) {
 	return parser.TextToMetricFamilies(resp.Body)
 }
 
-// metric is the sum of a metric over its labels; of a histogram, the sum of what
-// was observed, and with _count behind its name the number of observations.
+// metric returns a metric, summed over its labels. For a histogram, that is the
+// sum of the observations, or their number with the suffix _count.
 func (l *loop) metric(name string) (float64, error) {
 	all, err := l.metrics()
 	if err != nil {
@@ -95,7 +97,7 @@ func (l *loop) metric(name string) (float64, error) {
 	name, number := strings.CutSuffix(name, "_count")
 	family := all[name]
 	if family == nil {
-		return 0, nil // nothing was counted yet
+		return 0, nil // not counted yet
 	}
 	sum := 0.0
 	for _, m := range family.Metric {

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// machine is what was measured on, and what was.
+// machine describes the machine and the measured programs.
 type machine struct {
 	processor string
 	cores     int
@@ -23,16 +23,16 @@ type machine struct {
 	server    string // version of Kubernetes
 	program   string // version of the plugin
 	binary    int64  // bytes
-	// spare is the part of the processors that nobody used just before, in percent.
+	// spare is the idle share of the processors just before, in percent.
 	spare float64
 }
 
-// describe finds out where it runs.
+// describe describes the machine and the programs.
 func (b *bench) describe(ctx context.Context) (machine, error) {
 	m := machine{cores: runtime.NumCPU(), goVersion: runtime.Version(), processor: processor()}
 	info, err := os.Stat(b.plugin)
 	if err != nil {
-		return m, fmt.Errorf("look at the program: %w", err)
+		return m, fmt.Errorf("stat the program: %w", err)
 	}
 	m.binary = info.Size()
 	proc, err := procfs.NewDefaultFS()
@@ -65,7 +65,7 @@ func (b *bench) describe(ctx context.Context) (machine, error) {
 	return m, nil
 }
 
-// spare looks for a few seconds at how much of the processors nobody uses.
+// spare measures for a few seconds how much of the processors is idle.
 func spare(ctx context.Context, proc procfs.FS) (float64, error) {
 	times := func() (idle, all float64, err error) {
 		stat, err := proc.Stat()
@@ -83,7 +83,7 @@ func spare(ctx context.Context, proc procfs.FS) (float64, error) {
 	return 100 * (idleThen - idle) / (allThen - all), err
 }
 
-// processor is the name of the first one, where the kernel tells it.
+// processor returns the model of the first processor, if the kernel reports it.
 func processor() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

@@ -1,12 +1,12 @@
-// Bench measures the loop and the verbs beside what Kubernetes has for the same
-// task, and writes docs/benchmarks.md with its pictures. It is run by "make
-// bench", below the launcher of test/cluster, whose control plane it uses:
+// Bench compares the loop and the verbs with their Kubernetes equivalents, and
+// writes docs/benchmarks.md with its pictures. "make bench" runs it under the
+// launcher of test/cluster, whose control plane it uses:
 //
 //	cluster run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
 //	    bench -plugin kubectl-imoocpod -source . -out docs
 //
-// ReplicaSets are reconciled by controller managers of its own, so that their
-// limits can be chosen.
+// ReplicaSets are reconciled by separate controller managers, with configurable
+// rate limits.
 package main
 
 import (
@@ -96,5 +96,5 @@ func run(ctx context.Context, args []string) error {
 	return missed(results.goals())
 }
 
-// say tells how far it is.
+// say reports progress.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...) }

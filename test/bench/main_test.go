@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestQuick measures small numbers and holds the loop to what does not depend on
-// how fast the machine is: how often it writes. The program says what was missed.
+// TestQuick measures small sizes, and checks the goals that do not depend on the
+// speed of the machine: the numbers of requests. The output lists the missed
+// goals.
 func TestQuick(t *testing.T) {
 	bin, out := t.TempDir(), t.TempDir()
 	build(t, "../..", "./cmd/kubectl-imoocpod", filepath.Join(bin, "kubectl-imoocpod"))
@@ -35,7 +36,7 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// TestQuickFollowing follows few pods, and looks at the tables that are written.
+// TestQuickFollowing follows a few pods, and checks the tables of the report.
 func TestQuickFollowing(t *testing.T) {
 	bin, out := t.TempDir(), t.TempDir()
 	build(t, "../..", "./cmd/kubectl-imoocpod", filepath.Join(bin, "kubectl-imoocpod"))
@@ -58,8 +59,8 @@ func TestQuickFollowing(t *testing.T) {
 	}
 }
 
-// TestQuickLoop tries the loop in small clusters, and looks at the tables that are
-// written. The program says how often the loop wrote too much, if it did.
+// TestQuickLoop measures the loop in small clusters, and checks the tables of the
+// report.
 func TestQuickLoop(t *testing.T) {
 	bin, out := t.TempDir(), t.TempDir()
 	build(t, "../..", "./cmd/kubectl-imoocpod", filepath.Join(bin, "kubectl-imoocpod"))
@@ -89,13 +90,14 @@ func TestQuickLoop(t *testing.T) {
 	}
 }
 
-// A part that fails is told in the report, beside what was measured of it and of the others.
+// TestReportOfFailedPart checks that the report lists a failed part along with all
+// measurements.
 func TestReportOfFailedPart(t *testing.T) {
 	r := &results{agenda: quickAgenda(), parts: map[string]part{}}
 	var whole, broken part
 	whole.hold(whole.add("how long it took", "%.1f", " s", 1), 2)
 	broken.add("how much of it there was", "%.0f", "", 7)
-	broken.fail("Wide", errors.New("waited in vain; the loop said: one\ntwo"))
+	broken.fail("Wide", errors.New("waited in vain; output of the loop: one\ntwo"))
 	r.parts["Nodes"], r.parts["Wide"] = whole, broken
 	document := filepath.Join(t.TempDir(), "loop.md")
 	if err := r.writeLoop(document); err != nil {
@@ -106,17 +108,17 @@ func TestReportOfFailedPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range []string{"| how long it took | ≤ 2.0 s | 1.0 s | held |", "| how much of it there was | 7 |",
-		"| all measurements of \"Wide\" | done | failed | **missed** |", "waited in vain; the loop said: one\n"} {
+		"| all measurements of \"Wide\" | done | failed | **missed** |", "waited in vain; output of the loop: one\n"} {
 		if !strings.Contains(string(content), row) {
 			t.Errorf("the report lacks %q:\n%s", row, content)
 		}
 	}
 	if missed(r.loopGoals()) == nil {
-		t.Error("a part failed, and no goal was missed")
+		t.Error("got no missed goal for a failed part")
 	}
 }
 
-// TestQuickLimits goes to small limits, and looks at the table that is written.
+// TestQuickLimits measures small limits, and checks the table of the report.
 func TestQuickLimits(t *testing.T) {
 	bin, out := t.TempDir(), t.TempDir()
 	build(t, "../..", "./cmd/kubectl-imoocpod", filepath.Join(bin, "kubectl-imoocpod"))
@@ -137,7 +139,7 @@ func TestQuickLimits(t *testing.T) {
 	}
 	text := string(content)
 	if !strings.HasPrefix(text, "before\n"+limitsBegin) || !strings.HasSuffix(text, limitsEnd+"after\n") || strings.Contains(text, "old") {
-		t.Errorf("the table is not in the place of the old one:\n%s", text)
+		t.Errorf("the new table did not replace the old one:\n%s", text)
 	}
 	for _, row := range []string{"| 3 namespaces, an object of 1 pod in each | `run-controller -A` |", "| 3 declared kinds,", "| 20 objects of 1 pod |", "| one object of 30 pods |"} {
 		if !strings.Contains(text, row) {
@@ -146,7 +148,7 @@ func TestQuickLimits(t *testing.T) {
 	}
 }
 
-// build builds a program as it is shipped.
+// build builds a program with the release flags.
 func build(t *testing.T, dir, pkg, output string) {
 	t.Helper()
 	cmd := exec.Command("go", "build", "-C", dir, "-trimpath", "-ldflags", "-s -w", "-o", output, pkg)

@@ -13,12 +13,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// meter stands between one program and the API server, and counts the bytes that the
-// server sends, encrypted as they are.
+// meter is a proxy between one program and the API server. It counts the encrypted
+// bytes that the server sends.
 type meter struct {
 	listener net.Listener
 	server   string
-	// kubeconfig is the account's, with the meter in the place of the server.
+	// kubeconfig is that of the account, with the address of the meter.
 	kubeconfig string
 	received   atomic.Int64
 	running    sync.WaitGroup
@@ -34,7 +34,7 @@ func (b *bench) newMeter() (*meter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	// Without a colon: KUBECONFIG is a list.
+	// The name must not contain a colon because KUBECONFIG is a list.
 	m := &meter{listener: l, kubeconfig: filepath.Join(b.scratch, "metered-"+strings.ReplaceAll(l.Addr().String(), ":", "-"))}
 	for _, cluster := range config.Clusters {
 		server, err := url.Parse(cluster.Server)
@@ -55,7 +55,7 @@ func (m *meter) accept() {
 	for {
 		client, err := m.listener.Accept()
 		if err != nil {
-			return // it was closed
+			return // the listener was closed
 		}
 		m.running.Go(func() { m.relay(client) })
 	}
@@ -63,26 +63,26 @@ func (m *meter) accept() {
 
 // relay copies both ways until one side ends.
 func (m *meter) relay(client net.Conn) {
-	defer func() { _ = client.Close() }() // an error: the program has closed it
+	defer func() { _ = client.Close() }() // fails if the program has closed it
 	server, err := net.Dial("tcp", m.server)
 	if err != nil {
-		return // the program sees a lost connection
+		return // the program gets a connection error
 	}
 	defer func() { _ = server.Close() }()
 	m.running.Go(func() {
-		_, _ = io.Copy(server, client) // the other direction tells of an error
+		_, _ = io.Copy(server, client) // the other direction reports errors
 		_ = server.Close()
 	})
 	_, _ = io.Copy(client, io.TeeReader(server, counter{&m.received}))
 }
 
-// close ends the meter. The program that it measures has ended.
+// close stops the meter. The measured program has exited.
 func (m *meter) close() {
 	_ = m.listener.Close()
 	m.running.Wait()
 }
 
-// counter counts the bytes that are written to it.
+// counter counts the bytes written to it.
 type counter struct{ n *atomic.Int64 }
 
 func (c counter) Write(p []byte) (int, error) {

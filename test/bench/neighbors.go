@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// measureNeighbors changes many objects by one, one after the other: while nothing else
-// happens, and while one object gets very many pods.
+// measureNeighbors scales many objects by one pod, one after the other: first
+// while nothing else happens, then while one object gets very many pods.
 func (b *bench) measureNeighbors(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -37,7 +37,7 @@ func (b *bench) measureNeighbors(ctx context.Context, todo loopAgenda) (p part, 
 		return p, err
 	}
 	if _, err := others.until(ctx, "all pods are ready", func() bool { return others.ready == todo.others }); err != nil {
-		return p, fmt.Errorf("%w; the loop said: %s", err, l.words())
+		return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
 	if err := untilStill(ctx, l); err != nil {
 		return p, err
@@ -54,7 +54,7 @@ func (b *bench) measureNeighbors(ctx context.Context, todo loopAgenda) (p part, 
 	}
 	beside, besideRaw, err := b.changeNeighbors(ctx, ns, run, todo.others, 3, others)
 	if err != nil {
-		return p, fmt.Errorf("%w; the loop said: %s", err, l.words())
+		return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
 	done := 0
 	big.note(func(time.Time) { done = len(big.created) })
@@ -67,9 +67,9 @@ func (b *bench) measureNeighbors(ctx context.Context, todo loopAgenda) (p part, 
 	return p, nil
 }
 
-// changeNeighbors scales objects that have a pod less, one after the other, and says how
-// many milliseconds it took until each had its pod; and how many a raw create took
-// before each, by the same user.
+// changeNeighbors scales objects up by one pod, one after the other. It returns
+// the milliseconds until each had its pod, and those of a raw create by the same
+// user before each.
 func (b *bench) changeNeighbors(ctx context.Context, ns, run string, n, to int, w *witness) (took, raw []float64, err error) {
 	pod, err := podOf("raw")
 	if err != nil {

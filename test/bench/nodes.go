@@ -14,23 +14,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// churnPeriod is how often a node comes or goes.
+// churnPeriod is the interval at which a node is added or removed.
 const churnPeriod = 100 * time.Millisecond
 
-// onNodes is what an object with a pod on every node came to.
+// onNodes is the cost of an object with a pod on every node.
 type onNodes struct {
 	kind string
-	// ready and gone are how many seconds it took until all pods were ready, and gone.
+	// ready and gone are the seconds until all pods were ready, and gone.
 	ready, gone []float64
-	// churn is how much of a core was used while nodes came and went, in percent, idle
-	// how much before.
+	// churn is the CPU usage while nodes were added and removed, in percent of a
+	// core; idle is that before.
 	churn, idle float64
 }
 
 const nodesNamespace = "bench-nodes"
 
-// measureNodes has a pod run on each of many nodes, for a MyDaemonSet and a DaemonSet in
-// turns, and then lets nodes come and go.
+// measureNodes runs a pod on each of many nodes, alternately with a MyDaemonSet
+// and a DaemonSet, and then adds and removes nodes.
 func (b *bench) measureNodes(ctx context.Context, todo loopAgenda) (p part, err error) {
 	const ns = nodesNamespace
 	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
@@ -38,7 +38,7 @@ func (b *bench) measureNodes(ctx context.Context, todo loopAgenda) (p part, err 
 	}
 	nodes, err := b.makeNodes(ctx, todo.nodes)
 	if err != nil {
-		return p, fmt.Errorf("make nodes: %w", err)
+		return p, fmt.Errorf("create nodes: %w", err)
 	}
 	ours := b.ours("-n", ns)
 	ours.resource, ours.kind = myDaemonSets(), "MyDaemonSet"
@@ -50,7 +50,7 @@ func (b *bench) measureNodes(ctx context.Context, todo loopAgenda) (p part, err 
 	}
 	for round := range todo.nodeRounds {
 		for i := range subjects {
-			s := subjects[(i+round)%len(subjects)] // what drifts falls on both
+			s := subjects[(i+round)%len(subjects)] // alternate, so that drift affects both
 			churn := time.Duration(0)
 			if round == todo.nodeRounds-1 {
 				churn = todo.churn
@@ -73,8 +73,8 @@ func (b *bench) measureNodes(ctx context.Context, todo loopAgenda) (p part, err 
 	return p, b.removeNodes(ctx, todo.nodes)
 }
 
-// spreadOut makes an object, waits for its pods, lets nodes come and go for a while if
-// there is one, and removes it.
+// spreadOut creates an object, waits for its pods, adds and removes nodes for the
+// duration churn, and removes the object.
 func (b *bench) spreadOut(ctx context.Context, s subject, ns, run string, nodes int, churn time.Duration, got *onNodes) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -88,7 +88,7 @@ func (b *bench) spreadOut(ctx context.Context, s subject, ns, run string, nodes 
 		return err
 	}
 	defer l.stop()
-	// It reads the nodes.
+	// Wait until the program has read the nodes.
 	if err := pause(ctx, veryQuiet); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (b *bench) spreadOut(ctx context.Context, s subject, ns, run string, nodes 
 	}
 	ready, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == nodes })
 	if err != nil {
-		return fmt.Errorf("%w; the loop said: %s", err, l.words())
+		return fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
 	got.ready = append(got.ready, ready.Sub(start).Seconds())
 	if churn > 0 {
@@ -111,7 +111,7 @@ func (b *bench) spreadOut(ctx context.Context, s subject, ns, run string, nodes 
 		return err
 	}
 	if churn > 0 {
-		// Nobody ends the pods of nodes that are gone for a while.
+		// The pods of removed nodes are only garbage collected after a while.
 		return b.witness.core.Pods(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{})
 	}
 	gone, err := w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
@@ -123,7 +123,7 @@ func myDaemonSets() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "apps.zhongmingmao.io", Version: "v1beta1", Resource: "mydaemonsets"}
 }
 
-// objectOnNodes is an object with a pod on every node.
+// objectOnNodes returns an object with a pod on every node.
 func objectOnNodes(s subject, name string) map[string]any {
 	object := map[string]any{"apiVersion": s.apiVersion, "kind": s.kind, "metadata": map[string]any{"name": name}}
 	if s.kind == "MyDaemonSet" {
@@ -138,7 +138,7 @@ func objectOnNodes(s subject, name string) map[string]any {
 	return object
 }
 
-// measureChurn lets a node come, then go, and so on, and looks at what that costs.
+// measureChurn adds and removes nodes repeatedly, and measures the cost.
 func (b *bench) measureChurn(ctx context.Context, l *loop, run string, d time.Duration, got *onNodes) error {
 	percent := func(do func() error) (float64, error) {
 		before, err := l.usage()
@@ -163,13 +163,13 @@ func (b *bench) measureChurn(ctx context.Context, l *loop, run string, d time.Du
 	return err
 }
 
-// churnNodes lets nodes come and go for a while.
+// churnNodes adds and removes nodes for d.
 func (b *bench) churnNodes(ctx context.Context, run string, d time.Duration) error {
 	ticker := time.NewTicker(churnPeriod)
 	defer ticker.Stop()
 	nodes := b.witness.core.Nodes()
 	name := func(i int) string { return fmt.Sprintf("%s-churn-%d", run, i) }
-	// One that goes has been there for a second, and has its pod.
+	// A node is removed when it has existed for a second, and has its pod.
 	const stay = 5
 	i := 0
 	for end := time.Now().Add(d); time.Now().Before(end); i++ {
@@ -192,8 +192,8 @@ func (b *bench) churnNodes(ctx context.Context, run string, d time.Duration) err
 	return nil
 }
 
-// makeNodes makes nodes, waits until pods can be scheduled to all, and says how many
-// there are then.
+// makeNodes creates nodes, waits until pods can be scheduled to all, and returns
+// their total number.
 func (b *bench) makeNodes(ctx context.Context, n int) (int, error) {
 	nodes := b.witness.core.Nodes()
 	err := parallel(16, n, func(i int) error {
@@ -219,7 +219,7 @@ func (b *bench) makeNodes(ctx context.Context, n int) (int, error) {
 	})
 }
 
-// removeNodes removes them.
+// removeNodes removes the nodes of makeNodes.
 func (b *bench) removeNodes(ctx context.Context, n int) error {
 	return parallel(16, n, func(i int) error {
 		err := b.witness.core.Nodes().Delete(ctx, fmt.Sprintf("bench-%d", i), metav1.DeleteOptions{})
@@ -230,7 +230,7 @@ func (b *bench) removeNodes(ctx context.Context, n int) error {
 	})
 }
 
-// simulatedNode is a node that kwok plays.
+// simulatedNode returns a node that kwok simulates.
 func simulatedNode(name string) *corev1.Node {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("4Ti"), corev1.ResourcePods: resource.MustParse("5000"),

@@ -12,27 +12,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// part is what came of a question about the loop: what was measured, and what was aimed
-// at.
+// part is the answer to a question about the loop: the measurements and the goals.
 type part struct {
 	figures []figure
 	goals   []goal
-	// failed is why not all of it was measured, in a line; "": it was.
+	// failed is the error, in one line, that ended the part early, or "".
 	failed string
 }
 
-// question is one about the loop.
+// question is a question about the loop to be measured.
 type question struct {
 	name    string
 	measure func(context.Context, loopAgenda) (part, error)
-	// emptied is the namespace that is emptied afterwards; "": what is there stays.
+	// emptied is a namespace to be emptied afterwards, or "".
 	emptied string
 }
 
-// questions are in the order in which they are asked. First come those of which little is
-// left, then the widest, whose loop sees the objects of all namespaces. What the others
-// leave behind stays, because to delete it takes as long as to make it. Their loops do
-// not see it.
+// questions returns the questions in the order of measuring. Those that leave
+// little behind come first, then the widest, whose loop sees all namespaces. The
+// objects of the others stay because deleting them takes as long as creating them,
+// and the later loops do not see them.
 func (b *bench) questions() []question {
 	return []question{
 		{"Nodes", b.measureNodes, nodesNamespace},
@@ -46,10 +45,10 @@ func (b *bench) questions() []question {
 	}
 }
 
-// partTime is how long a part may take: about twice what it does on two cores.
+// partTime limits the time of a part: about twice what it takes on two cores.
 const partTime = 5 * time.Minute
 
-// ask measures a part, and removes what it leaves behind. That the part fails is no
+// ask measures a part, and removes its objects. A failure of the part is not an
 // error.
 func (b *bench) ask(ctx context.Context, one question, todo loopAgenda) (part, error) {
 	began := time.Now()
@@ -72,7 +71,7 @@ func (b *bench) ask(ctx context.Context, one question, todo loopAgenda) (part, e
 	return p, ctx.Err()
 }
 
-// fail notes why a part failed, as a goal that is missed, too.
+// fail records why a part failed, and adds a missed goal.
 func (p *part) fail(name string, err error) {
 	const most = 200
 	line, _, _ := strings.Cut(err.Error(), "\n")
@@ -80,7 +79,7 @@ func (p *part) fail(name string, err error) {
 	p.goals = append(p.goals, goal{what: fmt.Sprintf("all measurements of %q", name), wanted: "done", measured: "failed"})
 }
 
-// empty removes the pods of a namespace and the objects that have them, at once.
+// empty deletes the pods of a namespace and their owners at once.
 func (b *bench) empty(ctx context.Context, namespace string) error {
 	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
 	var failed []error
@@ -90,18 +89,18 @@ func (b *bench) empty(ctx context.Context, namespace string) error {
 	return errors.Join(append(failed, b.witness.core.Pods(namespace).DeleteCollection(ctx, now, metav1.ListOptions{}))...)
 }
 
-// figure is something that was measured, a few times.
+// figure is a series of measurements.
 type figure struct {
 	what string
-	// format is that of a value, unit what follows it.
+	// format is the format of a value, and unit its suffix.
 	format, unit string
 	values       []float64
 }
 
-// text is the median, with the least and the most.
+// text returns the median, with the minimum and the maximum.
 func (f figure) text() string { return spreadOf(f.values).text(f.format) + f.unit }
 
-// add adds what was measured, if it was.
+// add adds measurements to the part, if there are any.
 func (p *part) add(what, format, unit string, values ...float64) figure {
 	f := figure{what, format, unit, values}
 	if len(values) > 0 {
@@ -111,20 +110,21 @@ func (p *part) add(what, format, unit string, values ...float64) figure {
 	return f
 }
 
-// hold adds what was measured, and the most that its median may be. It depends on how
-// fast the machine is.
+// hold adds measurements with a limit for their median. It depends on how fast the
+// machine is.
 func (p *part) hold(f figure, most float64) {
 	p.goals = append(p.goals, goal{what: f.what, wanted: "≤ " + fmt.Sprintf(f.format, most) + f.unit, measured: f.text(),
 		held: round(spreadOf(f.values).median) <= most, speed: true})
 }
 
-// beside adds the goal that the median of ours is at most so many times that of theirs.
+// beside adds the goal that the median of ours is at most a multiple of that of
+// theirs.
 func (p *part) beside(what string, ours, theirs []float64, most float64) {
 	ratio := spreadOf(ours).median / spreadOf(theirs).median
 	p.goals = append(p.goals, goal{what: what, wanted: fmt.Sprintf("≤ %.2f ×", most), measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= most, speed: true})
 }
 
-// table is that of what was measured.
+// table returns the measurements as a table.
 func (p *part) table() string {
 	var rows [][]string
 	for _, f := range p.figures {
@@ -137,12 +137,12 @@ func (p *part) table() string {
 	return text
 }
 
-// loopParts are the parts in the order of the report.
+// loopParts returns the parts in the order of the report.
 func loopParts() []string {
 	return []string{"Failover", "Backlog", "Neighbors", "Wide", "Rolling", "Nodes", "Flapping", "Beside"}
 }
 
-// loopGoals are the goals of all parts.
+// loopGoals returns the goals of all parts.
 func (r *results) loopGoals() []goal {
 	var all []goal
 	for _, name := range loopParts() {
@@ -151,7 +151,7 @@ func (r *results) loopGoals() []goal {
 	return all
 }
 
-// writeLoop writes the report about what else a loop can be bad at.
+// writeLoop writes the report on failover, startup, and many kinds and nodes.
 func (r *results) writeLoop(document string) error {
 	fields := r.aboutMachine()
 	maps.Copy(fields, map[string]any{"Goals": goalTable(r.loopGoals()), "Agenda": r.agenda.loop.fields(), "Findings": strings.TrimSpace(loopFindings)})
@@ -162,7 +162,7 @@ func (r *results) writeLoop(document string) error {
 	return writeReport(document, loopText, fields)
 }
 
-// fields are the numbers of the agenda that the text tells.
+// fields returns the numbers of the agenda for the text of the report.
 func (a loopAgenda) fields() map[string]any {
 	return map[string]any{
 		"WideObjects": a.wideObjects, "WideKinds": a.wideKinds, "WideNamespaces": a.wideNamespaces,

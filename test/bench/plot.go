@@ -13,13 +13,13 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The size of a picture, and of what is on it.
+// The size of a picture and of its elements.
 const (
 	width  = 18 * vg.Centimeter
 	height = 10 * vg.Centimeter
 )
 
-// look of a subject in the pictures: they differ in more than the color.
+// look returns the style of a subject. Subjects differ in more than the color.
 func look(subject string) (color.Color, draw.GlyphDrawer, []vg.Length) {
 	switch subject {
 	case nameFloor:
@@ -32,7 +32,7 @@ func look(subject string) (color.Color, draw.GlyphDrawer, []vg.Length) {
 	return color.RGBA{0xd5, 0x5e, 0x00, 0xff}, draw.CircleGlyph{}, nil
 }
 
-// newPicture has a white ground, which a dark page does not show through.
+// newPicture returns a plot with a white background, to be readable on dark pages.
 func newPicture(title, x, y string) *plot.Plot {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	p := plot.New()
@@ -46,7 +46,7 @@ func newPicture(title, x, y string) *plot.Plot {
 	return p
 }
 
-// drawScale draws the seconds until all pods were there against their number.
+// drawScale plots the time until all pods existed against their number.
 func (r *results) drawScale(path string) error {
 	p := newPicture("Seconds until N pods are there", "N", "seconds")
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
@@ -73,7 +73,7 @@ func (r *results) drawScale(path string) error {
 	return save(p, path)
 }
 
-// drawCurve draws the pods that were there against the seconds since the request.
+// drawCurve plots the number of pods against the time since the request.
 func (r *results) drawCurve(path string) error {
 	p := newPicture("Pods that are there, on the way up", "seconds", "pods")
 	longest := 0.0
@@ -98,7 +98,7 @@ func (r *results) drawCurve(path string) error {
 			longest = max(longest, points[len(points)-1].X)
 		}
 	}
-	// A ReplicaSet as shipped would make the others a wall at the left.
+	// The ReplicaSet as shipped would squeeze the others against the left edge.
 	p.X.Max = 1.5 * longest
 	p.Legend.Left = false
 	p.Legend.Top = false
@@ -106,8 +106,7 @@ func (r *results) drawCurve(path string) error {
 	return save(p, path)
 }
 
-// save writes a picture. Whoever looks at it may lack the font that it was
-// measured with.
+// save writes a picture with embedded outlines, because viewers may lack its font.
 func save(p *plot.Plot, path string) error {
 	picture, err := p.WriterTo(width, height, "svg")
 	if err != nil {
@@ -121,7 +120,7 @@ func save(p *plot.Plot, path string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// middle is the run whose time is the median, or next to it.
+// middle returns the run with the median time, or next to it.
 func middle(runs []sample) sample {
 	var times []float64
 	for _, s := range runs {

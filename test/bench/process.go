@@ -12,23 +12,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// process is a program that goes on until it is stopped.
+// process is a program that runs until it is stopped.
 type process struct {
 	cmd  *exec.Cmd
 	log  string
 	done chan struct{}
-	// ended is when it did, once done is closed.
+	// ended is the exit time, valid once done is closed.
 	ended time.Time
 }
 
-// usage is what a process has used so far.
+// usage is the resources that a process has used so far.
 type usage struct {
 	cpu float64 // seconds, of all its threads
-	// resident is its memory now, peak the most it had, in bytes.
+	// resident is the current memory, and peak the most so far, in bytes.
 	resident, peak uint64
 }
 
-// startProcess starts a program whose output goes to a file.
+// startProcess starts a program that writes its output to a file.
 func startProcess(cmd *exec.Cmd, log string) (*process, error) {
 	f, err := os.Create(log)
 	if err != nil {
@@ -42,13 +42,13 @@ func startProcess(cmd *exec.Cmd, log string) (*process, error) {
 	p := &process{cmd: cmd, log: log, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		_ = cmd.Wait() // it is stopped by a signal
+		_ = cmd.Wait() // exits by a signal
 		p.ended = time.Now()
 	}()
 	return p, nil
 }
 
-// usage reads what the kernel knows.
+// usage reads the usage from the kernel.
 func (p *process) usage() (usage, error) {
 	proc, err := procfs.NewProc(p.cmd.Process.Pid)
 	if err != nil {
@@ -62,12 +62,12 @@ func (p *process) usage() (usage, error) {
 	return usage{cpu: stat.CPUTime(), resident: status.VmRSS, peak: status.VmHWM}, err
 }
 
-// theLoop is what the loop of a subject is called where programs are told apart.
+// theLoop is the name of the loop of a subject in the table of programs.
 const theLoop = "the loop"
 
-// usedBy is how many seconds of processor time the programs of the control plane,
-// this one and a loop have used so far, by their names. They are the children of
-// the launcher, and the loop is one of this process.
+// usedBy returns the CPU seconds of the programs of the control plane, this
+// program, and a loop, by name. The control plane runs as children of the
+// launcher, and the loop as a child of this process.
 func usedBy(l *loop) (map[string]float64, error) {
 	all, err := procfs.AllProcs()
 	if err != nil {
@@ -77,7 +77,7 @@ func usedBy(l *loop) (map[string]float64, error) {
 	for _, p := range all {
 		stat, err := p.Stat()
 		switch {
-		case err != nil: // it has ended
+		case err != nil: // it has exited
 		case l.process != nil && p.PID == l.cmd.Process.Pid:
 			used[theLoop] += stat.CPUTime()
 		case stat.PPID == os.Getppid():
@@ -87,7 +87,7 @@ func usedBy(l *loop) (map[string]float64, error) {
 	return used, nil
 }
 
-// usedSince is what they have used since.
+// usedSince returns the CPU seconds since an earlier usedBy.
 func usedSince(l *loop, before map[string]float64) (map[string]float64, error) {
 	used, err := usedBy(l)
 	for name := range used {
@@ -96,14 +96,14 @@ func usedSince(l *loop, before map[string]float64) (map[string]float64, error) {
 	return used, err
 }
 
-// stop asks the process to end and waits until it has.
+// stop asks the process to exit, and waits until it has.
 func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error: it has ended
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has exited
 	<-p.done
 }
 
-// freeze keeps the process from doing anything more, and returns when it does not. On a
-// busy machine, it may work on for a while after the signal.
+// freeze stops the process, and returns once it no longer runs. On a busy machine,
+// it may run for a while after the signal.
 func (p *process) freeze(ctx context.Context) error {
 	const stopped = "T"
 	proc, err := procfs.NewProc(p.cmd.Process.Pid)
@@ -119,7 +119,7 @@ func (p *process) freeze(ctx context.Context) error {
 	})
 }
 
-// words are what it has said, for an error.
+// words returns the output so far, for an error.
 func (p *process) words() string {
 	said, err := os.ReadFile(p.log)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// The text of the report around its tables, and what people found out with the
-// profiler, which no program can write.
+// The text of the report around its tables, and the findings of people with the
+// profiler.
 var (
 	//go:embed report.md.tmpl
 	reportText string
@@ -45,7 +45,7 @@ func (r *results) write(dir string) error {
 	return writeReport(filepath.Join(dir, "benchmarks.md"), reportText, r.fields())
 }
 
-// fields are what the text of the report has places for.
+// fields returns the values for the placeholders of the report.
 func (r *results) fields() map[string]any {
 	var concurrencies []string
 	for _, c := range r.agenda.concurrencies {
@@ -67,7 +67,7 @@ func (r *results) fields() map[string]any {
 	return fields
 }
 
-// aboutMachine are the fields of a text that say where and when it was measured.
+// aboutMachine returns the values about the machine and the date.
 func (r *results) aboutMachine() map[string]any {
 	m := r.machine
 	quick := ""
@@ -86,8 +86,7 @@ func (r *results) aboutMachine() map[string]any {
 	}
 }
 
-// table makes a table of Markdown; the cells of the columns from the given one on
-// are numbers.
+// table returns a Markdown table. Columns from index numbers on are right-aligned.
 func table(numbers int, header []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
@@ -106,7 +105,7 @@ func table(numbers int, header []string, rows [][]string) string {
 	return b.String()
 }
 
-// writeFollowing writes the report about commands that follow objects.
+// writeFollowing writes the report on commands that follow objects.
 func (r *results) writeFollowing(document string) error {
 	fields := r.aboutMachine()
 	maps.Copy(fields, map[string]any{
@@ -117,7 +116,7 @@ func (r *results) writeFollowing(document string) error {
 	return writeReport(document, followingText, fields)
 }
 
-// writeReport fills the places of a text.
+// writeReport executes a template and writes the document.
 func writeReport(document, text string, fields map[string]any) error {
 	parsed, err := template.New("report").Parse(text)
 	if err != nil {
@@ -142,7 +141,7 @@ func goalTable(goals []goal) string {
 	return table(4, []string{"", "goal", "measured", ""}, rows)
 }
 
-// subjects are those of the comparison, in the order of the report.
+// subjects returns the compared subjects, in the order of the report.
 func subjects() []string { return []string{nameFloor, nameLifted, nameShipped, nameOurs} }
 
 func (r *results) timeTable() string {
@@ -161,7 +160,7 @@ func (r *results) timeTable() string {
 			for i, value := range columns {
 				cell := r.spread(subject, size.pods, value).text("%.2f")
 				if i == 3 && subject == nameFloor {
-					cell = "" // it has no status
+					cell = "" // no status
 				}
 				row = append(row, cell)
 			}
@@ -173,8 +172,8 @@ func (r *results) timeTable() string {
 	return table(2, []string{"N", "", "first", "created", "ready", "status", "gone"}, rows)
 }
 
-// curveSize is the largest number of pods that all but a ReplicaSet as shipped
-// had and at most 1,000: enough to see, and not too many to draw.
+// curveSize returns the number of pods for the curve: the largest up to 1,000 that
+// all subjects but the ReplicaSet as shipped have in common.
 func (r *results) curveSize() int {
 	most := 0
 	for _, s := range r.agenda.sizes {
@@ -185,8 +184,8 @@ func (r *results) curveSize() int {
 	return most
 }
 
-// curveRuns are those of a subject with that number, of raw requests those with
-// the best concurrency.
+// curveRuns returns the runs of a subject at that size; for raw requests, those
+// with the best concurrency.
 func (r *results) curveRuns(subject string) []sample {
 	return r.compared(subject, r.curveSize(), created)
 }
@@ -253,13 +252,13 @@ func (r *results) loopTable() string {
 	return table(2, []string{"N", "", "CPU seconds", "peak MiB", "status writes up", "down", "reconciles up", "down"}, rows)
 }
 
-// most is the largest number of pods.
+// most returns the largest number of pods.
 func (r *results) most() int { return r.agenda.sizes[len(r.agenda.sizes)-1].pods }
 
-// usedTable tells what the machine did while each subject had the most pods made
-// and deleted, program by program.
+// usedTable returns the CPU time by program while each subject created and deleted
+// the most pods.
 func (r *results) usedTable() string {
-	programs := map[string]float64{} // with the most that one used
+	programs := map[string]float64{} // the most CPU time of each
 	for _, s := range r.runs {
 		if s.pods == r.most() {
 			for _, used := range []map[string]float64{s.usedUp, s.usedDown} {
@@ -330,7 +329,7 @@ func (r *results) commandTable() string {
 	return table(1, []string{"", "ms", "ms of CPU", "MiB", "requests"}, rows)
 }
 
-// lookTable is commandTable with what the requests are.
+// lookTable is commandTable with a list of the requests.
 func (r *results) lookTable() string {
 	var rows [][]string
 	for _, c := range r.commands {
@@ -366,7 +365,7 @@ func (r *results) followingTable() string {
 	return table(4, []string{"pods", "of others", "", "", "MB received", "CPU seconds", "peak MiB", "requests"}, rows)
 }
 
-// received are the megabytes that the server sent.
+// received returns the megabytes that the server sent.
 func received(f following) float64 { return float64(f.received) / 1e6 }
 
 func (r *results) endingTable() string {

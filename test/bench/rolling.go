@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// managed is a controller of Kubernetes without limits, which reconciles a type of the
+// managed returns a built-in controller without rate limits, for a type of the
 // group apps.
 func (b *bench) managed(kind, resource, controller string) subject {
 	s := b.controllerManager(kind, controller, "--kube-api-qps=100000", "--kube-api-burst=100000")
@@ -20,8 +20,8 @@ func (b *bench) managed(kind, resource, controller string) subject {
 	return s
 }
 
-// rolledObject is an object whose pods are replaced, a quarter of them at a time: an
-// ImoocPod does so anyway.
+// rolledObject returns an object that replaces a quarter of its pods at a time,
+// which is the default of an ImoocPod.
 func rolledObject(s subject, run string, pods int) map[string]any {
 	object := s.owner(run, pods)
 	if spec, ok := object["spec"].(map[string]any); ok && s.kind == "StatefulSet" {
@@ -33,7 +33,8 @@ func rolledObject(s subject, run string, pods int) map[string]any {
 
 const rollingNamespace = "bench-rolling"
 
-// measureRolling replaces the pods of an ImoocPod and of a StatefulSet, in turns.
+// measureRolling replaces the pods of an ImoocPod and of a StatefulSet,
+// alternately.
 func (b *bench) measureRolling(ctx context.Context, todo loopAgenda) (p part, err error) {
 	const ns = rollingNamespace
 	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
@@ -43,7 +44,7 @@ func (b *bench) measureRolling(ctx context.Context, todo loopAgenda) (p part, er
 	took := map[string][]float64{}
 	for round := range todo.rolledRounds {
 		for i := range subjects {
-			s := subjects[(i+round)%len(subjects)] // what drifts falls on both
+			s := subjects[(i+round)%len(subjects)] // alternate, so that drift affects both
 			seconds, err := b.roll(ctx, s, ns, fmt.Sprintf("rolled-%d-%d", round, i), todo.rolled)
 			if err != nil {
 				return p, fmt.Errorf("%s: %w", s.kind, err)
@@ -57,8 +58,8 @@ func (b *bench) measureRolling(ctx context.Context, todo loopAgenda) (p part, er
 	return p, nil
 }
 
-// roll makes an object, changes its template, and says how many seconds it took until
-// all its pods were new and ready.
+// roll creates an object, and changes its template. It returns the seconds until
+// all pods were new and ready.
 func (b *bench) roll(ctx context.Context, s subject, ns, run string, pods int) (float64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -77,12 +78,12 @@ func (b *bench) roll(ctx context.Context, s subject, ns, run string, pods int) (
 		return 0, err
 	}
 	if bound, _, _ := unstructured.NestedString(made.Object, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable"); s.kind == "StatefulSet" && bound == "" {
-		return 0, errors.New("the server knows no maxUnavailable of a StatefulSet: run it by \"make bench PART=loop\"")
+		return 0, errors.New("the server does not support maxUnavailable of a StatefulSet: run \"make bench PART=loop\"")
 	}
 	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == pods }); err != nil {
-		return 0, fmt.Errorf("%w; the loop said: %s", err, l.words())
+		return 0, fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
-	// Statuses are still written.
+	// Wait until the statuses are written.
 	if err := pause(ctx, veryQuiet); err != nil {
 		return 0, err
 	}
@@ -92,7 +93,7 @@ func (b *bench) roll(ctx context.Context, s subject, ns, run string, pods int) (
 	}
 	done, err := w.until(ctx, "all pods are new and ready", func() bool { return len(w.pods) == pods && w.renewed(start) == pods })
 	if err != nil {
-		return 0, fmt.Errorf("%w; the loop said: %s", err, l.words())
+		return 0, fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
 	if err := objects.Delete(ctx, run, metav1.DeleteOptions{}); err != nil {
 		return 0, err

@@ -11,17 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// rollouts is Argo Rollouts: its kind, the controller, and the plugin that follows it.
+// rollouts is Argo Rollouts: its kind, its controller, and its plugin.
 type rollouts struct {
-	// programs is the directory of its programs, and crds that of its CRDs. Without
-	// programs, it is not compared with.
+	// programs is the directory of its binaries, and crds that of its CRDs.
+	// Without programs, it is left out.
 	programs, crds string
 }
 
 const rolloutKind = "Rollout"
 
-// rollout is a kind whose ReplicaSets are made by its own controller, and whose pods by
-// that of Kubernetes, without limits.
+// rollout returns a kind whose controller creates ReplicaSets; the built-in
+// controller, without rate limits, creates the pods.
 func (b *bench) rollout() subject {
 	s := b.lifted()
 	s.resource = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"}
@@ -29,7 +29,7 @@ func (b *bench) rollout() subject {
 	return s
 }
 
-// startRollouts installs the CRDs and starts the controller, which works when the kind is
+// startRollouts installs the CRDs, and starts the controller once the kind is
 // served.
 func (b *bench) startRollouts(ctx context.Context) (*process, error) {
 	files, err := filepath.Glob(filepath.Join(b.rollouts.crds, "*-crd.yaml"))
@@ -50,7 +50,7 @@ func (b *bench) startRollouts(ctx context.Context) (*process, error) {
 	if err := copyProgram(filepath.Join(b.rollouts.programs, plugin), filepath.Join(filepath.Dir(b.plugin), plugin)); err != nil {
 		return nil, err
 	}
-	// No port is -1, which keeps it from listening on all addresses.
+	// Port -1 keeps it from listening on all addresses.
 	cmd := b.command(ctx, filepath.Join(b.rollouts.programs, "rollouts-controller"),
 		"--kubeconfig="+b.kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn")
 	return startProcess(cmd, b.logOf("rollouts"))

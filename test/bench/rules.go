@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// rule is a line of "go test -bench".
+// rule is a result line of "go test -bench".
 type rule struct {
 	name string
-	// values are by unit, such as "ns/op".
+	// values are keyed by unit, such as "ns/op".
 	values map[string]float64
 }
 
-// benchmarkRules runs the benchmarks of the packages that hold the rules.
+// benchmarkRules runs the benchmarks of the packages with the rules.
 func (b *bench) benchmarkRules(ctx context.Context, benchtime string) ([]rule, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", ".", "-benchmem", "-benchtime", benchtime, "-p", "1",
 		"./pkg/inspect/status", "./pkg/controller/...")
@@ -32,14 +32,14 @@ func (b *bench) benchmarkRules(ctx context.Context, benchtime string) ([]rule, e
 			r := rule{name: name, values: map[string]float64{}}
 			for i := 2; i+1 < len(fields); i += 2 {
 				if r.values[fields[i+1]], err = strconv.ParseFloat(fields[i], 64); err != nil {
-					return nil, fmt.Errorf("read what go test -bench said: %w", err)
+					return nil, fmt.Errorf("read the output of go test -bench: %w", err)
 				}
 			}
 			rules = append(rules, r)
 		}
 	}
 	if len(rules) == 0 {
-		return nil, errors.New("go test -bench has measured nothing")
+		return nil, errors.New("go test -bench printed no results")
 	}
 	say("measured the rules")
 	return rules, nil

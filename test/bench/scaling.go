@@ -13,35 +13,36 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// sample is one run of a subject: from nothing to a number of pods, and back.
+// sample is one run of a subject: from zero to a number of pods, and back.
 type sample struct {
 	subject     string
 	concurrency int // of raw requests
 	pods        int
-	// first, created, ready and status are from the request until the first pod
-	// was there, all were, all were ready, and the status said so.
+	// first, created, ready and status are the times from the request until the
+	// first pod existed, all existed, all were ready, and the status reported
+	// them.
 	first, created, ready, status time.Duration
-	// gone is from the second request until the last pod was gone, empty until the
-	// status said so.
+	// gone and empty are the times from the second request until the last pod was
+	// gone, and the status reported it.
 	gone, empty time.Duration
-	// births are when each pod was there.
+	// births are the times at which each pod was created.
 	births []time.Duration
-	// up and down are the requests of the subject in both directions.
+	// up and down are the requests of the subject while scaling up and down.
 	up, down counts
 	// eventsUp and eventsDown are its writes of events.
 	eventsUp, eventsDown int
-	// cpu and peak are of the loop, on the way up.
+	// cpu and peak are those of the loop while scaling up.
 	cpu  float64
 	peak uint64
-	// usedUp and usedDown are the seconds of processor time of the programs on the
-	// machine, until all pods were ready and until all were gone.
+	// usedUp and usedDown are the CPU seconds by program, until all pods were
+	// ready and until all were gone.
 	usedUp, usedDown map[string]float64
-	// reconciles are the loop's, up and down; only ours tells them.
+	// reconciles are those of the loop, up and down; only our loop reports them.
 	reconcilesUp, reconcilesDown float64
 }
 
-// compareScaling runs the subjects in turns, at each size; every second round
-// goes backwards, so that what drifts does not fall on the same ones.
+// compareScaling runs the subjects alternately, at each size. Every second round
+// runs in reverse, so that drift affects all of them.
 func (b *bench) compareScaling(ctx context.Context, todo agenda) ([]sample, error) {
 	var all []sample
 	number := 0
@@ -75,7 +76,7 @@ func (b *bench) compareScaling(ctx context.Context, todo agenda) ([]sample, erro
 	return all, nil
 }
 
-// label is the name with the concurrency, if it has one.
+// label returns the name with the concurrency, if it has one.
 func (s subject) label() string {
 	if s.concurrency == 0 {
 		return s.name
@@ -83,7 +84,7 @@ func (s subject) label() string {
 	return fmt.Sprintf("%s (%d at once)", s.name, s.concurrency)
 }
 
-// scale makes one run.
+// scale performs one run.
 func (b *bench) scale(ctx context.Context, s subject, run string, pods int) (_ sample, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -110,16 +111,16 @@ func (b *bench) scale(ctx context.Context, s subject, run string, pods int) (_ s
 		remove = func() error { return b.deletePods(ctx, s, run) }
 	}
 	if err := b.up(ctx, s, w, l, create, &one); err != nil {
-		return one, fmt.Errorf("up: %w; the loop said: %s", err, l.words())
+		return one, fmt.Errorf("up: %w; output of the loop: %s", err, l.words())
 	}
 	if err := b.down(ctx, s, w, l, remove, &one); err != nil {
-		return one, fmt.Errorf("down: %w; the loop said: %s", err, l.words())
+		return one, fmt.Errorf("down: %w; output of the loop: %s", err, l.words())
 	}
 	l.stop()
 	return one, b.account.dynamic.Resource(s.resource).Namespace(namespace).Delete(ctx, run, metav1.DeleteOptions{})
 }
 
-// up makes the pods.
+// up creates the pods.
 func (b *bench) up(ctx context.Context, s subject, w *witness, l *loop, create func() error, one *sample) error {
 	before, err := b.stateOf(s, l)
 	if err != nil {
@@ -166,7 +167,7 @@ func (b *bench) up(ctx context.Context, s subject, w *witness, l *loop, create f
 	return nil
 }
 
-// down removes them.
+// down removes the pods.
 func (b *bench) down(ctx context.Context, s subject, w *witness, l *loop, remove func() error, one *sample) error {
 	before, err := b.stateOf(s, l)
 	if err != nil {
@@ -203,12 +204,12 @@ func (b *bench) down(ctx context.Context, s subject, w *witness, l *loop, remove
 	return nil
 }
 
-// state is what a subject has done and used until a moment.
+// state is the work and usage of a subject at some time.
 type state struct {
 	place      int64 // in the audit log
 	usage      usage
 	reconciles float64
-	// counts, events and writes are what it sent since an earlier state.
+	// counts, events and writes are its requests since an earlier state.
 	counts         counts
 	events, writes int
 }
@@ -226,14 +227,14 @@ func (b *bench) stateOf(s subject, l *loop) (now state, err error) {
 	return now, err
 }
 
-// A subject is done when it has sent nothing for so long: one that has said how
-// many pods there are, and one that may be holding back a status for a second.
+// A subject is done when it has sent nothing for this long: quiet if its status is
+// up to date, veryQuiet if it may delay a status write by a second.
 const (
 	quiet     = 400 * time.Millisecond
 	veryQuiet = 3 * time.Second
 )
 
-// settle waits until a subject sends nothing any more but leases, and says what it did.
+// settle waits until a subject sends only lease renewals, and returns its state.
 func (b *bench) settle(ctx context.Context, s subject, l *loop, before state, quiet time.Duration) (state, error) {
 	sent := -1
 	for {
@@ -264,7 +265,7 @@ func (b *bench) settle(ctx context.Context, s subject, l *loop, before state, qu
 	}
 }
 
-// pause waits for a while.
+// pause waits for d.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -274,7 +275,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// setReplicas asks for a number of pods.
+// setReplicas sets the replica count of an object.
 func (b *bench) setReplicas(ctx context.Context, s subject, run string, n int) error {
 	return b.setReplicasIn(ctx, s, namespace, run, n)
 }
@@ -286,7 +287,7 @@ func (b *bench) setReplicasIn(ctx context.Context, s subject, namespace, run str
 	return err
 }
 
-// createPods sends the creates, so many at a time.
+// createPods sends concurrent create requests.
 func (b *bench) createPods(ctx context.Context, s subject, owner *unstructured.Unstructured, n int) error {
 	pod, err := podOf(owner.GetName())
 	if err != nil {
@@ -302,7 +303,7 @@ func (b *bench) createPods(ctx context.Context, s subject, owner *unstructured.U
 	})
 }
 
-// deletePods sends the deletes, so many at a time.
+// deletePods sends concurrent delete requests.
 func (b *bench) deletePods(ctx context.Context, s subject, run string) error {
 	list, err := b.witness.core.Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: runLabel + "=" + run})
 	if err != nil {
@@ -314,7 +315,7 @@ func (b *bench) deletePods(ctx context.Context, s subject, run string) error {
 	})
 }
 
-// parallel does n things, so many at a time, and returns the first error.
+// parallel calls do n times with limited concurrency, and returns the first error.
 func parallel(concurrency, n int, do func(i int) error) error {
 	var group errgroup.Group
 	group.SetLimit(concurrency)
@@ -324,5 +325,5 @@ func parallel(concurrency, n int, do func(i int) error) error {
 	return group.Wait()
 }
 
-// logOf is where what a process says goes.
+// logOf returns the log file of a process.
 func (b *bench) logOf(name string) string { return filepath.Join(b.scratch, name+".log") }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// spread is the median of some measurements, with the least and the most.
+// spread is the median, minimum, and maximum of some measurements.
 type spread struct {
 	median, least, most float64
 	n                   int
@@ -26,7 +26,7 @@ func spreadOf(values []float64) spread {
 	return s
 }
 
-// text gives the median and, of several, how far they spread.
+// text returns the median and, for several measurements, the range.
 func (s spread) text(format string) string {
 	switch s.n {
 	case 0:
@@ -37,7 +37,7 @@ func (s spread) text(format string) string {
 	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.median, s.least, s.most)
 }
 
-// results are all that was measured.
+// results are all measurements.
 type results struct {
 	agenda   agenda
 	machine  machine
@@ -53,11 +53,11 @@ type results struct {
 	rested     []resting
 	many       following
 
-	// parts are those of the report about the loop, by their places in it.
+	// parts are the parts of the report on the loop, by index.
 	parts map[string]part
 }
 
-// followed are the runs of this project or of kubectl with an object of a kind.
+// followed returns the runs of a caller with an object of a kind.
 func (r *results) followed(kind string, size followedSize, by caller) (runs []following) {
 	for _, f := range r.followings {
 		if f.kind == kind && f.pods == size.pods && f.others == size.others && f.by == by {
@@ -67,7 +67,7 @@ func (r *results) followed(kind string, size followedSize, by caller) (runs []fo
 	return runs
 }
 
-// followedSpread is that of something about such runs.
+// followedSpread returns the spread of a value of such runs.
 func (r *results) followedSpread(kind string, size followedSize, by caller, value func(following) float64) spread {
 	var values []float64
 	for _, f := range r.followed(kind, size, by) {
@@ -76,7 +76,7 @@ func (r *results) followedSpread(kind string, size followedSize, by caller, valu
 	return spreadOf(values)
 }
 
-// of lists the runs of a subject at a size.
+// of returns the runs of a subject at a size.
 func (r *results) of(subject string, pods, concurrency int) []sample {
 	var list []sample
 	for _, s := range r.runs {
@@ -87,8 +87,8 @@ func (r *results) of(subject string, pods, concurrency int) []sample {
 	return list
 }
 
-// compared lists the runs of a subject at a size, of raw requests those with the
-// concurrency that is best in something.
+// compared returns the runs of a subject at a size; for raw requests, those with
+// the best concurrency for a value.
 func (r *results) compared(subject string, pods int, value func(sample) float64) []sample {
 	concurrency := 0
 	if subject == nameFloor {
@@ -97,7 +97,7 @@ func (r *results) compared(subject string, pods int, value func(sample) float64)
 	return r.of(subject, pods, concurrency)
 }
 
-// spread is that of something about the runs that are compared by it.
+// spread returns the spread of a value of the compared runs.
 func (r *results) spread(subject string, pods int, value func(sample) float64) spread {
 	var values []float64
 	for _, s := range r.compared(subject, pods, value) {
@@ -106,7 +106,7 @@ func (r *results) spread(subject string, pods int, value func(sample) float64) s
 	return spreadOf(values)
 }
 
-// best is the concurrency of raw requests with the lowest median.
+// best returns the concurrency of raw requests with the lowest median.
 func (r *results) best(pods int, value func(sample) float64) int {
 	medians := map[int]float64{}
 	for _, c := range r.agenda.concurrencies {
@@ -130,7 +130,7 @@ func (r *results) best(pods int, value func(sample) float64) int {
 func created(s sample) float64 { return s.created.Seconds() }
 func gone(s sample) float64    { return s.gone.Seconds() }
 
-// statusWrites are the requests to a status.
+// statusWrites returns the number of writes of a status.
 func (c counts) statusWrites() int {
 	n := 0
 	for what, times := range c {
@@ -142,7 +142,7 @@ func (c counts) statusWrites() int {
 	return n
 }
 
-// command is what a task came to with one caller.
+// command returns the cost of a task with one caller.
 func (r *results) command(task string, by caller) (wall, cpu, peak spread, requests int) {
 	for _, c := range r.commands {
 		if c.task != task || c.by != by {

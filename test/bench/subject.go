@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// subject is one way to have a number of pods.
+// subject is a way to create a number of pods.
 type subject struct {
 	name string
-	// agent begins the user agent of its requests.
+	// agent is the prefix of its user agent.
 	agent string
-	// resource and kind are those of the object that has the pods.
+	// resource and kind are those of the owner of the pods.
 	resource   schema.GroupVersionResource
 	apiVersion string
 	kind       string
-	// program reconciles the object, and serves metrics at an address if it can;
-	// nil: the requests are sent from here, so many at a time.
+	// program reconciles the owner, and serves metrics at an address if it can. If
+	// program is nil, this process sends the requests.
 	program     func(ctx context.Context, metrics string) *exec.Cmd
 	concurrency int
 }
@@ -32,7 +32,7 @@ const (
 	nameOurs    = "ImoocPod"
 )
 
-// raw sends the requests from here, so many at a time.
+// raw returns a subject that sends concurrent requests from this process.
 func raw(concurrency int) subject {
 	return subject{
 		name: nameFloor, agent: "bench", concurrency: concurrency,
@@ -40,7 +40,7 @@ func raw(concurrency int) subject {
 	}
 }
 
-// replicaSet is the controller of Kubernetes, with more arguments.
+// replicaSet returns the ReplicaSet controller with extra arguments.
 func (b *bench) replicaSet(name string, args ...string) subject {
 	s := b.controllerManager(name, "replicaset-controller", args...)
 	s.resource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
@@ -48,8 +48,8 @@ func (b *bench) replicaSet(name string, args ...string) subject {
 	return s
 }
 
-// controllerManager is one controller of Kubernetes for the group apps, with more
-// arguments. Its type is yet to be given.
+// controllerManager returns a built-in controller for the group apps with extra
+// arguments. The caller sets its type.
 func (b *bench) controllerManager(name, controller string, args ...string) subject {
 	return subject{
 		name: name, agent: "kube-controller-manager/", apiVersion: "apps/v1",
@@ -68,7 +68,7 @@ func (b *bench) lifted() subject {
 	return b.replicaSet(nameLifted, "--kube-api-qps=100000", "--kube-api-burst=100000")
 }
 
-// ours is the loop of this project, with more arguments.
+// ours returns the loop of this project with extra arguments.
 func (b *bench) ours(args ...string) subject {
 	return subject{
 		name: nameOurs, agent: "kubectl-imoocpod/",
@@ -84,7 +84,7 @@ func imoocPods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1alpha1", Resource: "imoocpods"}
 }
 
-// owner is the object that has the pods of a run, at first none.
+// owner returns the owner of the pods of a run.
 func (s subject) owner(run string, replicas int) map[string]any {
 	object := map[string]any{
 		"apiVersion": s.apiVersion, "kind": s.kind,
@@ -105,7 +105,7 @@ func (s subject) owner(run string, replicas int) map[string]any {
 	return object
 }
 
-// freeAddress is an address on this machine that nobody listens on.
+// freeAddress returns a free address on this machine.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// What a loop may need beside what it needs anyway, in bytes.
+// The memory a loop may use beyond that of an idle controller, in bytes.
 const (
 	perPod    = 1200
 	perObject = 1000
 	perKind   = 300_000
 )
 
-// measureWide makes objects of many kinds in many namespaces, and starts a loop that has
-// all of them.
+// measureWide creates objects of many kinds in many namespaces, and starts a loop
+// for all of them.
 func (b *bench) measureWide(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -33,7 +33,7 @@ func (b *bench) measureWide(ctx context.Context, todo loopAgenda) (p part, err e
 	if err := b.declareKinds(ctx, todo.wideKinds); err != nil {
 		return p, err
 	}
-	// Their pods bear the run label with the name of their object.
+	// The run label of the pods is the name of their object.
 	w, err := b.watchRunIn(ctx, "", "wide", nil)
 	if err != nil {
 		return p, err
@@ -49,7 +49,7 @@ func (b *bench) measureWide(ctx context.Context, todo loopAgenda) (p part, err e
 	}
 	ready, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == todo.wideObjects })
 	if err != nil {
-		return p, fmt.Errorf("%w; the loop said: %s", err, l.words())
+		return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
 	p.add("from the first object to the last ready pod", "%.1f", " s", ready.Sub(start).Seconds())
 	if err := untilStill(ctx, l); err != nil {
@@ -78,7 +78,7 @@ func (b *bench) measureWide(ctx context.Context, todo loopAgenda) (p part, err e
 	return p, nil
 }
 
-// bareMemory is the memory of a controller that has nothing to do, and its live heap.
+// bareMemory returns the resident memory and the live heap of an idle controller.
 func (b *bench) bareMemory(ctx context.Context, s subject) (resident uint64, live float64, err error) {
 	l, err := b.launch(ctx, s)
 	if err != nil {
@@ -96,14 +96,14 @@ func (b *bench) bareMemory(ctx context.Context, s subject) (resident uint64, liv
 	return used.resident, live, err
 }
 
-// liveHeap is what the last garbage collection of a loop left, in bytes: the next one is
-// due when the heap has doubled.
+// liveHeap returns the live heap of a loop after its last garbage collection, in
+// bytes. The next one starts when the heap has doubled.
 func (l *loop) liveHeap() (float64, error) {
 	next, err := l.metric("go_memstats_next_gc_bytes")
 	return next / 2, err
 }
 
-// makeWide spreads objects over kinds and namespaces. No two of a kind are in one
+// makeWide spreads objects over kinds and namespaces, at most one of each kind per
 // namespace.
 func (b *bench) makeWide(ctx context.Context, todo loopAgenda, namespaces []string) error {
 	return parallel(16, todo.wideObjects, func(i int) error {
@@ -112,8 +112,8 @@ func (b *bench) makeWide(ctx context.Context, todo loopAgenda, namespaces []stri
 	})
 }
 
-// startWide starts a loop where all is as wanted, and says how long it took until it had
-// looked at every object, and what it needed when it was still.
+// startWide starts a loop while nothing needs to change. It returns the time until
+// the loop had reconciled every object, and its usage at rest.
 func (b *bench) startWide(ctx context.Context, s subject, objects int) (took time.Duration, used usage, live float64, err error) {
 	start := time.Now()
 	l, err := b.launch(ctx, s)
@@ -122,12 +122,12 @@ func (b *bench) startWide(ctx context.Context, s subject, objects int) (took tim
 	}
 	defer l.stop()
 	for {
-		// Until it serves its metrics there is nothing to read.
+		// There are no metrics until the loop serves them.
 		if looks, err := l.metric("imoocpod_reconciles_total"); err == nil && looks >= float64(objects) {
 			break
 		}
 		if time.Since(start) > patience {
-			return 0, used, 0, fmt.Errorf("the loop has not looked at all objects; it said: %s", l.words())
+			return 0, used, 0, fmt.Errorf("the loop has not reconciled all objects; output: %s", l.words())
 		}
 		if err := pause(ctx, 20*time.Millisecond); err != nil {
 			return 0, used, 0, err

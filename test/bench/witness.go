@@ -18,28 +18,29 @@ import (
 	retry "k8s.io/client-go/tools/watch"
 )
 
-// witness watches the pods of a run and their owner. It is nobody's cache: it
-// notes when it hears of what. Times are of the monotonic clock.
+// witness watches the pods of a run and their owner without a cache, and records
+// when events arrive. Times are monotonic.
 type witness struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed at every change
 	pods    map[types.UID]*seen
 	owner   *unstructured.Unstructured
-	// created are the times of the creations, in their order.
+	// created are the times of the creations, in order.
 	created []time.Time
 	ready   int
-	// most is how many pods there were at once at the most.
+	// most is the largest number of pods at any time.
 	most int
 	lost error
 }
 
-// seen is a pod that is there: since when, and whether it is ready.
+// seen is an existing pod: since when it exists, and whether it is ready.
 type seen struct {
 	since time.Time
 	ready bool
 }
 
-// watchRun begins to watch the pods with a run's label, and an owner if there is one.
+// watchRun starts a watch of the pods of a run, and of their owner if it is not
+// nil.
 func (b *bench) watchRun(ctx context.Context, run string, owner *ownerRef) (*witness, error) {
 	return b.watchRunIn(ctx, namespace, run, owner)
 }
@@ -58,9 +59,9 @@ func (b *bench) watchLabeled(ctx context.Context, namespace, selector string, ow
 		return nil, err
 	}
 	if len(list.Items) > 0 {
-		return nil, fmt.Errorf("the run %s begins with %d pods", selector, len(list.Items))
+		return nil, fmt.Errorf("the run %s starts with %d pods", selector, len(list.Items))
 	}
-	// The server ends a watch that it has to wait for, on a machine that is busy.
+	// The server closes slow watches on a busy machine.
 	events, err := retry.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.LabelSelector = selector
@@ -93,7 +94,7 @@ func (b *bench) watchLabeled(ctx context.Context, namespace, selector string, ow
 	return w, nil
 }
 
-// ownerRef names the object that has the pods of a run.
+// ownerRef names the owner of the pods of a run.
 type ownerRef struct {
 	resource schema.GroupVersionResource
 	name     string
@@ -105,7 +106,7 @@ func (w *witness) follow(ctx context.Context, events watch.Interface) {
 		select {
 		case event, more := <-events.ResultChan():
 			if !more || event.Type == watch.Error {
-				w.note(func(time.Time) { w.lost = fmt.Errorf("the watch of a run has ended: %v", event.Object) })
+				w.note(func(time.Time) { w.lost = fmt.Errorf("the watch of a run ended: %v", event.Object) })
 				return
 			}
 			w.note(func(now time.Time) { w.take(event, now) })
@@ -164,20 +165,20 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// says is how many pods the owner's status tells of, of the newest generation.
+// says reports whether the status of the owner's newest generation has n pods.
 func (w *witness) says(n int) bool {
 	if w.owner == nil {
 		return false
 	}
 	number := func(path ...string) int64 {
-		value, _, _ := unstructured.NestedInt64(w.owner.Object, path...) // absent is zero
+		value, _, _ := unstructured.NestedInt64(w.owner.Object, path...) // zero if absent
 		return value
 	}
 	return number("status", "observedGeneration") == w.owner.GetGeneration() &&
 		number("status", "replicas") == int64(n) && number("status", "readyReplicas") == int64(n)
 }
 
-// renewed is how many of the pods that are there came after a time and are ready.
+// renewed returns the number of ready pods created after a time.
 func (w *witness) renewed(since time.Time) int {
 	n := 0
 	for _, s := range w.pods {
@@ -188,11 +189,11 @@ func (w *witness) renewed(since time.Time) int {
 	return n
 }
 
-// patience is how long a run may take; a ReplicaSet as shipped takes its time, and
-// so do ten thousand pods on a machine that does other things.
+// patience limits the time of a run. A ReplicaSet as shipped is slow, and so are
+// ten thousand pods on a busy machine.
 const patience = 30 * time.Minute
 
-// until waits until what was seen fulfils a condition, and says when that was.
+// until waits until a condition is met, and returns the time.
 func (w *witness) until(ctx context.Context, what string, condition func() bool) (time.Time, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited in vain until %s", what))
 	defer cancel()

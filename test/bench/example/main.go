@@ -1,7 +1,7 @@
-// Example keeps the pods of ImoocPods as a small controller does that is written like the
-// examples of controller-runtime: it lists the pods of an object by an index of its cache,
-// creates or deletes the difference, and updates the status. Bench compares the loop with
-// it.
+// Example reconciles the pods of ImoocPods like a small controller built on
+// controller-runtime: it lists the pods of an object by an index of its cache,
+// creates or deletes the difference, and updates the status. Bench compares our
+// loop with it.
 package main
 
 import (
@@ -27,14 +27,14 @@ import (
 func main() {
 	namespace := flag.String("namespace", "", "the `namespace` to work in")
 	workers := flag.Int("workers", 1, "how many objects are reconciled at the same time")
-	flag.Parse() // controller-runtime has flags, too
+	flag.Parse() // controller-runtime registers flags, too
 	if err := run(ctrl.SetupSignalHandler(), *namespace, *workers); err != nil {
 		fmt.Fprintln(os.Stderr, "example:", err)
 		os.Exit(1)
 	}
 }
 
-// byOwner is the index of pods by the name of the ImoocPod that controls them.
+// byOwner indexes pods by the name of the ImoocPod that controls them.
 const byOwner = ".metadata.controller"
 
 func imoocPod() *unstructured.Unstructured {
@@ -77,7 +77,7 @@ func run(ctx context.Context, namespace string, workers int) error {
 
 type reconciler struct{ client.Client }
 
-// Reconcile brings the number of pods of one object to what it asks for.
+// Reconcile creates or deletes pods until their number matches spec.replicas.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	owner := imoocPod()
 	if err := r.Get(ctx, req.NamespacedName, owner); err != nil || owner.GetDeletionTimestamp() != nil {
@@ -109,7 +109,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, r.updateStatus(ctx, owner, pods)
 }
 
-// newPod makes a pod of the object's template.
+// newPod returns a pod of the object's template.
 func (r *reconciler) newPod(owner *unstructured.Unstructured) (*corev1.Pod, error) {
 	field, _, err := unstructured.NestedMap(owner.Object, "spec", "template")
 	if err != nil {
@@ -126,7 +126,7 @@ func (r *reconciler) newPod(owner *unstructured.Unstructured) (*corev1.Pod, erro
 	return pod, ctrl.SetControllerReference(owner, pod, r.Scheme())
 }
 
-// updateStatus writes the number of pods, if it is not what the object says.
+// updateStatus updates the number of pods in the status if it changed.
 func (r *reconciler) updateStatus(ctx context.Context, owner *unstructured.Unstructured, pods []corev1.Pod) error {
 	ready := int64(0)
 	for i := range pods {
@@ -137,7 +137,7 @@ func (r *reconciler) updateStatus(ctx context.Context, owner *unstructured.Unstr
 		}
 	}
 	changed := false
-	owner = owner.DeepCopy() // the cache has it, too
+	owner = owner.DeepCopy() // shared with the cache
 	for field, n := range map[string]int64{"replicas": int64(len(pods)), "readyReplicas": ready, "observedGeneration": owner.GetGeneration()} {
 		before, found, err := unstructured.NestedInt64(owner.Object, "status", field)
 		if err != nil {

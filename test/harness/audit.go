@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Request is a line of the API server's audit log.
+// Request is an entry of the API server's audit log.
 type Request struct {
 	Verb      string `json:"verb"`
 	UserAgent string `json:"userAgent"`
@@ -34,11 +34,11 @@ type Request struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
 	Stage string `json:"stage"`
-	// Annotations tell, among others, whether it was allowed.
+	// Annotations hold, among others, the authorization decision.
 	Annotations map[string]string `json:"annotations"`
 }
 
-// Resource is the resource with its subresource, such as "imoocpods/scale".
+// Resource returns the resource with its subresource, such as "imoocpods/scale".
 func (r Request) Resource() string {
 	if r.Object.Subresource == "" {
 		return r.Object.Resource
@@ -55,17 +55,17 @@ func (r Request) Writes() bool {
 	return false
 }
 
-// auditLog is what has been read of the API server's audit log. Tests ask again and
-// again, so each line is read once.
+// auditLog is the part of the API server's audit log read so far. Tests query it
+// repeatedly, so each line is read only once.
 type auditLog struct {
 	mu sync.Mutex
-	// read is how many bytes have been read, and requests are the completed ones by
-	// their namespace.
+	// read is the number of bytes read; requests are the completed requests by
+	// namespace.
 	read     int64
 	requests map[string][]Request
 }
 
-// readOn reads what has been logged since the last time.
+// readOn reads the lines logged since the last call.
 func (l *auditLog) readOn(file string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *auditLog) readOn(file string) error {
 	for lines := bufio.NewReader(f); ; {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // the last line may still be under way
+			return nil // the last line may still be incomplete
 		}
 		if err != nil {
 			return err
@@ -94,8 +94,7 @@ func (l *auditLog) readOn(file string) error {
 	}
 }
 
-// Requests lists the completed requests of a namespace that the API server has
-// logged and that match.
+// Requests returns the completed, logged requests of a namespace that match.
 func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) bool) []Request {
 	t.Helper()
 	c.audit.mu.Lock()
@@ -118,7 +117,7 @@ func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) b
 // ByPlugin matches the requests of the plugin under test.
 func ByPlugin(r Request) bool { return strings.HasPrefix(r.UserAgent, "kubectl-imoocpod/") }
 
-// ByControllerOf matches the writes of the controllers in the process of a test.
+// ByControllerOf matches the writes of controllers that run in the test process.
 func ByControllerOf(t *testing.T) func(Request) bool {
 	return func(r Request) bool { return r.UserAgent == "kubectl-imoocpod/"+t.Name() && r.Writes() }
 }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// buildPlugin builds it with the race detector, or as it is shipped.
+// buildPlugin builds the plugin, with the race detector or as shipped.
 func buildPlugin(root, output string, race bool) error {
 	if race {
 		return build(root, filepath.Join(root, "bin/race", program), output, "./cmd/kubectl-imoocpod", "-race", "-ldflags=-s -w")
@@ -17,14 +17,14 @@ func buildPlugin(root, output string, race bool) error {
 	return build(root, filepath.Join(root, "bin/test", program), output, "./cmd/kubectl-imoocpod", "-trimpath", "-ldflags=-s -w")
 }
 
-// buildLauncher builds what "make bin/cluster" does.
+// buildLauncher builds the launcher, like "make bin/cluster".
 func buildLauncher(root, output string) error {
 	return build(filepath.Join(root, "test/cluster"), filepath.Join(root, "bin/cluster"), output, ".")
 }
 
-// build builds a program of a module into a file that stays, and copies it to output. Go
-// does not link again what is up to date, and what another test run builds from changed
-// code does not change what this one runs.
+// build builds a program of a module into a file that is kept between runs, and copies
+// it to output. Go skips linking if the file is up to date. The copy protects this run
+// from builds of other test runs.
 func build(module, file, output, pkg string, flags ...string) error {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -35,7 +35,7 @@ func build(module, file, output, pkg string, flags ...string) error {
 			return fmt.Errorf("build %s: %w", pkg, err)
 		}
 	}
-	// The packages of a test run start at the same time, and one of them links it.
+	// The packages of a test run start at the same time; only one of them should link.
 	unlock, err := lock(file + ".lock")
 	if err != nil {
 		return fmt.Errorf("build %s: %w", pkg, err)
@@ -45,8 +45,8 @@ func build(module, file, output, pkg string, flags ...string) error {
 	if !slices.Contains(flags, "-race") {
 		compile.Env = append(os.Environ(), "CGO_ENABLED=0")
 	}
-	// A process of its own copies it. A process that this one starts meanwhile could inherit the
-	// open file, and a program that is open for writing cannot be started.
+	// Copy in a separate process: a child started here in the meantime could inherit the
+	// open file, and a program that is open for writing cannot be executed.
 	for _, cmd := range []*exec.Cmd{compile, exec.Command("cp", file, output)} {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
@@ -55,7 +55,7 @@ func build(module, file, output, pkg string, flags ...string) error {
 	return nil
 }
 
-// lock waits until no other process has locked a file, and locks it.
+// lock waits until no other process holds the lock on a file, and acquires it.
 func lock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

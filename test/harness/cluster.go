@@ -1,11 +1,10 @@
-// Package harness holds what tests drive the plugin with and watch it by: a
-// control plane with clients, kubectl and the plugin as processes, a controller in
-// the process of the test, faults between it and the server, and a witness that
-// watches from outside what becomes of it all. Nothing in it is a fake.
+// Package harness provides the means to drive and observe the plugin in tests: a control
+// plane with clients, kubectl and the plugin as processes, an in-process controller,
+// fault injection between the controller and the server, and a witness that watches the
+// outcome independently. Nothing in it is a fake.
 //
-// A test run has one Cluster, which Start starts, or for which Use and Connect use a
-// control plane that runs already. Everything else is a method of it, or is given
-// what it needs.
+// A test run has one Cluster. Start starts a control plane for it; Use and Connect
+// attach to a running one.
 package harness
 
 import (
@@ -28,55 +27,54 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Timeout is how long a test waits for what should take a moment. It is there
-// for machines that are busy; no test says how fast anything is.
+// Timeout limits how long a test waits for anything. It is generous for busy machines;
+// no test makes assertions about speed.
 const Timeout = 2 * time.Minute
 
-// program is the name of the plugin, by which kubectl finds it.
+// program is the name under which kubectl finds the plugin.
 const program = "kubectl-imoocpod"
 
-// Cluster is the control plane of a test run, and the plugin under test. The
-// fields with a name in JSON are what "cluster serve" says.
+// Cluster is the control plane of a test run, and the plugin under test. The fields with
+// a JSON name are printed by "cluster serve".
 type Cluster struct {
-	// Kubeconfig is the file that leads to it, with all rights.
+	// Kubeconfig is the path of an admin kubeconfig.
 	Kubeconfig string `json:"kubeconfig"`
-	// Bin holds kubectl; where it is empty, the one on PATH is used.
+	// Bin is the directory of kubectl; if empty, kubectl is found on PATH.
 	Bin string `json:"bin"`
-	// Dir is for what belongs to this control plane, such as kubectl's cache.
+	// Dir holds files of this control plane, such as kubectl's cache.
 	Dir string `json:"dir"`
-	// AuditLog is where the API server logs its requests.
+	// AuditLog is the path of the API server's audit log.
 	AuditLog string `json:"auditLog"`
-	// PluginDir holds the plugin under test; it comes first on PATH.
+	// PluginDir holds the plugin under test and comes first on PATH.
 	PluginDir string `json:"-"`
-	// Launcher is the program that runs a control plane that Start started.
+	// Launcher is the program that runs the control plane started by Start.
 	Launcher string `json:"-"`
-	// withRaceDetector returns the plugin that detects races, if the tests do, and builds
-	// it when it is asked for the first time.
+	// withRaceDetector returns the plugin built with the race detector if the tests use
+	// it. The first call builds it.
 	withRaceDetector func() (program string, err error)
 
-	// Config, Dynamic and Core are for the test itself, with all rights.
+	// Config, Dynamic and Core are admin clients for the tests themselves.
 	Config  *rest.Config               `json:"-"`
 	Dynamic *dynamic.DynamicClient     `json:"-"`
 	Core    *corev1client.CoreV1Client `json:"-"`
 
-	// stdin takes commands such as "stop etcd", stdout answers them.
+	// stdin takes commands such as "stop etcd"; stdout has the replies.
 	stdin  io.Writer
 	stdout *bufio.Reader
 
 	audit auditLog
 
 	installing sync.Mutex
-	// run tells the namespaces of this test run from those of others on the control plane.
+	// run distinguishes the namespaces of this test run from those of other runs.
 	run        string
 	namespaces atomic.Int32
 }
 
-// Start builds the plugin and the launcher from root, the directory of the
-// repository, and starts a control plane with some more arguments of "cluster
-// serve". It is gone after stop.
+// Start builds the plugin and the launcher from root, the directory of the repository,
+// and starts a control plane, passing args to "cluster serve". Call stop to remove it.
 //
-// Where the race detector is on in the tests, it is on in some of the processes of the plugin
-// that go on until they are stopped, as the controller does, and in all if everywhere says so.
+// If the tests run with the race detector, some long-running processes of the plugin,
+// such as the controller, use it too. If everywhere is set, all processes do.
 func Start(root string, everywhere bool, args ...string) (c *Cluster, stop func() error, err error) {
 	scratch, err := os.MkdirTemp("", "imoocpod-test-")
 	if err != nil {
@@ -116,13 +114,13 @@ func (c *Cluster) start(root string, everywhere bool, args []string) (stop func(
 	return stop, err
 }
 
-// auditLogVariable names the environment variable by which "cluster up" says where the
-// audit log is.
+// auditLogVariable is the environment variable in which "cluster up" stores the path of
+// the audit log.
 const auditLogVariable = "IMOOCPOD_CLUSTER_AUDIT_LOG"
 
-// Use builds the plugin from root, and uses the control plane that "cluster up" has started
-// and the environment leads to. It goes on after stop, and the namespaces of the tests stay
-// in it. Its servers cannot be told to stop.
+// Use builds the plugin from root, and uses the control plane started by "cluster up",
+// as found in the environment. The control plane and the tests' namespaces remain after
+// stop. Its servers cannot be stopped by tests.
 func Use(root string) (c *Cluster, stop func() error, err error) {
 	c = &Cluster{Kubeconfig: os.Getenv("KUBECONFIG"), AuditLog: os.Getenv(auditLogVariable), run: fmt.Sprint(os.Getpid(), "-")}
 	if c.AuditLog == "" {
@@ -145,13 +143,13 @@ func Use(root string) (c *Cluster, stop func() error, err error) {
 	return c, stop, nil
 }
 
-// serve starts a control plane that lives as long as the pipe to its standard
-// input, so that it ends with this process, however that ends.
+// serve starts a control plane that runs until its standard input is closed, so it
+// always ends with this process.
 func (c *Cluster) serve(launcher string, args []string) (stop func() error, err error) {
 	serve := exec.Command(launcher, append([]string{"serve"}, args...)...)
 	serve.Stderr = os.Stderr
-	// The control plane of tests is small and busy: the API server would spend an eighth of
-	// its processor time on collecting garbage.
+	// The test control plane is small and busy: by default, the API server would spend
+	// an eighth of its CPU time on garbage collection.
 	serve.Env = append(os.Environ(), "GOGC=400")
 	stdin, err := serve.StdinPipe()
 	if err != nil {
@@ -179,8 +177,7 @@ func (c *Cluster) serve(launcher string, args []string) (stop func() error, err 
 	return stop, nil
 }
 
-// Connect makes the clients of a control plane that runs already, to which
-// Kubeconfig leads.
+// Connect creates the clients for the running control plane of Kubeconfig.
 func (c *Cluster) Connect() (err error) {
 	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
@@ -196,7 +193,7 @@ func (c *Cluster) Connect() (err error) {
 	return nil
 }
 
-// Tell gives a control plane that Start started a command, such as "stop etcd".
+// Tell sends a command such as "stop etcd" to the control plane started by Start.
 func (c *Cluster) Tell(t *testing.T, command string) {
 	t.Helper()
 	if c.stdin == nil {

@@ -23,32 +23,31 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Controller is a controller in the process of the test: it can be cut off from
-// the server between any two requests, which is all that the server can see of
-// a kill -9.
+// Controller is a controller in the test process. It can be cut off from the server
+// between any two requests: to the server, that looks like kill -9.
 type Controller struct {
 	*controller.Controller
 	Metrics *metrics.Metrics
-	// Kill ends it as kill -9 does, Stop as Ctrl-C does.
+	// Kill ends the controller like kill -9; Stop ends it like Ctrl-C.
 	Kill, Stop func()
-	// Done is closed when it has ended, with Err.
+	// Done is closed when the controller has ended; Err is then set.
 	Done chan struct{}
 	Err  error
 
-	// output is what it said, clientLog what the libraries under it did.
+	// output is the controller's output; clientLog is the log of client-go.
 	output, clientLog transcript
 
 	mu     sync.Mutex
 	killed bool
 }
 
-// transcript keeps what is written, by several at the same time.
+// transcript is a buffer that is safe for concurrent use.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Write takes some more.
+// Write appends p.
 func (s *transcript) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +62,7 @@ func (s *transcript) String() string {
 
 var errKilled = errors.New("the loop was killed")
 
-// StartController starts a loop for ImoocPods in this process, with interceptors
+// StartController starts an in-process controller for ImoocPods, with interceptors
 // between it and the server.
 func (c *Cluster) StartController(t *testing.T, namespace string, clk clock.PassiveClock, interceptors ...Interceptor) *Controller {
 	t.Helper()
@@ -76,12 +75,12 @@ func (c *Cluster) StartControllerFor(t *testing.T, namespace string, kinds []kin
 	return c.StartControllerWith(t, controller.Options{Kinds: kinds, Namespace: namespace, Clock: clk}, interceptors...)
 }
 
-// StartControllerWith is StartController with options of which the clients
-// and what is to be seen of it are filled in.
+// StartControllerWith is StartController with options. It fills in the clients and the
+// observers.
 func (c *Cluster) StartControllerWith(t *testing.T, opts controller.Options, interceptors ...Interceptor) *Controller {
 	t.Helper()
 	l := &Controller{Done: make(chan struct{}), Metrics: metrics.New("test")}
-	// A loop that is killed fails at what it had begun, and client-go says so.
+	// Writes under way fail when a controller is killed, and client-go logs that.
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&l.clientLog)))
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
 	l.Stop = cancel
@@ -127,7 +126,7 @@ func (c *Cluster) StartControllerWith(t *testing.T, opts controller.Options, int
 	return l
 }
 
-// cutOff lets no request of a killed loop through.
+// cutOff blocks all requests of a killed controller.
 func (l *Controller) cutOff(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if l.Killed() {
 		return nil, errKilled
@@ -135,18 +134,18 @@ func (l *Controller) cutOff(r *http.Request, next http.RoundTripper) (*http.Resp
 	return next.RoundTrip(r)
 }
 
-// Killed reports whether it ended by Kill.
+// Killed reports whether Kill ended the controller.
 func (l *Controller) Killed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.killed
 }
 
-// Output is what it has said so far.
+// Output returns the output so far.
 func (l *Controller) Output() string { return l.output.String() }
 
-// AwaitIdle waits until a loop has had nothing to do for a second, and returns
-// how often it has looked and written so far.
+// AwaitIdle waits until the controller has been idle for a second, and returns the
+// number of reconciles and writes so far.
 func (c *Cluster) AwaitIdle(t *testing.T, namespace string, l *Controller) (looks int64, writes int) {
 	t.Helper()
 	since := time.Now()
@@ -159,7 +158,7 @@ func (c *Cluster) AwaitIdle(t *testing.T, namespace string, l *Controller) (look
 	return looks, len(c.Requests(t, namespace, ByControllerOf(t)))
 }
 
-// StaysIdle fails the test if the loop looks at anything or writes it.
+// StaysIdle fails the test if the controller reconciles or writes anything.
 func (c *Cluster) StaysIdle(t *testing.T, namespace string, l *Controller, looks int64, writes int) {
 	t.Helper()
 	c.WatchPods(t, namespace).AwaitQuiet(t, QuietFor)

@@ -5,15 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// The ways in which a write can go wrong at the moment of a crash.
+// How a write fails at the moment of a crash.
 const (
-	CrashBeforeWrite = "before" // the loop dies before it is sent
-	CrashAfterWrite  = "after"  // the loop dies when it has been answered
-	ReplyLost        = "lost"   // the server did it, the loop sees a broken connection
+	CrashBeforeWrite = "before" // the controller dies before the request is sent
+	CrashAfterWrite  = "after"  // the controller dies after the response
+	ReplyLost        = "lost"   // the server applies the write, but the connection breaks before the response
 )
 
-// CrashAt makes an interceptor that lets the k-th write go wrong, and calls
-// crash for the two ways in which the loop dies of it.
+// CrashAt returns an interceptor that makes the k-th write fail in the given way. It
+// calls crash if the controller is to die.
 func CrashAt(k int64, way string, writes *atomic.Int64, crash func()) Interceptor {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if !IsWrite(r) || writes.Add(1) != k {

@@ -25,11 +25,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Driver is the person at the keyboard: it creates the ImoocPod foo, scales it,
-// gives it other templates, and remembers what it asked for when, so that every
-// write of a loop can be held against what was wanted at that moment.
+// Driver plays the user: it creates the ImoocPod foo, scales it, changes its template,
+// and records what it asked for and when, so that every write of a controller can be
+// compared with what was wanted at that moment.
 type Driver struct {
-	// UID is foo's, as soon as it is made.
+	// UID is the UID of foo, set when it has been created.
 	UID types.UID
 
 	t         *testing.T
@@ -38,17 +38,17 @@ type Driver struct {
 	w         *Witness
 
 	mu sync.Mutex
-	// wanted is what was asked for, in order.
+	// wanted are the requested states in order.
 	wanted []want
-	// wrong lists the writes that nothing asked for.
+	// wrong describes the writes that were not wanted.
 	wrong []string
 
 	closed  bool
 	running sync.WaitGroup
 }
 
-// want is what was asked for: it is in force from some moment between sent and
-// acknowledged on. A template is known by its hash; "" is not known yet.
+// want is a requested state. It takes effect at some moment between sent and
+// acknowledged. The template is identified by its hash, which is "" until it is known.
 type want struct {
 	replicas           int32
 	removed            []int32
@@ -56,7 +56,7 @@ type want struct {
 	sent, acknowledged time.Time
 }
 
-// wants reports whether a slot is one of the lowest that are not removed.
+// wants reports whether the slot is wanted: one of the lowest slots not removed.
 func (w want) wants(slot int32) bool {
 	below := slot
 	for _, removed := range w.removed {
@@ -70,8 +70,8 @@ func (w want) wants(slot int32) bool {
 	return slot >= 0 && below < w.replicas
 }
 
-// NewDriver makes a driver for a namespace. When the test ends, any write that
-// nothing asked for fails the test.
+// NewDriver returns a driver for a namespace. Any unwanted write fails the test when it
+// ends.
 func (c *Cluster) NewDriver(t *testing.T, namespace string, w *Witness) *Driver {
 	d := &Driver{t: t, cluster: c, namespace: namespace, w: w}
 	t.Cleanup(func() {
@@ -85,7 +85,7 @@ func (c *Cluster) NewDriver(t *testing.T, namespace string, w *Witness) *Driver 
 	return d
 }
 
-// Go runs something beside the test, which waits for it to end.
+// Go runs f in a goroutine; the test waits for it at the end.
 func (d *Driver) Go(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,7 +94,7 @@ func (d *Driver) Go(f func()) {
 	}
 }
 
-// Close waits for what runs beside the test.
+// Close waits for the goroutines started by Go.
 func (d *Driver) Close() {
 	d.mu.Lock()
 	d.closed = true
@@ -102,7 +102,7 @@ func (d *Driver) Close() {
 	d.running.Wait()
 }
 
-// Create makes foo. Its template may hold fields of the pod template.
+// Create creates foo. The optional template holds fields of its pod template.
 func (d *Driver) Create(n int32, template ...map[string]any) {
 	d.t.Helper()
 	spec := map[string]any{"replicas": int64(n)}
@@ -122,7 +122,7 @@ func (d *Driver) Create(n int32, template ...map[string]any) {
 	})
 }
 
-// SetImage gives foo another template.
+// SetImage changes the image in foo's pod template.
 func (d *Driver) SetImage(image string) {
 	d.t.Helper()
 	patch := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"` + image + `"}]}}}}`)
@@ -137,14 +137,14 @@ func (d *Driver) SetImage(image string) {
 	})
 }
 
-// last is what was asked for last.
+// last returns the most recent requested state.
 func (d *Driver) last() want {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.wanted[len(d.wanted)-1]
 }
 
-// Scale writes the count of the object, and notes it as wanted.
+// Scale sets the replicas of foo and records them as wanted.
 func (d *Driver) Scale(n int32) {
 	d.t.Helper()
 	objects := d.cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace)
@@ -155,14 +155,14 @@ func (d *Driver) Scale(n int32) {
 	})
 }
 
-// Removed lists the slots that foo has given up.
+// Removed returns the removed slots of foo.
 func (d *Driver) Removed() []int32 { return d.last().removed }
 
 // Wants reports whether a slot is wanted now.
 func (d *Driver) Wants(slot int32) bool { return d.last().wants(slot) }
 
-// SetSlots writes the count of the object and the slots that it gives up, in one
-// request, and notes both as wanted. The slots are sorted, and each once.
+// SetSlots sets the replicas and the removed slots in one request, and records both as
+// wanted. The slots must be sorted and unique.
 func (d *Driver) SetSlots(n int32, removed []int32) {
 	d.t.Helper()
 	var slots any
@@ -183,8 +183,8 @@ func (d *Driver) SetSlots(n int32, removed []int32) {
 	})
 }
 
-// ask notes what is asked for, and asks. Which template that makes is known when
-// it is answered, unless it is the last one.
+// ask records a requested state and sends the request. Unless the template is unchanged,
+// its hash is known only after the response.
 func (d *Driver) ask(wanted want, send func() (template string, err error)) {
 	d.t.Helper()
 	d.mu.Lock()
@@ -201,7 +201,7 @@ func (d *Driver) ask(wanted want, send func() (template string, err error)) {
 	d.mu.Unlock()
 }
 
-// mostWanted is the most that was wanted at any moment of a stretch of time.
+// mostWanted returns the highest replica count wanted at any time in the interval.
 func (d *Driver) mostWanted(from, to time.Time) (most int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -213,7 +213,7 @@ func (d *Driver) mostWanted(from, to time.Time) (most int32) {
 	return most
 }
 
-// SlotsEverWanted is how many slots were wanted at some moment, whatever the moment.
+// SlotsEverWanted returns the number of distinct slots that were ever wanted.
 func (d *Driver) SlotsEverWanted() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -229,8 +229,8 @@ func (d *Driver) SlotsEverWanted() int {
 	return len(slots)
 }
 
-// wantedSlot reports whether a slot was wanted at some moment of a stretch of time, and
-// whether it was at every moment.
+// wantedSlot reports whether a slot was wanted at some time in the interval, and whether
+// it was wanted during all of it.
 func (d *Driver) wantedSlot(slot int32, from, to time.Time) (ever, always bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -243,8 +243,8 @@ func (d *Driver) wantedSlot(slot int32, from, to time.Time) (ever, always bool) 
 	return ever, always
 }
 
-// outdated reports whether a pod was not of the template that was wanted at some
-// moment of a stretch of time. One that does not say of which it is never is.
+// outdated reports whether, at some time in the interval, the pod did not match the
+// wanted template. A pod without a template hash is never outdated.
 func (d *Driver) outdated(pod *corev1.Pod, from, to time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -257,39 +257,39 @@ func (d *Driver) outdated(pod *corev1.Pod, from, to time.Time) bool {
 	return false
 }
 
-// over reports whether something else was wanted already when a stretch of time began.
+// over reports whether the i-th requested state was superseded before from.
 func (d *Driver) over(i int, from time.Time) bool {
 	return i+1 < len(d.wanted) && !d.wanted[i+1].acknowledged.IsZero() && d.wanted[i+1].acknowledged.Before(from)
 }
 
-// Blame notes a write that nothing asked for.
+// Blame records an unwanted write.
 func (d *Driver) Blame(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.wrong = append(d.wrong, fmt.Sprintf(format, args...))
 }
 
-// Check makes an interceptor that holds every write of one loop against what
-// was wanted between its last look at foo but one and the moment of the write (it
-// looks again while writes are on their way): no pod
-// is created in a slot that nobody wanted, nor while as many are live as were
-// wanted (I1), none is deleted whose slot everybody wanted (I2), and nothing is
-// written that is not foo's (I4). A loop that writes pods without having looked,
-// or the same pod twice on one look, does not look.
+// Check returns an interceptor for one controller that compares each write with the
+// states wanted between the controller's last read of foo but one and the write. (The
+// controller may read again while writes are in flight.) It blames pods created in slots
+// that nobody wanted or beyond the wanted number (I1), pods deleted from slots wanted
+// all the time (I2), and writes to objects that are not foo's (I4). It also blames a
+// controller that writes without reading foo first, or writes the same pod twice after
+// one read.
 func (d *Driver) Check() Interceptor {
 	return d.CheckWith(func(live int, pod *corev1.Pod, most int32) {
 		d.Blame("I1: pod %s was created while %d were live and at most %d were wanted", pod.Name, live, most)
 	})
 }
 
-// glance is what one loop wrote since it last looked at foo.
+// glance records what one controller wrote since it last read foo.
 type glance struct {
 	mu         sync.Mutex
-	at, before time.Time // the last look and the one before it; zero: it never looked
+	at, before time.Time // the last read and the one before it; zero if foo was never read
 	written    map[string]bool
 }
 
-// looks notes a look at foo.
+// looks records a read of foo.
 func (g *glance) looks() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -299,7 +299,8 @@ func (g *glance) looks() {
 	g.at, g.written = time.Now(), map[string]bool{}
 }
 
-// writes notes that a pod is written, and says since when what was wanted counts.
+// writes records a write of a pod, and returns the start of the interval of wanted
+// states that allow it.
 func (g *glance) writes(d *Driver, r *http.Request, pod string) (from time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -320,8 +321,7 @@ func (g *glance) wrote(pod string) bool {
 	return g.written[pod]
 }
 
-// CheckWith is check with what is done about a create while as many pods are live
-// as are wanted.
+// CheckWith is Check, but calls tooMany for each pod created beyond the wanted number.
 func (d *Driver) CheckWith(tooMany func(live int, pod *corev1.Pod, most int32)) Interceptor {
 	g := &glance{}
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -356,19 +356,20 @@ func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 	}
 	live, err := d.live(r.Context(), from, g, pod.Name)
 	if err != nil {
-		return next.RoundTrip(r) // the loop has been killed
+		return next.RoundTrip(r) // the controller has been killed
 	}
 	resp, err := next.RoundTrip(r)
-	// One that is refused because its name is taken does no harm.
+	// A create that is refused because the name is taken is harmless.
 	if most := d.mostWanted(from, time.Now()); err == nil && resp.StatusCode == http.StatusCreated && live >= int(most) {
 		tooMany(live, &pod, most)
 	}
 	return resp, err
 }
 
-// live counts the live pods of foo that there are now, of those that a loop could
-// see when it last looked or has written since. One of the name of a pod that is about to
-// be created is gone by then, or the server refuses: another loop may be deleting it.
+// live counts foo's live pods that the controller could see at its last read or has
+// written since. A pod with the name of the pod to be created does not count: either it
+// is gone by then (another controller may be deleting it), or the server refuses the
+// create.
 func (d *Driver) live(ctx context.Context, from time.Time, g *glance, created string) (n int, err error) {
 	pods, err := d.cluster.Core.Pods(d.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner})
 	if err != nil {
@@ -396,7 +397,7 @@ func (d *Driver) checkDelete(r *http.Request, g *glance) {
 	}
 	pod := d.w.Pod(*options.Preconditions.UID)
 	if pod == nil || finished(pod) || pod.DeletionTimestamp != nil {
-		return // the witness is ahead of the loop: this takes nothing from anybody
+		return // the witness is ahead of the controller: the delete is harmless
 	}
 	if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != d.UID {
 		d.Blame("I4: pod %s, which is not foo's, was deleted", pod.Name)
@@ -408,7 +409,8 @@ func (d *Driver) checkDelete(r *http.Request, g *glance) {
 	}
 }
 
-// checkRevision: one that is changed or deleted is meant as it was seen.
+// checkRevision checks that updates and deletes of revisions have a resourceVersion as
+// precondition.
 func (d *Driver) checkRevision(r *http.Request, g *glance) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -425,7 +427,7 @@ func (d *Driver) checkRevision(r *http.Request, g *glance) {
 	}
 }
 
-// decode reads the body of a request, in JSON or protobuf, and puts it back.
+// decode decodes the body of a request, in JSON or protobuf, and restores it.
 func decode(r *http.Request, into runtime.Object) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

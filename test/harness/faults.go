@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// Faults is a network and a server that do what they like, by a seed. While
-// calm, they do what they should.
+// Faults injects random network and server failures, reproducible by a seed. While calm,
+// it injects none.
 type Faults struct {
 	mu   sync.Mutex
 	rand *rand.Rand
 	calm bool
-	// held is not nil while watches are held back; it is closed to let go.
+	// held is non-nil while watches are held back; closing it releases them.
 	held chan struct{}
 
-	// Injected counts what went wrong.
+	// Injected counts the injected faults.
 	Injected atomic.Int64
 }
 
-// NewFaults makes faults that are the same for the same seed.
+// NewFaults returns Faults that are the same for the same seed.
 func NewFaults(seed uint64) *Faults { return &Faults{rand: rand.New(rand.NewPCG(seed, seed))} }
 
-// roll returns a number below n, or -1 while calm.
+// roll returns a random number below n, or -1 while calm.
 func (f *Faults) roll(n int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,7 +38,7 @@ func (f *Faults) roll(n int) int {
 	return f.rand.IntN(n)
 }
 
-// SetCalm ends or begins the trouble.
+// SetCalm stops or resumes the fault injection.
 func (f *Faults) SetCalm(calm bool) {
 	f.mu.Lock()
 	f.calm = calm
@@ -48,7 +48,7 @@ func (f *Faults) SetCalm(calm bool) {
 	}
 }
 
-// Hold keeps back what the watches would tell.
+// Hold holds back the events of watches.
 func (f *Faults) Hold() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +58,7 @@ func (f *Faults) Hold() {
 	}
 }
 
-// Release lets come what Hold has kept back.
+// Release delivers the events that Hold held back.
 func (f *Faults) Release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +74,7 @@ func (f *Faults) gate() chan struct{} {
 	return f.held
 }
 
-// Intercept lets one request in three or so go wrong.
+// Intercept makes about one request in three fail.
 func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if IsWatch(r) {
 		return f.interceptWatch(r, next)
@@ -87,7 +87,7 @@ func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Respo
 	case 0, 1:
 		return nil, io.ErrUnexpectedEOF // never sent
 	case 2, 3, 4:
-		return LoseReply(next.RoundTrip(r)) // done, but the answer is lost
+		return LoseReply(next.RoundTrip(r)) // applied, but the response is lost
 	case 5, 6:
 		if err := Sleep(r.Context(), time.Duration(f.roll(800))*time.Millisecond); err != nil {
 			return nil, err
@@ -108,8 +108,8 @@ func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Respo
 	return next.RoundTrip(r)
 }
 
-// interceptWatch refuses some watches as too old, ends all of them soon, and
-// holds back what they tell.
+// interceptWatch rejects some watches as expired, ends all others soon, and holds back
+// their events.
 func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if f.roll(10) == 0 {
 		f.Injected.Add(1)
@@ -130,8 +130,7 @@ func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.
 	return resp, nil
 }
 
-// HoldWatch makes an interceptor through which the watches of a resource can be
-// held back, and nothing else goes wrong.
+// HoldWatch returns an interceptor that only holds back the watches of a resource.
 func HoldWatch(by *Faults, resource string) Interceptor {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
@@ -142,7 +141,8 @@ func HoldWatch(by *Faults, resource string) Interceptor {
 	}
 }
 
-// watchBody is what a watch tells, held back at times and cut off in the end.
+// watchBody is the body of a watch response, which can be held back and is cut off in
+// the end.
 type watchBody struct {
 	io.ReadCloser
 	faults *Faults
@@ -150,7 +150,7 @@ type watchBody struct {
 	end    *time.Timer
 }
 
-// Read waits while the watches are held back.
+// Read blocks while the watches are held back.
 func (b *watchBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if gate := b.faults.gate(); gate != nil && err == nil {
@@ -168,7 +168,7 @@ func (b *watchBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// Sleep waits for a while, or until the context ends.
+// Sleep waits for d, or until the context ends.
 func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// WriteFile puts content into a file of the test's own and returns its path.
+// WriteFile writes content to a temporary file of the test and returns its path.
 func WriteFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file.yaml")
@@ -16,7 +16,7 @@ func WriteFile(t *testing.T, content string) string {
 	return path
 }
 
-// ReadFile reads a file.
+// ReadFile returns the content of a file.
 func ReadFile(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(path)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// noted takes the errors of a check in the place of a test.
+// noted is a testing.TB that counts errors.
 type noted struct {
 	testing.TB
 

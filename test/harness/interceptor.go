@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// Interceptor stands between a loop and the server. next sends the request.
+// Interceptor handles the requests from a controller to the server. next sends the
+// request.
 type Interceptor func(r *http.Request, next http.RoundTripper) (*http.Response, error)
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// chain makes a transport whose requests pass the interceptors, the first one first.
+// chain returns a transport that passes requests through the interceptors in order.
 func chain(base http.RoundTripper, interceptors ...Interceptor) http.RoundTripper {
 	for _, intercept := range slices.Backward(interceptors) {
 		next := base
@@ -24,8 +25,8 @@ func chain(base http.RoundTripper, interceptors ...Interceptor) http.RoundTrippe
 	return base
 }
 
-// IsWrite reports whether a request changes pods or ImoocPods; events are not
-// what a loop could lose.
+// IsWrite reports whether a request writes anything but events. Losing an event is
+// harmless.
 func IsWrite(r *http.Request) bool {
 	return r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events")
 }
@@ -33,7 +34,7 @@ func IsWrite(r *http.Request) bool {
 // IsWatch reports whether a request is a watch.
 func IsWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 
-// Refuse makes the response of a server that refuses a request.
+// Refuse returns a response that refuses a request.
 func Refuse(r *http.Request, code int, reason, message string) *http.Response {
 	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
 	return &http.Response{
@@ -43,7 +44,7 @@ func Refuse(r *http.Request, code int, reason, message string) *http.Response {
 	}
 }
 
-// LoseReply throws away the answer to a request that the server has carried out.
+// LoseReply discards the response to a request that the server has already handled.
 func LoseReply(resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err

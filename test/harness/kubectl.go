@@ -11,30 +11,30 @@ import (
 	"testing"
 )
 
-// Result is what a command line came to.
+// Result is the result of a command.
 type Result struct {
 	Line           string
 	Stdout, Stderr string
 	Code           int
 }
 
-// Kubectl runs a real kubectl, which finds the plugin on PATH, in a namespace.
-// An empty namespace gives no -n.
+// Kubectl runs the real kubectl in a namespace; it finds the plugin on PATH. If the
+// namespace is empty, there is no -n.
 func (c *Cluster) Kubectl(t *testing.T, namespace string, args ...string) Result {
 	t.Helper()
 	return c.KubectlWith(t, nil, namespace, args...)
 }
 
-// KubectlWith is Kubectl with more environment, such as "KUBECONFIG=…".
+// KubectlWith is Kubectl with additional environment variables, such as "KUBECONFIG=…".
 func (c *Cluster) KubectlWith(t *testing.T, env []string, namespace string, args ...string) Result {
 	t.Helper()
 	return c.KubectlFrom(t, "", env, namespace, args...)
 }
 
-// KubectlFrom is KubectlWith with something to read.
+// KubectlFrom is KubectlWith with standard input.
 func (c *Cluster) KubectlFrom(t *testing.T, stdin string, env []string, namespace string, args ...string) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*Timeout) // it waits itself, with a limit of its own
+	ctx, cancel := context.WithTimeout(t.Context(), 2*Timeout) // the command has a timeout of its own
 	defer cancel()
 	if namespace != "" {
 		args = inNamespace(namespace, args)
@@ -49,7 +49,7 @@ func (c *Cluster) KubectlFrom(t *testing.T, stdin string, env []string, namespac
 	return r
 }
 
-// run runs a command to its end.
+// run runs a command and waits for it.
 func run(t *testing.T, cmd *exec.Cmd, line string) Result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -66,8 +66,8 @@ func run(t *testing.T, cmd *exec.Cmd, line string) Result {
 	return r
 }
 
-// inNamespace puts -n behind the verb: kubectl dispatches to a plugin only
-// where no flag comes before its name.
+// inNamespace inserts -n after the verb: kubectl dispatches to a plugin only if no flag
+// precedes its name.
 func inNamespace(namespace string, args []string) []string {
 	at := 1
 	if args[0] == "imoocpod" {
@@ -76,8 +76,8 @@ func inNamespace(namespace string, args []string) []string {
 	return append(append(append([]string{}, args[:at]...), "-n", namespace), args[at:]...)
 }
 
-// Environment is what kubectl and the plugin are run in: they find each other and
-// the control plane.
+// Environment returns the environment in which kubectl and the plugin find each other
+// and the control plane.
 func (c *Cluster) Environment() []string {
 	path := os.Getenv("PATH")
 	for _, dir := range []string{c.Bin, c.PluginDir} {
@@ -87,14 +87,14 @@ func (c *Cluster) Environment() []string {
 	}
 	return append(os.Environ(),
 		"KUBECONFIG="+c.Kubeconfig,
-		// What is discovered is kept by host and port, and this port may have been
-		// another control plane's.
+		// The discovery cache is keyed by host and port, and another control plane may
+		// have used this port before.
 		"KUBECACHEDIR="+filepath.Join(c.Dir, "cache"),
 		"PATH="+path,
-		// A process with the race detector sleeps for a second before it ends,
-		// in case there is more to find: with a command to a line, too much.
+		// By default, a process with the race detector sleeps for a second before it
+		// exits, which is too long for short commands.
 		"GORACE=halt_on_error=1 atexit_sleep_ms=10",
-		// Of the processor time of a command that ends at once, a quarter goes to collecting garbage.
+		// Short-lived commands spend a quarter of their CPU time on garbage collection.
 		"GOGC=400")
 }
 
@@ -113,8 +113,8 @@ func Must(t *testing.T, r Result) string {
 	return r.Stdout
 }
 
-// AwaitEstablished waits until CRDs are served, which it names as kubectl does. "kubectl
-// wait" alone fails for one that has no conditions yet.
+// AwaitEstablished waits until the CRDs, named as for kubectl, are served. "kubectl
+// wait" alone fails for a CRD without conditions.
 func (c *Cluster) AwaitEstablished(t *testing.T, crds ...string) {
 	t.Helper()
 	Eventually(t, strings.Join(crds, " ")+" are served", func() bool {
@@ -122,7 +122,7 @@ func (c *Cluster) AwaitEstablished(t *testing.T, crds ...string) {
 	})
 }
 
-// Shell runs a command line that the plugin printed, as a person would paste it.
+// Shell runs a printed command line in a shell, as a user would paste it.
 func (c *Cluster) Shell(t *testing.T, line string) Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)

@@ -10,21 +10,20 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Link is the way of a program to the API server, which can be cut, so that
-// connections are refused, and stalled, so that nothing comes through and nobody
-// says so.
+// Link is a connection to the API server that can be cut, so that connections are
+// refused, and stalled, so that packets silently disappear.
 type Link struct {
-	// Kubeconfig leads to the server by the link.
+	// Kubeconfig reaches the server through the link.
 	Kubeconfig string
 
 	mu       sync.Mutex
 	cut      bool
 	open     map[net.Conn]bool
-	stalled  chan struct{} // closed: traffic flows
+	stalled  chan struct{} // closed while traffic flows
 	listener net.Listener
 }
 
-// NewLink makes a link that works until the end of the test.
+// NewLink returns a working link that is removed when the test ends.
 func (c *Cluster) NewLink(t *testing.T) *Link {
 	t.Helper()
 	server, err := url.Parse(c.Config.Host)
@@ -71,7 +70,7 @@ func (c *Cluster) NewLink(t *testing.T) *Link {
 	return l
 }
 
-// add takes connections into the link, unless it is cut.
+// add registers connections and reports true, unless the link is cut.
 func (l *Link) add(both ...net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +84,7 @@ func (l *Link) add(both ...net.Conn) bool {
 	return !l.cut
 }
 
-// Cut ends all connections, and lets none come about.
+// Cut closes all connections and refuses new ones.
 func (l *Link) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,21 +95,21 @@ func (l *Link) Cut() {
 	clear(l.open)
 }
 
-// Mend lets connections come about again.
+// Mend allows connections again.
 func (l *Link) Mend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut = false
 }
 
-// Stall holds back all that is sent, in both directions.
+// Stall holds back all data, in both directions.
 func (l *Link) Stall() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stalled = make(chan struct{})
 }
 
-// Flow lets come through what Stall has held back.
+// Flow delivers the data that Stall held back.
 func (l *Link) Flow() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +126,7 @@ func (l *Link) gate() chan struct{} {
 	return l.stalled
 }
 
-// relay passes on what one connection sends to another.
+// relay copies data from one connection to another.
 func (l *Link) relay(from, to net.Conn) {
 	defer func() { _, _ = from.Close(), to.Close() }()
 	buffer := make([]byte, 32<<10)

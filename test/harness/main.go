@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// seed is the seed of all draws of a run, except those of the chaos tests, which
-// print a seed for each random run.
+// seed seeds the random draws of a run, except those of the chaos tests, which print a
+// seed of their own.
 var seed uint64 //nolint:gochecknoglobals // a flag of the test program, set once
 
-// Draw returns a number below n that depends on the seed of the run and on the
-// name of the test, so that a test draws the same when it runs alone.
+// Draw returns a number below n that depends on the seed and the name of the test, so
+// that a test draws the same number when it runs alone.
 func Draw(t *testing.T, n int) int {
 	t.Helper()
 	h := fnv.New64a()
@@ -23,11 +23,10 @@ func Draw(t *testing.T, n int) int {
 	return rand.New(rand.NewPCG(seed, h.Sum64())).IntN(n)
 }
 
-// Main runs the tests of a package, for which use takes the control plane, and returns
-// the exit code. It starts and ends the control plane as Start does, unless -running says
-// to use another.
+// Main runs the tests of a package and returns the exit code. It starts a control plane
+// with Start, or attaches to a running one with -running, and passes it to use.
 func Main(m *testing.M, root string, use func(*Cluster), args ...string) (code int) {
-	// It is what "make nightly" asks for.
+	// "make nightly" sets this flag.
 	everywhere := flag.Bool("race-everywhere", false, "with -race, detect races in every process of the plugin, not only in some that go on until they are stopped")
 	flag.Uint64Var(&seed, "draws", 0, "repeat the random draws of the run with this seed")
 	running := flag.Bool("running", false, "use the control plane that \"make cluster-up\" has started")

@@ -24,18 +24,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Finalizer is the finalizer that makes pods take their time to end.
+// Finalizer is a finalizer that keeps pods terminating until a test removes it.
 const Finalizer = "e2e.imoocpod.dev/holder"
 
-// NamespaceName returns a name that no other namespace of this test run has. It sorts behind
-// those that it returned before.
+// NamespaceName returns a unique namespace name. Later names sort after earlier ones.
 func (c *Cluster) NamespaceName() string {
 	return fmt.Sprintf("e2e-%s%03d", c.run, c.namespaces.Add(1))
 }
 
-// NewNamespace makes a namespace of the test's own, with the CRDs installed and
-// ready for pods. It stays until the control plane goes: to delete one takes two
-// requests for each type of resource that the server has.
+// NewNamespace creates a namespace for the test, with the CRDs installed and ready for
+// pods. It is never deleted, because that would take two requests for each resource
+// type.
 func (c *Cluster) NewNamespace(t *testing.T) string {
 	t.Helper()
 	c.InstallCRDs(t)
@@ -51,7 +50,7 @@ func (c *Cluster) NewNamespace(t *testing.T) string {
 	return name
 }
 
-// InstallCRDs installs the CRDs unless they are.
+// InstallCRDs installs the CRDs if they are missing.
 func (c *Cluster) InstallCRDs(t *testing.T) {
 	t.Helper()
 	c.installing.Lock()
@@ -62,8 +61,8 @@ func (c *Cluster) InstallCRDs(t *testing.T) {
 	}
 }
 
-// Eventually waits for a condition. It asks less often what takes longer, as a question can
-// be a whole command.
+// Eventually waits until a condition is true. It polls less and less often, because a
+// condition may run a command.
 func Eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
@@ -76,7 +75,7 @@ func Eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// ImoocPod reads an ImoocPod.
+// ImoocPod returns an ImoocPod.
 func (c *Cluster) ImoocPod(t *testing.T, namespace, name string) *v1alpha1.ImoocPod {
 	t.Helper()
 	obj, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
@@ -90,7 +89,7 @@ func (c *Cluster) ImoocPod(t *testing.T, namespace, name string) *v1alpha1.Imooc
 	return &imp
 }
 
-// PodsOf lists the pods whose controller is an ImoocPod, those that have ended left out.
+// PodsOf lists the pods controlled by an ImoocPod, except finished ones.
 func (c *Cluster) PodsOf(t *testing.T, namespace string, owner types.UID) []corev1.Pod {
 	t.Helper()
 	list, err := c.Core.Pods(namespace).List(t.Context(), metav1.ListOptions{})
@@ -106,8 +105,8 @@ func (c *Cluster) PodsOf(t *testing.T, namespace string, owner types.UID) []core
 	return owned
 }
 
-// AwaitConverged waits until an ImoocPod has exactly n pods, all running and ready,
-// and its status says so of its newest generation.
+// AwaitConverged waits until an ImoocPod has exactly n pods, all running and ready, and
+// its status reports that for the latest generation.
 func (c *Cluster) AwaitConverged(t *testing.T, namespace, name string, n int) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("%s has %d pods and says so", name, n), func() bool {
@@ -123,8 +122,7 @@ func (c *Cluster) AwaitConverged(t *testing.T, namespace, name string, n int) {
 	})
 }
 
-// Condition returns a condition of an ImoocPod, an empty one if it has none or
-// there is no such object.
+// Condition returns a condition of an ImoocPod, or an empty one if there is none.
 func Condition(imp *v1alpha1.ImoocPod, kind string) metav1.Condition {
 	if imp == nil {
 		return metav1.Condition{}
@@ -137,13 +135,13 @@ func Condition(imp *v1alpha1.ImoocPod, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// Apply sends a manifest through kubectl apply.
+// Apply applies a manifest with kubectl.
 func (c *Cluster) Apply(t *testing.T, namespace, manifest string) {
 	t.Helper()
 	Must(t, c.Kubectl(t, namespace, "apply", "-f", WriteFile(t, manifest)))
 }
 
-// PatchPodStatus merges fields into the status of a pod, as a kubelet would.
+// PatchPodStatus patches the status of a pod, as the kubelet would.
 func (c *Cluster) PatchPodStatus(t *testing.T, namespace, pod string, status map[string]any) {
 	t.Helper()
 	patch, err := json.Marshal(map[string]any{"status": status})
@@ -156,7 +154,7 @@ func (c *Cluster) PatchPodStatus(t *testing.T, namespace, pod string, status map
 	}
 }
 
-// Events lists the reasons and messages of the events of an object.
+// Events returns the reasons and messages of the events of an object.
 func (c *Cluster) Events(t *testing.T, namespace string, uid types.UID) string {
 	t.Helper()
 	list, err := c.Core.Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(uid)})
@@ -170,13 +168,13 @@ func (c *Cluster) Events(t *testing.T, namespace string, uid types.UID) string {
 	return b.String()
 }
 
-// Resource is the resource that plural.group names, in version v1.
+// Resource returns the resource in version v1 for a name like plural.group.
 func Resource(resource string) schema.GroupVersionResource {
 	plural, group, _ := strings.Cut(resource, ".")
 	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural}
 }
 
-// CreateObject creates an object from a manifest, and returns it as it is stored.
+// CreateObject creates an object from a manifest, and returns it as stored.
 func (c *Cluster) CreateObject(t *testing.T, namespace, resource, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	made, err := c.Dynamic.Resource(Resource(resource)).Namespace(namespace).Create(t.Context(), Parse(t, manifest), metav1.CreateOptions{})
@@ -193,7 +191,7 @@ func (c *Cluster) CreateObject(t *testing.T, namespace, resource, manifest strin
 	return made
 }
 
-// Parse reads a manifest.
+// Parse parses a manifest.
 func Parse(t *testing.T, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	obj := &unstructured.Unstructured{}
@@ -203,7 +201,7 @@ func Parse(t *testing.T, manifest string) *unstructured.Unstructured {
 	return obj
 }
 
-// Object reads an object.
+// Object returns an object.
 func (c *Cluster) Object(t *testing.T, namespace, resource, name string) *unstructured.Unstructured {
 	t.Helper()
 	obj, err := c.Dynamic.Resource(Resource(resource)).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
@@ -213,7 +211,7 @@ func (c *Cluster) Object(t *testing.T, namespace, resource, name string) *unstru
 	return obj
 }
 
-// PatchFoo merges into the ImoocPod foo.
+// PatchFoo applies a merge patch to the ImoocPod foo.
 func (c *Cluster) PatchFoo(t *testing.T, namespace, patch string) {
 	t.Helper()
 	_, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).
@@ -223,7 +221,7 @@ func (c *Cluster) PatchFoo(t *testing.T, namespace, patch string) {
 	}
 }
 
-// ImoocPodVersions are the resource versions of all ImoocPods of a namespace.
+// ImoocPodVersions returns the resource versions of all ImoocPods in a namespace.
 func (c *Cluster) ImoocPodVersions(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	list, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
@@ -237,13 +235,12 @@ func (c *Cluster) ImoocPodVersions(t *testing.T, namespace string) map[string]st
 	return versions
 }
 
-// ImoocPodManifest is the manifest of an ImoocPod; rest begins below metadata.
+// ImoocPodManifest returns the manifest of an ImoocPod; rest follows the metadata.
 func ImoocPodManifest(name, rest string) string {
 	return fmt.Sprintf("apiVersion: batch.tutorial.kubebuilder.io/v1alpha1\nkind: ImoocPod\nmetadata: {name: %s}\n%s\n", name, rest)
 }
 
-// SetFinalizers sets the finalizers of an ImoocPod, a list as JSON.
-// setFinalizers makes an ImoocPod stay when it is deleted, or lets it go.
+// SetFinalizers sets the finalizers of an ImoocPod to a JSON list.
 func (c *Cluster) SetFinalizers(t *testing.T, namespace, name, finalizers string) {
 	t.Helper()
 	_, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).Patch(t.Context(), name, types.MergePatchType,
@@ -253,13 +250,13 @@ func (c *Cluster) SetFinalizers(t *testing.T, namespace, name, finalizers string
 	}
 }
 
-// CRDs are the custom resource definitions of the cluster.
+// CRDs returns a client for CRDs.
 func (c *Cluster) CRDs() dynamic.ResourceInterface {
 	return c.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
-// NodeNames lists the nodes of the cluster, without those that a test keeps for
-// itself (newNode).
+// NodeNames lists the nodes of the cluster, except those that a test keeps for itself
+// (newNode).
 func (c *Cluster) NodeNames(t *testing.T) []string {
 	t.Helper()
 	list, err := c.Core.Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: "!e2e/pool"})

@@ -18,8 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Owner is an object of any kind that a loop reconciles: it owns pods, or a
-// Deployment.
+// Owner is an object of any reconciled kind. It owns pods or a Deployment.
 type Owner struct {
 	Kind      kinds.Kind
 	Namespace string
@@ -29,7 +28,7 @@ type Owner struct {
 	cluster *Cluster
 }
 
-// NewOwner makes an object of a kind with a spec.
+// NewOwner creates an object of a kind with a spec.
 func (c *Cluster) NewOwner(t *testing.T, namespace string, kind kinds.Kind, name string, spec map[string]any) *Owner {
 	t.Helper()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
@@ -42,7 +41,7 @@ func (c *Cluster) NewOwner(t *testing.T, namespace string, kind kinds.Kind, name
 	return o
 }
 
-// Owner returns an object that there is, or will be.
+// Owner returns a handle for an object, which may not exist yet.
 func (c *Cluster) Owner(t *testing.T, namespace string, kind kinds.Kind, name string) *Owner {
 	return &Owner{t: t, cluster: c, Kind: kind, Namespace: namespace, Name: name}
 }
@@ -51,7 +50,7 @@ func (o *Owner) objects() dynamic.ResourceInterface {
 	return o.cluster.Dynamic.Resource(o.Kind.Resource).Namespace(o.Namespace)
 }
 
-// Get reads the object.
+// Get returns the object.
 func (o *Owner) Get() *unstructured.Unstructured {
 	o.t.Helper()
 	obj, err := o.objects().Get(o.t.Context(), o.Name, metav1.GetOptions{})
@@ -61,7 +60,7 @@ func (o *Owner) Get() *unstructured.Unstructured {
 	return obj
 }
 
-// Patch merges fields into the object.
+// Patch applies a merge patch to the object.
 func (o *Owner) Patch(format string, args ...any) {
 	o.t.Helper()
 	if _, err := o.objects().Patch(o.t.Context(), o.Name, types.MergePatchType, fmt.Appendf(nil, format, args...), metav1.PatchOptions{}); err != nil {
@@ -69,7 +68,7 @@ func (o *Owner) Patch(format string, args ...any) {
 	}
 }
 
-// Scale sets the desired count.
+// Scale sets the replica count.
 func (o *Owner) Scale(n int) {
 	o.t.Helper()
 	o.Set(int64(n), o.Kind.ReplicasPath...)
@@ -89,7 +88,7 @@ func (o *Owner) Set(value any, path ...string) {
 	o.Patch("%s", text)
 }
 
-// Count reads a number of the status, -1 where there is none.
+// Count returns a number in the status, or -1 if it is missing.
 func (o *Owner) Count(path []string) int {
 	n, found, err := unstructured.NestedInt64(o.Get().Object, path...)
 	if err != nil || !found {
@@ -114,7 +113,7 @@ func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
 	return holder.Status.Conditions
 }
 
-// Condition returns a condition of the object's newest generation.
+// Condition returns a condition of the latest generation.
 func (o *Owner) Condition(kind string) metav1.Condition {
 	if c := meta.FindStatusCondition(conditionsOf(o.Get()), kind); c != nil {
 		return *c
@@ -122,7 +121,7 @@ func (o *Owner) Condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// AwaitReady waits until the object says that all is as wanted, and of its newest
+// AwaitReady waits until the object reports Ready and not Progressing for its latest
 // generation.
 func (o *Owner) AwaitReady(what string) {
 	o.t.Helper()
@@ -132,7 +131,7 @@ func (o *Owner) AwaitReady(what string) {
 	})
 }
 
-// Deployment returns a Deployment of the namespace, nil if there is none.
+// Deployment returns a Deployment of the namespace, or nil.
 func (o *Owner) Deployment(name string) *unstructured.Unstructured {
 	o.t.Helper()
 	obj, err := o.cluster.Deployments(o.Namespace).Get(o.t.Context(), name, metav1.GetOptions{})
@@ -142,18 +141,18 @@ func (o *Owner) Deployment(name string) *unstructured.Unstructured {
 	return obj
 }
 
-// Deployments is the client for the Deployments of a namespace.
+// Deployments returns a client for the Deployments of a namespace.
 func (c *Cluster) Deployments(namespace string) dynamic.ResourceInterface {
 	return c.Dynamic.Resource(Resource("deployments.apps")).Namespace(namespace)
 }
 
-// Owns reports whether the object controls another.
+// Owns reports whether the object is the controller of another one.
 func (o *Owner) Owns(obj *unstructured.Unstructured) bool {
 	ref := metav1.GetControllerOf(obj)
 	return ref != nil && ref.UID == o.Get().GetUID()
 }
 
-// LivePods lists the pods of the namespace that are not on their way out.
+// LivePods lists the pods of the namespace that are not terminating.
 func (o *Owner) LivePods() []corev1.Pod {
 	o.t.Helper()
 	list, err := o.cluster.Core.Pods(o.Namespace).List(o.t.Context(), metav1.ListOptions{})
@@ -169,8 +168,8 @@ func (o *Owner) LivePods() []corev1.Pod {
 	return live
 }
 
-// InstallKind installs a CRD that only some tests know, from its YAML, and
-// removes it when the test ends.
+// InstallKind installs the CRD of a kind used by a single test, and removes it when the
+// test ends.
 func (c *Cluster) InstallKind(t *testing.T, kind kinds.Kind, crd string) {
 	t.Helper()
 	Must(t, c.Kubectl(t, "", "apply", "-f", WriteFile(t, crd)))
@@ -188,8 +187,8 @@ func (c *Cluster) InstallKind(t *testing.T, kind kinds.Kind, crd string) {
 	})
 }
 
-// AwaitPodsOn waits until an object has one pod of an image on each of some nodes, and
-// says how many nodes should have one.
+// AwaitPodsOn waits until the object has one pod with the given image on each of the
+// nodes, and reports the desired number.
 func (o *Owner) AwaitPodsOn(desired int, image string, nodes ...string) {
 	o.t.Helper()
 	Eventually(o.t, fmt.Sprintf("%s runs %s on %v, of which %d count", o.Name, image, nodes, desired), func() bool {

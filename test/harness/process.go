@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Process is a run-controller of the plugin under test, or another verb of it that
-// goes on until it is stopped.
+// Process is a run-controller, or another long-running command, of the plugin under
+// test.
 type Process struct {
-	// Done is closed when it has ended.
+	// Done is closed when the process has ended.
 	Done chan struct{}
 
 	t   *testing.T
@@ -27,20 +27,20 @@ type Process struct {
 	lines []string
 }
 
-// raceShare is the share of such processes that have the race detector, one in raceShare, if
-// the tests have it: it takes four times the processor time. Each run draws other processes.
-// With -race-everywhere all have it.
+// raceShare is the inverse share of long-running processes that use the race detector
+// when the tests do, because it takes four times the CPU time. They are drawn at random.
+// With -race-everywhere, all processes use it.
 const raceShare = 3
 
 // StartRunController starts "kubectl-imoocpod run-controller" in a namespace; it is
-// stopped when the test ends. It is started without kubectl, which would stand
-// between it and the signals of the tests.
+// stopped when the test ends. It runs without kubectl, which would intercept the
+// signals.
 func (c *Cluster) StartRunController(t *testing.T, namespace string, args ...string) *Process {
 	t.Helper()
 	return c.StartPlugin(t, append([]string{"run-controller", "-n", namespace}, args...)...)
 }
 
-// StartPlugin is StartRunController for any verb that goes on until it is stopped.
+// StartPlugin starts any long-running command of the plugin.
 func (c *Cluster) StartPlugin(t *testing.T, args ...string) *Process {
 	t.Helper()
 	plugin := filepath.Join(c.PluginDir, program)
@@ -83,16 +83,16 @@ func (c *Cluster) StartPlugin(t *testing.T, args ...string) *Process {
 	return l
 }
 
-// PID is the number of the process.
+// PID returns the process ID.
 func (l *Process) PID() int { return l.cmd.Process.Pid }
 
-// Interrupt sends what Ctrl-C sends, and does not wait.
+// Interrupt sends SIGINT and does not wait.
 func (l *Process) Interrupt() { _ = l.cmd.Process.Signal(os.Interrupt) }
 
-// Stop asks the loop to stop, as Ctrl-C does, and returns its exit code.
+// Stop sends SIGINT, like Ctrl-C, and returns the exit code.
 func (l *Process) Stop() int { return l.signal(os.Interrupt) }
 
-// Wait waits until the process has ended by itself, and returns its exit code.
+// Wait waits until the process has exited, and returns its exit code.
 func (l *Process) Wait() int {
 	l.t.Helper()
 	select {
@@ -103,34 +103,34 @@ func (l *Process) Wait() int {
 	return l.cmd.ProcessState.ExitCode()
 }
 
-// Kill ends the loop as kill -9 does.
+// Kill kills the process with SIGKILL.
 func (l *Process) Kill() { l.signal(syscall.SIGKILL) }
 
 func (l *Process) signal(s os.Signal) int {
-	_ = l.cmd.Process.Signal(s) // an error means that it has ended already
+	_ = l.cmd.Process.Signal(s) // an error means that it has already ended
 	<-l.Done
 	return l.cmd.ProcessState.ExitCode()
 }
 
-// Lines are the lines that it has printed so far.
+// Lines returns the lines printed so far.
 func (l *Process) Lines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.lines)
 }
 
-// Output is what it has printed so far.
+// Output returns the output so far.
 func (l *Process) Output() string {
 	return strings.Join(l.Lines(), "\n")
 }
 
-// AwaitOutput waits until the loop has printed some words.
+// AwaitOutput waits until the process has printed some words.
 func (l *Process) AwaitOutput(words string) {
 	l.t.Helper()
 	Eventually(l.t, "the loop says "+words, func() bool { return strings.Contains(l.Output(), words) })
 }
 
-// Freeze lets the process do nothing until it is thawed.
+// Freeze suspends the process until Thaw.
 func (l *Process) Freeze(t *testing.T) {
 	t.Helper()
 	if err := l.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -139,7 +139,7 @@ func (l *Process) Freeze(t *testing.T) {
 	t.Cleanup(func() { _ = l.cmd.Process.Signal(syscall.SIGCONT) }) // or it could not be stopped
 }
 
-// Thaw lets it go on.
+// Thaw resumes the process.
 func (l *Process) Thaw(t *testing.T) {
 	t.Helper()
 	if err := l.cmd.Process.Signal(syscall.SIGCONT); err != nil {
@@ -147,7 +147,7 @@ func (l *Process) Thaw(t *testing.T) {
 	}
 }
 
-// AwaitServing waits until a loop says where it serves something.
+// AwaitServing waits until the process prints the address that it serves something on.
 func (l *Process) AwaitServing(t *testing.T, what string) string {
 	t.Helper()
 	l.AwaitOutput("Serving " + what + " at ")

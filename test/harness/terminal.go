@@ -13,9 +13,9 @@ import (
 	"github.com/moby/term"
 )
 
-// Terminal is a terminal with a process in it, and somebody who types.
+// Terminal is a terminal with a running process and a user who types.
 type Terminal struct {
-	// TTY is the end at which somebody types and reads.
+	// TTY is the user's end of the terminal.
 	TTY *os.File
 
 	t    *testing.T
@@ -27,8 +27,7 @@ type Terminal struct {
 	raw strings.Builder
 }
 
-// StartTerminal starts a program in a terminal of its own; it is killed when the
-// test ends.
+// StartTerminal starts a program in a new terminal; it is killed when the test ends.
 func (c *Cluster) StartTerminal(t *testing.T, cols, rows uint16, env []string, program string, args ...string) *Terminal {
 	t.Helper()
 	s := &Terminal{t: t, cmd: exec.Command(program, args...), done: make(chan struct{}), now: vt10x.New(vt10x.WithSize(int(cols), int(rows)))}
@@ -48,7 +47,7 @@ func (c *Cluster) StartTerminal(t *testing.T, cols, rows uint16, env []string, p
 			s.raw.Write(buffer[:n])
 			s.mu.Unlock()
 			if err != nil {
-				break // so Linux tells that the last program in it has ended
+				break // Linux reports an error when the last process of the terminal has ended
 			}
 		}
 		_ = s.cmd.Wait()
@@ -64,7 +63,7 @@ func (c *Cluster) StartTerminal(t *testing.T, cols, rows uint16, env []string, p
 	return s
 }
 
-// Text is what is on the screen now.
+// Text returns the text on the screen.
 func (s *Terminal) Text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +74,7 @@ func (s *Terminal) Text() string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// Written is all that was written to the terminal, control sequences included.
+// Written returns everything written to the terminal, including control sequences.
 func (s *Terminal) Written() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,25 +89,25 @@ func (s *Terminal) Press(keys string) {
 	}
 }
 
-// AwaitText waits until the screen holds some words.
+// AwaitText waits until the screen shows some words.
 func (s *Terminal) AwaitText(words string) {
 	s.t.Helper()
 	s.AwaitScreen("the screen shows "+words, func(text string) bool { return strings.Contains(text, words) })
 }
 
-// AwaitScreen waits until what is on the screen meets a condition.
+// AwaitScreen waits until the text on the screen meets a condition.
 func (s *Terminal) AwaitScreen(what string, condition func(text string) bool) {
 	s.t.Helper()
 	Eventually(s.t, what, func() bool { return condition(s.Text()) })
 }
 
-// Stop interrupts the process, and waits until it has ended.
+// Stop interrupts the process and waits until it has ended.
 func (s *Terminal) Stop() {
 	_ = s.cmd.Process.Signal(os.Interrupt)
 	<-s.done
 }
 
-// Wait waits until the process has ended by itself, and returns its exit code.
+// Wait waits until the process has exited, and returns its exit code.
 func (s *Terminal) Wait() int {
 	s.t.Helper()
 	select {
@@ -119,7 +118,7 @@ func (s *Terminal) Wait() int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// Resize makes the terminal another size, as dragging the corner of its window does.
+// Resize changes the size of the terminal, as dragging the corner of a window does.
 func (s *Terminal) Resize(cols, rows uint16) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -130,14 +129,14 @@ func (s *Terminal) Resize(cols, rows uint16) {
 	}
 }
 
-// InAlternateScreen reports whether something is drawn on the terminal's second screen.
+// InAlternateScreen reports whether the terminal shows the alternate screen.
 func (s *Terminal) InAlternateScreen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now.Mode()&vt10x.ModeAltScreen != 0
 }
 
-// CheckRestored checks that nothing of what a program did to the terminal has stayed.
+// CheckRestored checks that the terminal is back in its original state.
 func (s *Terminal) CheckRestored(before *term.State) {
 	s.t.Helper()
 	if after, err := term.SaveState(s.TTY.Fd()); err != nil || *after != *before {
@@ -150,8 +149,8 @@ func (s *Terminal) CheckRestored(before *term.State) {
 	}
 }
 
-// AwaitCompletion presses keys until the screen shows some words: the first time, the
-// answer of a busy machine may come too late.
+// AwaitCompletion presses keys until the screen shows some words. On a busy machine, the
+// first answer may come too late.
 func (s *Terminal) AwaitCompletion(keys, words string) {
 	s.t.Helper()
 	Eventually(s.t, "the shell completes "+words, func() bool {

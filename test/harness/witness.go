@@ -24,17 +24,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// QuietFor is how long a converged system is watched.
+// QuietFor is how long a converged system is watched for changes.
 const QuietFor = 5 * time.Second
 
-// Witness watches the pods and ImoocPods of a namespace from outside: its
-// watches are not the loop's, and it knows pods by their UIDs.
+// Witness watches the pods and ImoocPods of a namespace, independently of the
+// controller. It identifies pods by UID.
 type Witness struct {
-	// Pods are those that exist, by UID, and ImoocPods are by name. They may be read
-	// where the witness is locked: in a condition of Until.
+	// Pods are the existing pods by UID; ImoocPods are the ImoocPods by name. Read them
+	// only while the witness is locked: in a condition of Until.
 	Pods      map[types.UID]*corev1.Pod
 	ImoocPods map[string]*v1alpha1.ImoocPod
-	// Created is how many pods of each owner were ever seen, read as Pods are.
+	// Created counts the pods ever seen of each owner. Read it like Pods.
 	Created map[types.UID]int
 
 	t    *testing.T
@@ -43,20 +43,20 @@ type Witness struct {
 	mu sync.Mutex
 	// podsAt is the resource version of the last event about a pod.
 	podsAt string
-	// mostLive is the highest number of live pods seen at once, of each owner.
+	// mostLive is the highest number of live pods of each owner at any moment.
 	mostLive map[types.UID]int
-	// labelled is since when each pod has the label that loops see it by.
+	// labelled is the time since which each pod has had the label that controllers
+	// select by.
 	labelled map[types.UID]time.Time
-	// wrong lists what must never be.
+	// wrong lists the violations.
 	wrong []string
-	// changed is closed, and made anew, with every event.
+	// changed is closed and replaced at every event.
 	changed chan struct{}
-	// look, where it is set, is called at every event.
+	// look, if set, is called at every event.
 	look func()
 }
 
-// WatchPods starts a witness. When the test ends, anything wrong that it saw
-// fails the test.
+// WatchPods starts a witness. Any violation fails the test when it ends.
 func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 	t.Helper()
 	w := &Witness{
@@ -134,8 +134,8 @@ func (w *Witness) saw(obj any, gone bool) {
 	w.changed = make(chan struct{})
 }
 
-// FewestHealthy counts from now on how many pods are ready and not about to go.
-// What it returns says how few there were at any moment.
+// FewestHealthy starts counting the pods that are ready and not terminating. The
+// returned function returns the minimum so far.
 func (w *Witness) FewestHealthy() func() int {
 	fewest := math.MaxInt
 	w.mu.Lock()
@@ -188,7 +188,7 @@ func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
 	w.count()
 }
 
-// count brings mostLive up to date and looks for two live pods in one slot (I1).
+// count updates mostLive and looks for two live pods in one slot (I1).
 func (w *Witness) count() {
 	live := map[types.UID]int{}
 	slots := map[string]types.UID{}
@@ -217,14 +217,14 @@ func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// bypassable reports whether a pod is so far past its grace period that its slot
-// may be filled again, by the clock of the tests that turn it forward.
+// bypassable reports whether a pod is so far past its grace period that its slot may be
+// filled again, according to the clock of the test.
 func bypassable(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && pod.Annotations["e2e/lost"] != ""
 }
 
-// Until waits until the witness has seen a condition come true. It is asked
-// with the witness locked.
+// Until waits until a condition is true. The witness is locked while the condition is
+// evaluated.
 func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
@@ -242,8 +242,7 @@ func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// catchUp waits until the witness has seen the pods that there are now: its watch may lag
-// behind what a test knows from elsewhere.
+// catchUp waits until the witness has seen all current pods: its watch may lag behind.
 func (w *Witness) catchUp() {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
@@ -271,7 +270,8 @@ func (w *Witness) catchUp() {
 	}
 }
 
-// caughtUp reports whether all events up to a list have been seen, as far as the list shows it.
+// caughtUp reports whether the witness has seen all events up to a list, as far as the
+// list shows.
 func (w *Witness) caughtUp(pods *corev1.PodList) bool {
 	listed := map[types.UID]bool{}
 	for _, pod := range pods.Items {
@@ -282,27 +282,27 @@ func (w *Witness) caughtUp(pods *corev1.PodList) bool {
 	}
 	for uid, pod := range w.Pods {
 		if !listed[uid] && !later(pod.ResourceVersion, pods.ResourceVersion) {
-			return false // the event of its deletion is still to come
+			return false // its deletion has not been seen yet
 		}
 	}
 	return true
 }
 
-// later reports whether the first of two resource versions is the later one.
+// later reports whether resource version a is later than b.
 func later(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order > 0
 }
 
-// ask asks a condition with the witness locked, and says what to wait for if it
-// is not met.
+// ask evaluates a condition with the witness locked, and returns the channel to wait for
+// if it is false.
 func (w *Witness) ask(condition func() bool) (met bool, changed chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return condition(), w.changed
 }
 
-// ImoocPod returns an ImoocPod as it was last seen, an empty one if there is none.
+// ImoocPod returns an ImoocPod as last seen, or an empty one if there is none.
 func (w *Witness) ImoocPod(name string) *v1alpha1.ImoocPod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -312,14 +312,14 @@ func (w *Witness) ImoocPod(name string) *v1alpha1.ImoocPod {
 	return &v1alpha1.ImoocPod{}
 }
 
-// AwaitConverged waits until an ImoocPod has exactly n pods, all running and ready,
-// and its status says so of its newest generation.
+// AwaitConverged waits until an ImoocPod has exactly n pods, all running and ready, and
+// its status reports that for the latest generation.
 func (w *Witness) AwaitConverged(t *testing.T, name string, n int32) {
 	t.Helper()
 	w.AwaitConvergedPods(t, name, n, func(*corev1.Pod) bool { return true })
 }
 
-// AwaitConvergedPods is AwaitConverged with something that each pod has to be at the
+// AwaitConvergedPods is AwaitConverged with a condition that every pod must meet at the
 // same time.
 func (w *Witness) AwaitConvergedPods(t *testing.T, name string, n int32, each func(*corev1.Pod) bool) {
 	t.Helper()
@@ -345,14 +345,14 @@ func (w *Witness) AwaitConvergedPods(t *testing.T, name string, n int32, each fu
 	})
 }
 
-// Changed returns a channel that is closed with the next event.
+// Changed returns a channel that is closed at the next event.
 func (w *Witness) Changed() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.changed
 }
 
-// AwaitQuiet waits until nothing at all has changed for a while.
+// AwaitQuiet waits until nothing has changed for a while.
 func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 	t.Helper()
 	end := time.After(Timeout)
@@ -367,7 +367,7 @@ func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 	}
 }
 
-// labelledBefore reports whether a pod has had the loop's label since before a moment.
+// labelledBefore reports whether a pod already had the controller's label at a moment.
 func (w *Witness) labelledBefore(pod types.UID, moment time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -375,7 +375,7 @@ func (w *Witness) labelledBefore(pod types.UID, moment time.Time) bool {
 	return seen && at.Before(moment)
 }
 
-// Pod returns a pod by its UID, nil if there is none.
+// Pod returns a pod by its UID, or nil.
 func (w *Witness) Pod(uid types.UID) *corev1.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -409,7 +409,7 @@ func (w *Witness) summary() string {
 	return s.String()
 }
 
-// MostLive is the highest number of live pods of an owner seen at once.
+// MostLive returns the highest number of live pods of an owner at any moment.
 func (w *Witness) MostLive(owner types.UID) int {
 	w.catchUp()
 	w.mu.Lock()
@@ -417,7 +417,7 @@ func (w *Witness) MostLive(owner types.UID) int {
 	return w.mostLive[owner]
 }
 
-// EverCreated is how many pods an owner ever had.
+// EverCreated returns how many pods an owner has ever had.
 func (w *Witness) EverCreated(owner types.UID) int {
 	w.catchUp()
 	w.mu.Lock()

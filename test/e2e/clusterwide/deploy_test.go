@@ -19,8 +19,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// No delete and no upgrade of the controller deletes a person's objects, also
-// those in its own namespace.
+// Neither deleting nor upgrading the controller deletes users' objects, not even in the
+// controller's own namespace.
 func TestDeployKeepsObjects(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	kustomize := func(verb string, args ...string) {
@@ -32,7 +32,8 @@ func TestDeployKeepsObjects(t *testing.T) {
 		}
 	}
 	kustomize("apply", "--server-side", "--force-conflicts", "--validate=strict", "-k", "../../../deploy/crds")
-	// The CRDs fit into the annotation of a client-side apply, which warns that it is not there yet.
+	// The CRDs fit into the last-applied annotation of a client-side apply, which warns
+	// that the annotation is missing.
 	harness.Must(t, cluster.Kubectl(t, "", "apply", "--dry-run=server", "--validate=strict", "-k", "../../../deploy/crds"))
 	for _, namespace := range []string{ns, deploy.SystemNamespace} {
 		harness.Must(t, cluster.Kubectl(t, namespace, "apply", "--validate=strict", "-k", "../../../deploy/samples"))
@@ -42,7 +43,7 @@ func TestDeployKeepsObjects(t *testing.T) {
 
 	kustomize("apply", "--validate=strict", "--dry-run=server", "-k", "../../../deploy")
 	kustomize("apply", "--validate=strict", "-k", "../../../deploy")
-	// Its pods are let into a namespace where Pod Security is restricted.
+	// Its pods are admitted to a namespace with the restricted Pod Security level.
 	harness.Must(t, cluster.Kubectl(t, deploy.SystemNamespace, "rollout", "status", "deployment/imoocpod-controller", "--timeout", harness.Timeout.String()))
 	kustomize("apply", "--validate=strict", "-k", "../../../deploy")
 	kustomize("delete", "-k", "../../../deploy")
@@ -56,8 +57,8 @@ func TestDeployKeepsObjects(t *testing.T) {
 	}
 }
 
-// The controller of one team, as docs/operating.md has it: a controller of its own
-// beside that of others, with the rights that it needs.
+// A team runs its own controller beside others, with only the rights that it needs, as
+// docs/operating.md describes.
 func TestDeployForATeam(t *testing.T) {
 	cluster.InstallCRDs(t)
 	_, doc, _ := strings.Cut(harness.ReadFile(t, "../../../docs/operating.md"), "# team-a/kustomization.yaml")

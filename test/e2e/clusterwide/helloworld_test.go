@@ -10,9 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The HelloWorld of a cluster whose CRD is the tutorial's own: it has no /scale
-// and no default, wants nodes in every status, and has a place for nothing else
-// there.
+// A cluster may have the HelloWorld CRD of the tutorial: no /scale, no default, and a
+// status that requires nodes and has no other field.
 func TestHelloWorldOfTheTutorial(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	harness.Must(t, cluster.Kubectl(t, "", "delete", "crd", "helloworlds.test.jiaozi.com"))

@@ -14,23 +14,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The tests in this file take the CRD away or change it, and each leaves no object
-// behind.
+// The tests in this file remove or change the CRD, and leave no objects behind.
 
 const (
 	crdName = "imoocpods.batch.tutorial.kubebuilder.io"
 	crdSaid = "customresourcedefinition.apiextensions.k8s.io/" + crdName
 )
 
-// said is what install and uninstall print: a line for each CRD, of which those
-// of the kinds beside ImoocPod come to the same.
+// said returns the output of install or uninstall: a line for each CRD, with the same
+// result for all CRDs but that of ImoocPod.
 func said(others, imoocPods string) string {
 	const crd = "customresourcedefinition.apiextensions.k8s.io/"
 	return crd + "appservices.appcontroller.k8s.io " + others + "\n" + crd + "mydaemonsets.apps.zhongmingmao.io " + others + "\n" +
 		crdSaid + " " + imoocPods + "\n" + crd + "helloworlds.test.jiaozi.com " + others + "\n"
 }
 
-// getCRD reads the CRD, nil where there is none.
+// getCRD returns the CRD, or nil.
 func getCRD(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	crd, err := cluster.CRDs().Get(t.Context(), crdName, metav1.GetOptions{})
@@ -43,8 +42,8 @@ func getCRD(t *testing.T) *unstructured.Unstructured {
 	return crd
 }
 
-// olderCRD is one as the tutorial had it: no template, no short name, no
-// subresources, and a field and a column that are no more.
+// olderCRD is the CRD of the tutorial: without template, short name and subresources,
+// and with a field and a column that no longer exist.
 const olderCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -69,8 +68,8 @@ spec:
           status: {type: object, properties: {replicas: {type: integer}}}
 `
 
-// Without the CRD every verb says what is missing and what to do; with it, what
-// install says is there can be used.
+// Without the CRD, every verb reports what is missing and how to fix it. After install,
+// the verbs work.
 func TestInstall(t *testing.T) {
 	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	missing := map[string]string{
@@ -120,8 +119,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// An older CRD that somebody applied becomes the one that this program
-// carries, whole, and the objects stay.
+// install replaces an older CRD completely and keeps the objects.
 func TestInstallTakesOver(t *testing.T) {
 	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	cluster.Apply(t, "", olderCRD)
@@ -154,24 +152,24 @@ func TestInstallTakesOver(t *testing.T) {
 	if out := cluster.Imoocpod(t, "", "install"); out != said("unchanged", "unchanged") {
 		t.Errorf("the second install printed %q", out)
 	}
-	// The loop works on what was made before.
+	// The controller reconciles the existing objects.
 	l := cluster.StartRunController(t, ns)
 	harness.Eventually(t, "it can be scaled", func() bool {
 		return cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3").Code == 0
 	})
 	cluster.AwaitConverged(t, ns, "foo", 3)
-	// In the background: it takes the garbage collector half a minute to hear of
-	// a new CRD.
+	// The garbage collector takes up to half a minute to discover a new CRD, so delete
+	// in the background.
 	cluster.Imoocpod(t, ns, "delete", "foo")
 	l.Stop()
 }
 
-// A CRD that is on its way out is waited for; applied to, it would go all the same.
+// install waits for a CRD that is being deleted: applying to it would not keep it.
 func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	cluster.InstallCRDs(t)
 	hold := func(finalizers string) {
 		t.Helper()
-		// The API server has a finalizer of its own there while objects may exist.
+		// The API server has a finalizer of its own on the CRD while objects may exist.
 		if _, err := cluster.CRDs().Patch(t.Context(), crdName, types.JSONPatchType, fmt.Appendf(nil, `[{"op":%s}]`, finalizers), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -222,10 +220,11 @@ func TestUninstall(t *testing.T) {
 		t.Errorf("%d objects are left after the refusal, want 3", left)
 	}
 
-	// The CRD stays while an object of it does.
+	// The CRD remains as long as it has an object.
 	cluster.SetFinalizers(t, ns, "foo", `["example.com/hold"]`)
 	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "5s")
-	// They are waited for in turn, and the garbage collector may hear late of a new CRD.
+	// uninstall waits for the objects in turn, and the garbage collector may discover a
+	// new CRD late.
 	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it still has the finalizers [^\n]+\n$`)
 	if r.Code != harness.ExitTimeout || !held.MatchString(r.Stderr) {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
@@ -237,7 +236,7 @@ func TestUninstall(t *testing.T) {
 
 	cluster.Imoocpod(t, other, "create", "last")
 	out := cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
-	// Those of before may still be there, if the garbage collector has heard late of the CRD.
+	// Earlier objects may still exist if the garbage collector discovered the CRD late.
 	last := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\n", other)
 	want = fmt.Sprintf("helloworld.test.jiaozi.com \"helloworld-sample\" deleted from %s namespace\n", other) + said("deleted", "deleted")
 	if !strings.Contains(out, last) || !strings.HasSuffix(out, want) {

@@ -2,12 +2,12 @@ package clusterwide
 
 import "testing"
 
-// A loop that starts before its CRD says what to do and goes on when it is
-// there; one whose CRD goes away and comes back goes on too.
+// A controller that starts before its CRD exists prints what to do and continues once
+// the CRD is installed, also when the CRD is deleted and comes back.
 func TestLoopFollowsTheCRD(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
-	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects") // of tests before this one
+	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects") // from earlier tests
 	l := cluster.StartRunController(t, ns)
 	l.AwaitOutput(`not installed: run "kubectl imoocpod install"`)
 	cluster.Imoocpod(t, "", "install")

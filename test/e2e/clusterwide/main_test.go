@@ -1,6 +1,6 @@
-// Package clusterwide tests what changes something that all namespaces share: the CRDs,
-// the nodes, the namespace of the controller, and the servers themselves. Its tests run
-// one after the other, on a control plane of their own beside that of package e2e.
+// Package clusterwide tests changes to resources shared by all namespaces: the CRDs, the
+// nodes, the controller's namespace, and the servers themselves. Its tests run
+// sequentially, on a different control plane than those of package e2e.
 package clusterwide
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// cluster is the control plane of this test run, set once before the tests.
+// cluster is the control plane of this test run.
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {

@@ -22,7 +22,7 @@ func patchNode(t *testing.T, name, patch string, subresources ...string) {
 	}
 }
 
-// A pod on each node that may run one, while nodes come, go and change.
+// There is one pod on each eligible node while nodes come, go and change.
 func TestNodesPlan(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.WatchPods(t, ns)
@@ -52,7 +52,7 @@ func TestNodesPlan(t *testing.T) {
 	all := append(slices.Clone(before), extra)
 	foo.AwaitPodsOn(len(all), "nginx", all...)
 
-	// I3, also while nodes say that they are alive.
+	// I3 holds despite heartbeats of the nodes.
 	looks, writes := cluster.AwaitIdle(t, ns, l)
 	patchNode(t, extra, `{"metadata":{"annotations":{"a":"b"}}}`)
 	patchNode(t, extra, `{"status":{"nodeInfo":{"kernelVersion":"of today"}}}`, "status")
@@ -85,7 +85,7 @@ func TestNodesPlan(t *testing.T) {
 
 	remove()
 	harness.Eventually(t, "the pod of the node that is gone is deleted", func() bool { return len(foo.LivePods()) == len(before) })
-	// There is no kubelet to end it. The pod garbage collector does, a minute later.
+	// No kubelet ends the pod; the pod garbage collector would take a minute.
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", "--field-selector", "spec.nodeName="+extra, "--force", "--grace-period=0"))
 	foo.AwaitPodsOn(len(before), "other", before...)
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "mydaemonset", "foo", "--cascade=foreground"))

@@ -11,9 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// TestReadme types the commands of the README in their order, from "Try it" to
-// the last one, as someone who reads it does. A command prints what the README
-// shows, and exits with the code that its comment names.
+// TestReadme runs the commands of the README in order, from "Try it" to the last one.
+// Each command must print what the README shows, and exit with the code in its comment.
 func TestReadme(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	kubeconfig := harness.WriteFile(t, harness.ReadFile(t, cluster.Kubeconfig))
@@ -29,7 +28,7 @@ func TestReadme(t *testing.T) {
 	}
 	session := &session{t: t, env: env, namespace: ns}
 	blocks := regexp.MustCompile("(?ms)^```(console|sh)\n(.*?)^```$")
-	// The first block shows what the plugin is for, before anyone has installed it.
+	// The first block demonstrates the plugin before anything is installed.
 	opening := append(blocks.FindAllStringSubmatch(readme, 1), []string{"", "sh", "kubectl delete deployment broken"})
 	for _, block := range append(opening, blocks.FindAllStringSubmatch(tour, -1)...) {
 		if block[1] == "sh" {
@@ -53,7 +52,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// session is the shell of a reader.
+// session is a reader's shell.
 type session struct {
 	t          *testing.T
 	env        []string
@@ -63,8 +62,8 @@ type session struct {
 	code, commands int
 }
 
-// types runs a line, and returns what it printed. A controller runs in another
-// terminal, until the next one starts.
+// types runs a line and returns its output. A controller runs in another terminal until
+// the next one starts.
 func (s *session) types(line string) string {
 	s.t.Helper()
 	line, comment, _ := strings.Cut(line, " #")
@@ -93,14 +92,14 @@ func (s *session) types(line string) string {
 	return string(out)
 }
 
-// shows reports whether a line of the README stands for a line of output. It
-// leaves out parts that differ from run to run.
+// shows reports whether a line of the README matches a line of output, ignoring parts
+// that vary between runs.
 func shows(got, want string) bool {
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".*") + "$").MatchString(got)
 }
 
-// usual returns the lines of an output without ages, widths, and the progress of
-// a wait, which a terminal removes at the end.
+// usual returns the lines of an output without ages, column widths, and the progress of
+// a wait, which a terminal erases.
 func usual(output string) []string {
 	output = regexp.MustCompile(`\b\d+[smh](\d+s)?\b`).ReplaceAllString(output, "AGE")
 	var lines []string

@@ -7,11 +7,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// The API server and etcd go away and come back: the loop says so and catches
-// up.
+// When the API server or etcd fails and comes back, the controller reports that and
+// catches up.
 func TestServerGoesAwayAndComesBack(t *testing.T) {
-	// Both are made while all is well: it takes the controller manager its time to
-	// make one ready after the server was away.
+	// Create both namespaces up front: after an outage, the controller manager needs
+	// time to set up a new one.
 	namespace := map[string]string{"kube-apiserver": cluster.NewNamespace(t), "etcd": cluster.NewNamespace(t)}
 	for _, component := range []string{"kube-apiserver", "etcd"} {
 		t.Run(component, func(t *testing.T) {
@@ -23,7 +23,8 @@ func TestServerGoesAwayAndComesBack(t *testing.T) {
 			cluster.Tell(t, "kill "+component)
 			if component == "kube-apiserver" {
 				l.AwaitOutput("trying again")
-				// It is away for so long that somebody else could have the lease.
+				// The outage is long enough for another controller to take over the
+				// lease.
 				l.AwaitOutput("could not renew the lease in time; stopped reconciling, waiting for the lease")
 			}
 			cluster.Tell(t, "start "+component)

@@ -37,7 +37,7 @@ const (
 	exitInterrupted  = 130
 )
 
-// caller is the command that ended, and the flags by which it reached the cluster.
+// caller is the command that ended, with the flags by which it reached the cluster.
 type caller struct {
 	path     string
 	commands commandline.Context
@@ -47,9 +47,8 @@ func callerOf(command *cobra.Command) caller {
 	return caller{command.CommandPath(), kube.CommandContext(command.Root().PersistentFlags())}
 }
 
-// report is the one place where an error of a command becomes a message and an exit code.
-// Of several errors, one for each object, each is told; the code is that of the
-// first in the order of precedence that occurred.
+// report turns the error of a command into a message and an exit code. It prints each of
+// several errors; the code is the first in the order of precedence that occurred.
 func report(w io.Writer, err error, from caller, interrupted bool) int {
 	if err == nil {
 		return exitDone
@@ -68,7 +67,8 @@ func report(w io.Writer, err error, from caller, interrupted bool) int {
 	return exitError
 }
 
-// precedence is the order in which the codes of several errors win.
+// precedence returns the exit codes in the order in which they win if there are several
+// errors.
 func precedence() []int {
 	return []int{exitInterrupted, exitUnknown, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitFailed, exitOverwritten, exitTimeout, exitUndone}
 }
@@ -114,13 +114,13 @@ func exitCode(err error) int {
 	return exitError
 }
 
-// noAnswer reports whether the time for a request was over before its answer came.
+// noAnswer reports whether a request timed out.
 func noAnswer(err error) bool {
 	var failed *url.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) && failed.Timeout()
 }
 
-// message says an error as kubectl says it (k8s.io/kubectl/pkg/cmd/util,
+// message returns an error as kubectl prints it (k8s.io/kubectl/pkg/cmd/util,
 // StandardErrorMessage).
 func message(err error) string {
 	var missing *outcome.NotServedError
@@ -141,8 +141,8 @@ func message(err error) string {
 	return "error: " + err.Error()
 }
 
-// serverMessage says an error in the server's words. They cannot begin a line:
-// what stands in one of its own is said by this program.
+// serverMessage returns an error with the server's message, which never starts a line: the
+// start of a line is this program's.
 func serverMessage(err error, s metav1.Status) string {
 	words := err.Error()
 	if s.Message != "" {
@@ -159,8 +159,8 @@ func serverMessage(err error, s metav1.Status) string {
 	return "Error from server: " + words
 }
 
-// causes lists what is wrong with an object, a field each. A rule at the root
-// of a schema has no field.
+// causes lists the causes of an invalid object, one per field. A rule at the root of a schema
+// has no field.
 func causes(list []metav1.StatusCause) string {
 	var lines []string
 	for _, c := range list {

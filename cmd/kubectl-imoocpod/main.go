@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// version is stamped in by the Makefile.
+// version is set by the Makefile.
 var version = "v0.0.0-dev"
 
 func main() {
@@ -40,7 +40,7 @@ func main() {
 	os.Exit(report(streams.ErrOut, err, callerOf(command), interrupted))
 }
 
-// logTo makes what client-go logs, such as the words of a server, go to w alone.
+// logTo sends the log of client-go, which may quote a server, only to w.
 func logTo(w io.Writer) error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
@@ -53,16 +53,16 @@ func logTo(w io.Writer) error {
 	return nil
 }
 
-// logErrorsAtV1 takes from standard error what client-go logs of errors, above all
-// discovery: it returns them, too, so that report tells them.
+// logErrorsAtV1 logs client-go's error logs only with -v=1, above all those of discovery:
+// report prints the same errors.
 func logErrorsAtV1() {
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, message string, about ...any) {
 		klog.FromContext(ctx).V(1).Info(message, append(about, "err", err)...)
 	}}
 }
 
-// verbose writes what is logged if -v asks for that: client-go logs errors that it also
-// returns, or from which it recovers by itself.
+// verbose writes log output only with -v, because client-go logs errors that it also returns
+// or recovers from.
 type verbose struct{ w io.Writer }
 
 func (v verbose) Write(p []byte) (int, error) {
@@ -72,8 +72,8 @@ func (v verbose) Write(p []byte) (int, error) {
 	return v.w.Write(p)
 }
 
-// interruptible is a context that ends with the first Ctrl-C, so that what is
-// under way is finished. A second one ends the process at once.
+// interruptible returns a context that ends with the first Ctrl-C, so that writes under way
+// are finished. The second one ends the process at once.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)

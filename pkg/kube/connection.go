@@ -15,15 +15,15 @@ import (
 // three times the pods that a Kubernetes cluster is built for.
 const maxPages = 1000
 
-// connection is what the clients of one command know of the server. It bounds the time and
-// the memory that a broken server can cost: an API group that does not respond in time, or
-// that responds without end, gets no further request. Until the server has responded once,
-// and if two groups in a row fall silent, this holds for all groups.
+// connection is the state of the server as the clients of one command see it. It limits the
+// time and memory that a broken server can cost: an API group that does not respond in time,
+// or responds without end, gets no further requests. Until the server has responded once, and
+// after two groups in a row have timed out, this applies to all groups.
 type connection struct {
-	// patient reports whether the command waits for a server to come back, so that every
-	// request is sent.
+	// patient means that the command waits for a server to come back, so that every request is
+	// sent.
 	patient atomic.Bool
-	// held is how many bytes of responses are in memory.
+	// held is the number of bytes of responses in memory.
 	held atomic.Int64
 	// lists and paged count the lists that came in pages, and the bytes of all pages.
 	lists, paged atomic.Int64
@@ -39,15 +39,15 @@ type connection struct {
 	busySince time.Time
 }
 
-// noResponseError says that the server did not respond in time.
+// noResponseError means that the server did not respond in time.
 type noResponseError struct{ timeout time.Duration }
 
 func (e *noResponseError) Error() string { return fmt.Sprintf("no response within %s", e.timeout) }
 
-// Timeout and Temporary make it a net.Error, by which callers recognize a timeout.
+// Timeout and Temporary implement net.Error, by which callers recognize a timeout.
 func (e *noResponseError) Timeout() bool { return true }
 
-// Temporary has no meaning of its own.
+// Temporary is only part of the interface.
 func (e *noResponseError) Temporary() bool { return true }
 
 // refusal returns why no request is sent to an API group.
@@ -63,7 +63,7 @@ func (c *connection) refusal(group string) error {
 	return c.broken[group]
 }
 
-// noteFailure notes why a request got no complete response.
+// noteFailure records why a request got no complete response.
 func (c *connection) noteFailure(group string, err error) {
 	slow, isNet := errors.AsType[net.Error](err)
 	bad, isBad := errors.AsType[*BadResponseError](err)
@@ -85,8 +85,8 @@ func (c *connection) noteFailure(group string, err error) {
 	c.broken[group] = err
 }
 
-// noteResponse notes a complete response. client-go repeats a request up to ten times, as
-// late as the server asks it to. It does not get to see a wish that would exceed the timeout.
+// noteResponse records a complete response. client-go retries a request up to ten times, as
+// late as the server asks. A Retry-After beyond the timeout is hidden from it.
 func (c *connection) noteResponse(group string, resp *http.Response, timeout time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +107,8 @@ func (c *connection) noteResponse(group string, resp *http.Response, timeout tim
 	}
 }
 
-// addPage counts a page of a list. The pages of all lists together have the room of so many
-// lists, so a server that announces a further page after each one gets an error.
+// addPage counts a page of a list. The pages of all lists share a limit per list, so a server
+// that announces more and more pages gets an error.
 func (c *connection) addPage(req *http.Request, bytes int) error {
 	query := req.URL.Query()
 	switch {

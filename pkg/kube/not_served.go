@@ -26,8 +26,8 @@ func NotServed(err error) bool {
 // NotFound reports whether an error means that the server has the type but not the object.
 func NotFound(err error) bool { return apierrors.IsNotFound(err) && !NotServed(err) }
 
-// Explain makes an error of the server about an object of a kind say what is missing, if the
-// server's own words do not.
+// Explain adds to a server error about an object what is missing, unless the message contains
+// it.
 func Explain(kind kinds.Kind, err error) error {
 	if NotServed(err) {
 		return &outcome.NotServedError{CRD: kind.CRD(), Shipped: kind.Shipped(), Err: err}
@@ -35,11 +35,11 @@ func Explain(kind kinds.Kind, err error) error {
 	return err
 }
 
-// unknownType begins the builder's error about a word that is not a type.
+// unknownType is the prefix of the builder's error about an unknown type.
 const unknownType = "the server doesn't have a resource type "
 
-// ExplainType makes an error of the resource builder about a missing type say what to install.
-// The type may be known from an earlier discovery.
+// ExplainType adds to the builder's error about a missing type what to install. The type may
+// be known from an earlier discovery.
 func ExplainType(err error) error {
 	if word, is := strings.CutPrefix(err.Error(), unknownType); is {
 		return missingType(strings.NewReplacer(`" in group "`, ".", `"`, "").Replace(word))
@@ -68,7 +68,7 @@ func missingType(word string) error {
 	return err
 }
 
-// TypeNames returns the words for a type that need no discovery.
+// TypeNames returns the names of a type that need no discovery.
 func TypeNames(kind kinds.Kind) []string {
 	return []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
 }

@@ -28,7 +28,7 @@ const maxResponseBytes = 256 << 20
 // partBytes is how much of a long response has to arrive within a timeout.
 const partBytes = 1 << 20
 
-// BadResponseError says that a response is not what a Kubernetes API server sends.
+// BadResponseError means that a response is not from a Kubernetes API server.
 type BadResponseError struct {
 	// Server is the host and port that it came from.
 	Server  string
@@ -39,8 +39,8 @@ type BadResponseError struct {
 
 func (e *BadResponseError) Error() string { return "the server " + e.Server + " " + e.Problem }
 
-// boundedTransport sends requests through another transport. Each has the timeout, or no
-// limit if that is zero. At most maxBytes of all responses are in memory at a time.
+// boundedTransport sends requests through another transport. Each has the timeout, unless
+// that is zero. At most maxBytes of all responses are in memory at a time.
 type boundedTransport struct {
 	*connection
 	timeout  time.Duration
@@ -70,7 +70,7 @@ func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 func (t *boundedTransport) exchange(req *http.Request, group string) (*http.Response, error) {
 	watch, log := req.URL.Query().Has("watch"), isLog(req.URL.Path)
 	if watch || req.URL.Query().Has("follow") {
-		t.patient.Store(true) // it goes on when the server comes back
+		t.patient.Store(true) // it continues when the server is back
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(cmp.Or(t.timeout, math.MaxInt64), func() { cancel(&noResponseError{timeout: t.timeout}) })
@@ -135,7 +135,7 @@ type boundedBody struct {
 	maxBytes int64
 	mine     atomic.Int64 // a watch is closed while it is read
 	lines    bool
-	// passedOn reports whether nothing of it is held: a log is passed on as it is read.
+	// passedOn means that the body does not count as held: a log is passed on as it is read.
 	passedOn bool
 	// partRead, if set, is called for each part of the body.
 	partRead func()

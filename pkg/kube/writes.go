@@ -16,13 +16,13 @@ import (
 // Writes counts the writes of a command that the server has not answered yet.
 type Writes struct{ unanswered atomic.Int64 }
 
-// UnderWay reports whether a write is not answered yet.
+// UnderWay reports whether a write has no response yet.
 func (w *Writes) UnderWay() bool { return w.unanswered.Load() > 0 }
 
 type writesKey struct{}
 
-// Finish returns a context whose writes are sent to their end even if the context is
-// canceled, so that a person who interrupts a command learns what became of them.
+// Finish returns a context whose writes are completed even if the context is canceled, so
+// that a person who interrupts a command learns their result.
 func (w *Writes) Finish(ctx context.Context) context.Context {
 	return context.WithValue(ctx, writesKey{}, w)
 }
@@ -55,8 +55,8 @@ func (t *boundedTransport) write(req *http.Request, group string) (*http.Respons
 	return nil, err
 }
 
-// changes reports whether a request is a write. A dry run is none, nor is a question that
-// has to be sent as an object, such as a SelfSubjectAccessReview.
+// changes reports whether a request is a write. Dry runs are not, and neither are queries
+// that are sent as objects, such as a SelfSubjectAccessReview.
 func changes(req *http.Request) bool {
 	switch {
 	case req.Method == http.MethodGet || req.Method == http.MethodHead || req.URL.Query().Has("dryRun"):
@@ -81,6 +81,6 @@ func traceConnection(req *http.Request) (*http.Request, func() bool) {
 
 func closeBody(req *http.Request) {
 	if req.Body != nil {
-		_ = req.Body.Close() // a transport has to, and the other error is told
+		_ = req.Body.Close() // as transports must; the other error is returned
 	}
 }

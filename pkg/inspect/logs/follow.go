@@ -163,8 +163,8 @@ type tail struct {
 	title string
 	// rest is the incomplete last line.
 	rest Line
-	// read says that a log was opened before, opened is when, and told says that a person
-	// knows that it cannot be opened.
+	// read means that a log was opened before, and opened is when. told means that the message
+	// that it cannot be opened was printed.
 	read, told bool
 	opened     time.Time
 
@@ -187,7 +187,7 @@ func (t *tail) set(c Container, gone bool) {
 	}
 	select {
 	case t.changed <- struct{}{}:
-	default: // it is due already
+	default: // a step is already due
 	}
 }
 
@@ -197,7 +197,7 @@ func (t *tail) now() (Container, bool) {
 	return t.container, t.isGone
 }
 
-// run follows the container until its pod is gone, or the context ends.
+// run follows the container until its pod is gone or the context ends.
 func (t *tail) run(ctx context.Context) {
 	f := t.follower
 	pause := leastPause
@@ -233,7 +233,7 @@ func (t *tail) run(ctx context.Context) {
 	}
 }
 
-// sleep waits for a change, or for a time if that is not zero.
+// sleep waits for a change, and at most for a time unless that is zero.
 func (t *tail) sleep(ctx context.Context, atMost time.Duration) {
 	var over <-chan time.Time
 	if atMost > 0 {
@@ -251,12 +251,12 @@ var (
 	errGone = errors.New("the pod is gone")
 )
 
-// look reads a log, of the newest run or of the previous one, to its end. came reports whether
-// there were new lines, and yielded whether others wait.
+// look reads the log of the newest or the previous run to its end. came reports whether there
+// were new lines, and yielded whether it stopped for others.
 func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded bool, err error) {
 	f := t.follower
 	if !f.slots.take(ctx, t.gone, f.Out) {
-		return false, true, nil // the next step may be another one
+		return false, true, nil // the next step may differ
 	}
 	defer f.slots.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -302,7 +302,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	return came, false, err
 }
 
-// mark says, before the first line, which pod or which run it is.
+// mark prints, before the first line, which pod or run the lines are from.
 func (t *tail) mark(c Container, s step) {
 	out := t.follower.Out
 	if t.title != "" {
@@ -326,7 +326,7 @@ func (t *tail) mark(c Container, s step) {
 	t.progress = progress{run: c.run}
 }
 
-// supervise ends a look when others wait for their turn, or a while after the pod is gone.
+// supervise ends a look when others wait for a slot, or some time after the pod is gone.
 func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(turn)
 	defer ticker.Stop()
@@ -349,7 +349,7 @@ func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// flush writes what came after the end of the last line: the line does not go on.
+// flush writes the incomplete last line.
 func (t *tail) flush(c Container) {
 	if t.rest.Text == "" || !t.known.isNew(t.rest, true) {
 		return
@@ -362,7 +362,7 @@ func (t *tail) flush(c Container) {
 	}
 }
 
-// take waits for a free slot. It reports false if the context ends or the pod is gone first.
+// take waits for a free slot. It returns false if the context ends or the pod is gone first.
 func (s *slots) take(ctx context.Context, gone <-chan struct{}, out *Output) bool {
 	select {
 	case s.free <- struct{}{}:

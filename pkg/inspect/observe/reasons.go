@@ -172,7 +172,7 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.
 	e.Nodes = make(map[string]*corev1.Node, len(names))
 	for _, name := range names {
 		f := m.node(name)
-		f.Subscribe(m, follow.Subscriber{Notify: m.notify}) // whatever changes
+		f.Subscribe(m, follow.Subscriber{Notify: m.notify}) // every change counts
 		if m.lacks(f) {
 			continue
 		}

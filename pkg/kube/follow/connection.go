@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// lossTold is how long a connection must be lost before that is told: a server ends each watch
-// after a while, and the next one begins at once.
+// lossTold is how long a connection must be lost before it is reported: a server ends each
+// watch after a while, and the next one begins at once.
 const lossTold = 2 * time.Second
 
-// Connection notes whether the server can be reached, for several watches at the same time.
-// Nil notes nothing.
+// Connection tracks whether the server can be reached, for several watches at the same time.
+// A nil Connection does nothing.
 type Connection struct {
-	// Changed is told since when the connection is lost; zero, there is one again.
+	// Changed is called with the time when the connection was lost, or zero when it is back.
 	Changed func(lost time.Time)
 
 	mu   sync.Mutex
@@ -25,7 +25,7 @@ type Connection struct {
 	told bool
 }
 
-// note notes the error of a request. A server that refuses can be reached.
+// note records the result of a request. A server that refuses it can be reached.
 func (c *Connection) note(err error) {
 	switch {
 	case Transient(err):
@@ -35,8 +35,8 @@ func (c *Connection) note(err error) {
 	}
 }
 
-// watched notes that a watch began. If the server hangs up, the client returns a watch that has
-// ended and no error.
+// watched records that a watch began. If the server hangs up, the client returns a watch that
+// has ended and no error.
 func (c *Connection) watched(w watch.Interface) {
 	if reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()) {
 		c.lose()
@@ -45,7 +45,7 @@ func (c *Connection) watched(w watch.Interface) {
 	}
 }
 
-// lose notes that the connection is lost. If it does not come back, it tells so.
+// lose records that the connection is lost, and reports it if it does not come back soon.
 func (c *Connection) lose() {
 	if c == nil {
 		return
@@ -67,7 +67,7 @@ func (c *Connection) lose() {
 	})
 }
 
-// regain notes that there is a connection.
+// regain records that there is a connection.
 func (c *Connection) regain() {
 	if c == nil {
 		return

@@ -26,11 +26,11 @@ type Object interface {
 
 // Feed keeps a value for each of the selected objects, by one list and one watch.
 type Feed[T Object, V any] struct {
-	// keep makes the value of an object. It may drop fields of the object.
+	// keep converts an object to a value. It may drop fields of the object.
 	keep func(T) V
-	// compare orders the values. It is zero only for two values of one object.
+	// compare orders the values. It is zero only for two values of the same object.
 	compare func(a, b V) int
-	// known is closed, by learned, when the objects are known, or why they cannot be.
+	// known is closed once, by learned, when the feed has synced or failed.
 	known   chan struct{}
 	learned sync.Once
 
@@ -39,23 +39,23 @@ type Feed[T Object, V any] struct {
 	// all are the values, in order.
 	all []V
 	err error
-	// polled says that the user may list the objects but not watch them.
+	// polled means that the user can list the objects but not watch them.
 	polled bool
 }
 
-// Subscriber is notified of the changes that matter to it. Matters is asked about the UIDs
-// that a changed object refers to. Without Matters, every change matters.
+// Subscriber is notified of changes. If Matters is set, only changes for which it returns
+// true for one of the UIDs that the object refers to count.
 type Subscriber struct {
 	Matters func(...types.UID) bool
 	Notify  func()
 }
 
-// New makes a feed, which is empty until it runs.
+// New returns a feed, which is empty until it runs.
 func New[T Object, V any](keep func(T) V, compare func(a, b V) int) *Feed[T, V] {
 	return &Feed[T, V]{keep: keep, compare: compare, known: make(chan struct{}), subscribers: map[any]Subscriber{}, all: []V{}}
 }
 
-// Whole keeps an object as it is.
+// Whole keeps an object unchanged.
 func Whole[T Object](obj T) T { return obj }
 
 // Compare orders objects of a namespace by their names.
@@ -70,7 +70,7 @@ func (f *Feed[T, V]) Subscribe(key any, s Subscriber) {
 	f.subscribers[key] = s
 }
 
-// notifyAll notifies all subscribers. The objects are known before it does.
+// notifyAll notifies all subscribers after the feed has synced.
 func (f *Feed[T, V]) notifyAll() {
 	f.learned.Do(func() { close(f.known) })
 	for _, s := range f.subscribers {
@@ -126,7 +126,7 @@ func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListO
 	}
 }
 
-// Refuse records why the objects cannot be known, or no longer.
+// Refuse records why the objects are unknown.
 func (f *Feed[T, V]) Refuse(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -134,7 +134,7 @@ func (f *Feed[T, V]) Refuse(err error) {
 	f.notifyAll()
 }
 
-// poll lists the objects again and again.
+// poll lists the objects repeatedly.
 func (f *Feed[T, V]) poll(ctx context.Context, from Source, selected metav1.ListOptions) error {
 	f.mu.Lock()
 	f.polled = true
@@ -160,7 +160,7 @@ func (f *Feed[T, V]) replace(found []T) {
 	f.notifyAll()
 }
 
-// Change applies a change, and notifies the subscribers to which it matters.
+// Change applies a change, and notifies the subscribers for which it matters.
 func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -184,11 +184,11 @@ func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	return false, nil
 }
 
-// Known is closed when the objects are known, or why they cannot be.
+// Known is closed when the feed has synced or failed.
 func (f *Feed[T, V]) Known() <-chan struct{} { return f.known }
 
-// All returns the values of the objects, in order, once they are known. The error says why
-// they cannot be known.
+// All returns the values in order, once the feed has synced, or the error with which it
+// failed.
 func (f *Feed[T, V]) All(ctx context.Context) (all []V, polled bool, err error) {
 	select {
 	case <-f.known:

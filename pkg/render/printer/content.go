@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// content writes a field of any object and what is in it, in the layout of kubectl describe: a
-// label made of the field's name, and the value beside it or indented below it
+// content writes a field of any object in the layout of kubectl describe: a label made from
+// the field's name, and the value next to it or indented below it
 // (k8s.io/kubectl/pkg/describe, printUnstructuredContent). An element of a list has no field.
 func (t *text) content(field string, value any, indent string) {
 	below := indent
@@ -46,8 +46,8 @@ func (t *text) content(field string, value any, indent string) {
 	}
 }
 
-// label makes words of a field's name: "readyReplicas" becomes "Ready Replicas", "clusterIP"
-// becomes "Cluster IP". Other names stay.
+// label makes a label from the name of a field: "readyReplicas" becomes "Ready Replicas",
+// "clusterIP" becomes "Cluster IP". Other names stay.
 func label(field string) string {
 	if strings.ContainsFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		return field

@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// CustomColumns prints objects in the columns of "kubectl get -o custom-columns". It can print
-// repeatedly, for what changes: the headers come once, and the columns keep their widths.
+// CustomColumns prints objects in the columns of "kubectl get -o custom-columns". It can
+// print repeatedly for a watch: the headers appear once, and the columns keep their widths.
 type CustomColumns struct {
 	// NoHeaders leaves out the first row.
 	NoHeaders bool
@@ -44,7 +44,7 @@ func ParseCustomColumns(spec string) (*CustomColumns, error) {
 	return c, nil
 }
 
-// PrintObj writes a row for an unstructured object, or for each of a list.
+// PrintObj writes a row for an unstructured object, or for each one in a list.
 func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 	var objects []unstructured.Unstructured
 	switch obj := obj.(type) {
@@ -78,7 +78,7 @@ func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 	return p.err
 }
 
-// cellOf returns what a path finds in an object, with commas between several values.
+// cellOf returns the values at a path of an object, separated by commas.
 func cellOf(path *jsonpath.JSONPath, obj map[string]any) (string, error) {
 	results, err := path.FindResults(obj)
 	if err != nil {

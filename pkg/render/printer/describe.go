@@ -81,7 +81,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	return p.err
 }
 
-// pauseRow says until when, by whom, and why an object is paused.
+// pauseRow describes until when, by whom, and why an object is paused.
 func pauseRow(p status.UserPause, now time.Time) string {
 	text := strings.TrimPrefix(p.Text(now), "paused ")
 	if p.Forever {
@@ -101,7 +101,7 @@ func withoutConditions(content any) any {
 	return fields
 }
 
-// reconcilerRows say who reconciles the object, and who wrote its status last.
+// reconcilerRows describe who reconciles the object, and who wrote its status last.
 func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
 	var rows [][]string
 	if w := r.Status; w != nil {
@@ -109,7 +109,7 @@ func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
 	}
 	loops := r.Loops
 	if live := slices.DeleteFunc(slices.Clone(loops), func(l status.LoopSeen) bool { return !l.Live }); len(live) > 0 {
-		loops = live // dead ones matter only if none is alive
+		loops = live // stopped ones matter only if none is live
 	}
 	return append(rows, listed("Controller:", loops, func(l status.LoopSeen) string {
 		who := l.Who + ": " + l.Scope
@@ -120,7 +120,7 @@ func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
 	})...)
 }
 
-// listed returns the rows of a title and the lines below it, none without a line.
+// listed returns rows with a title and a line for each item, or none if there are no items.
 func listed[T any](title string, items []T, line func(T) string) [][]string {
 	var rows [][]string
 	for _, item := range items {
@@ -135,7 +135,7 @@ func pairs(title string, m map[string]string) [][]string {
 	var rows [][]string
 	for k, v := range m {
 		if k == corev1.LastAppliedConfigAnnotation {
-			continue // it repeats the object, for kubectl apply
+			continue // kubectl apply's copy of the object
 		}
 		rows = append(rows, []string{"", k + "=" + v})
 	}
@@ -198,7 +198,7 @@ func (t *text) section(title string, rows [][]string) {
 	t.table(rows)
 }
 
-// tree writes what is between the object and its pods, if there is anything.
+// tree writes the objects between the object and its pods, if there are any.
 func (t *text) tree(root status.Node) {
 	if slices.ContainsFunc(root.Children, func(n status.Node) bool { return n.Kind != "Pod" }) {
 		t.line("Children:")
@@ -213,7 +213,7 @@ func (t *text) nodes(nodes []status.Node, indent string) {
 	}
 }
 
-// eventRows returns the events of pods, with their names, or those of everything above pods.
+// eventRows returns the events of pods, with their names, or those of all other objects.
 func eventRows(events []problem.Event, ofPods bool, now time.Time) [][]string {
 	rows := [][]string{{"Pod", "Type", "Reason", "Age", "From", "Message"}}
 	for _, e := range events {

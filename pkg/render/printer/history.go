@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Revision is what "history" shows of one revision.
+// Revision is one revision in the output of "history".
 type Revision struct {
 	Revision int64 `json:"revision"`
 	// Created is when it got its number, nil if unknown.

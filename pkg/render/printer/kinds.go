@@ -7,30 +7,31 @@ import (
 	"strings"
 )
 
-// Kind is what "kinds" shows of one resource type.
+// Kind is one resource type in the output of "kinds".
 type Kind struct {
 	Kind     string `json:"kind"`
 	Group    string `json:"group"`
 	Version  string `json:"version"`
 	Resource string `json:"resource"`
-	// Field is the replica field, empty if nothing names it.
+	// Field is the replica field, empty if unknown.
 	Field string `json:"field,omitempty"`
-	// Beside are other fields of the spec that look like counts.
+	// Beside are other spec fields that look like counts.
 	Beside []string `json:"beside,omitempty"`
-	// Found says how the field was found, and Error why that is unknown.
+	// Found describes how the field was found, and Error why it is unknown.
 	Found string `json:"found"`
 	Error string `json:"error,omitempty"`
-	// Candidates are the fields that may be meant if nothing names it.
+	// Candidates are possible replica fields if Field is unknown.
 	Candidates []string `json:"candidates,omitempty"`
-	// MayScale reports whether this user may change the count, nil if unknown.
+	// MayScale reports whether the user can change the count, nil if unknown.
 	MayScale *bool `json:"mayScale,omitempty"`
-	// Objects is how many there are in all namespaces, nil if unknown.
+	// Objects is the number of objects in all namespaces, nil if unknown.
 	Objects *int64 `json:"objects,omitempty"`
 	// Reconciled reports whether "run-controller" can reconcile it.
 	Reconciled bool `json:"reconciled"`
-	// Status is what the status of its objects can say, for kinds that were named.
+	// Status describes how the status of its objects is interpreted, for kinds that were
+	// named.
 	Status map[string]any `json:"status,omitempty"`
-	// Wrong is what is wrong with the declaration in its CRD.
+	// Wrong are the problems of the declaration in its CRD.
 	Wrong []string `json:"wrong,omitempty"`
 }
 

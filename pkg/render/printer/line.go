@@ -8,9 +8,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// line is a line of a screen: pieces of text, each in a color. Widths are columns of a
-// terminal, of which a Chinese character takes two. A piece may hold the words of others. It
-// is escaped when it is measured and when it is drawn.
+// line is a line of a screen: pieces of text, each with a color. Widths are in terminal
+// columns, of which a Chinese character takes two. A piece may hold foreign text, which is
+// escaped when it is measured and drawn.
 type line []piece
 
 type piece struct{ color, text string }
@@ -27,7 +27,7 @@ func (l line) width() int {
 
 func (l line) add(color, text string) line { return append(l, piece{color, text}) }
 
-// dimmed returns the line without its colors, for what may be outdated.
+// dimmed returns the line without colors, for outdated information.
 func (l line) dimmed() line {
 	pieces := make(line, len(l))
 	for i, p := range l {
@@ -39,7 +39,7 @@ func (l line) dimmed() line {
 // pad appends blanks up to a width.
 func (l line) pad(width int) line { return l.add("", strings.Repeat(" ", max(0, width-l.width()))) }
 
-// columns appends cells to a line that is two columns wide, with two blanks behind each. A
+// columns appends cells to a line that is two columns wide, each followed by two blanks. A
 // cell without a width is left out.
 func (l line) columns(cells []piece, widths []int, style Style) line {
 	end := 2
@@ -52,14 +52,14 @@ func (l line) columns(cells []piece, widths []int, style Style) line {
 	return l
 }
 
-// widen makes columns as wide as cells need it.
+// widen widens columns to fit cells.
 func widen(widths []int, cells []piece) {
 	for i, cell := range cells {
 		widths[i] = max(widths[i], plain(cell.text).width())
 	}
 }
 
-// render makes text of a line, no wider than width and without blanks at its end.
+// render returns a line as text, truncated to a width and without trailing blanks.
 func (l line) render(width int, style Style) string {
 	for len(l) > 0 && strings.TrimRight(l[len(l)-1].text, " ") == "" {
 		l = l[:len(l)-1]
@@ -81,7 +81,7 @@ func (l line) render(width int, style Style) string {
 	return b.String()
 }
 
-// wrapped breaks text into lines of a width. The last one is cut if there are too many.
+// wrapped wraps text into lines of a width. If there are too many, the last one is truncated.
 func wrapped(text string, width, most int) []string {
 	lines := strings.Split(ansi.Wrap(oneLine(text), max(width, 8), ""), "\n")
 	if len(lines) > most {

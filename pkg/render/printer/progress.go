@@ -15,44 +15,43 @@ import (
 )
 
 const (
-	// patience is how long a wait lasts before it has a line of progress or a rate.
+	// patience is how long a wait lasts before progress or a rate is shown.
 	patience = time.Second
-	// pace is the least time between two lines of progress.
+	// pace is the minimum time between two lines of progress.
 	pace = 3 * time.Second
 )
 
-// Progress shows how far the objects of a wait have come. It has no clock; callers pass the
-// time.
+// Progress is the state of a wait for objects. It has no clock; callers pass the time.
 type Progress struct {
 	// Goal describes an object that is done, such as "ready" or "gone".
 	Goal string
-	// Lost is when the connection to the server was lost, zero while there is one.
+	// Lost is when the connection to the server was lost, zero if it is not.
 	Lost time.Time
 
 	begun time.Time
-	// next is when there may be another line.
+	// next is when the next line may be printed.
 	next    time.Time
 	objects map[types.NamespacedName]waited
-	// changed is the object that changed last, and news the last one that had something new.
+	// changed is the object that changed last, and news the last one with news.
 	changed, news types.NamespacedName
-	// most is the largest number of pods that were left to do.
+	// most is the largest number of pods that were left to process.
 	most int32
 }
 
-// waited is the last state of an object that the wait is for.
+// waited is the last state of an object.
 type waited struct {
 	status.Report
 	done bool
 	// givesUp is when the wait for a failed object ends, zero if it does not.
 	givesUp time.Time
-	// surplus is the largest number of pods that were to be removed.
+	// surplus is the largest number of pods that were still to be removed.
 	surplus int32
-	// told are the states of this generation that had a line.
+	// told are the states of this generation that were printed.
 	told map[state]bool
 }
 
-// state is what distinguishes the lines about an object. A problem gets one line for each
-// generation, however its words and counts change: a crash loop has many.
+// state identifies a line about an object. A problem gets one line per generation, even if
+// its message and counts change: a crash loop changes them often.
 type state struct {
 	generation            int64
 	verdict               status.Verdict
@@ -68,7 +67,7 @@ func (w waited) state() state {
 	return s
 }
 
-// verdictAt returns the verdict and, for a failed object, how long the wait still lasts.
+// verdictAt returns the verdict and, for a failed object, how long the wait still takes.
 func (w waited) verdictAt(now time.Time) string {
 	if w.givesUp.IsZero() {
 		return string(w.Verdict)
@@ -76,7 +75,7 @@ func (w waited) verdictAt(now time.Time) string {
 	return fmt.Sprintf("%s, gives up in %s", w.Verdict, duration.HumanDuration(max(0, w.givesUp.Sub(now).Round(time.Second))))
 }
 
-// See takes in an object, whether it is done, and when the wait for it gives up because it has
+// See updates an object: whether it is done, and when the wait for it ends because it has
 // failed, zero if it does not.
 func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	if p.objects == nil {
@@ -96,8 +95,9 @@ func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	}
 }
 
-// Line returns the next line of progress. It is empty if there is nothing new, or if it is too
-// early: then callers ask again after a while. That all is done is left to the summary.
+// Line returns the next line of progress. If it is empty, there is nothing new or it is too
+// early; again is when to ask again. The summary, not a line, reports that all objects are
+// done.
 func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	w, found := p.objects[p.news]
 	if !found || w.told[w.state()] || p.total().done == len(p.objects) {
@@ -130,8 +130,8 @@ func (p *Progress) Summary(now time.Time) string {
 	return escape.Line(fmt.Sprintf("%s, took %s", text, duration.HumanDuration(now.Sub(p.begun))))
 }
 
-// Frame returns the progress as lines for a terminal, each no wider than width: how long the
-// wait has lasted, how far it has come, and for an object that is stuck, why and what to do.
+// Frame returns the progress as lines for a terminal, each at most width wide: how long the
+// wait has taken, how far it is, and for a stuck object why and what to do.
 func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	worst := p.worst()
 	r := p.objects[worst]
@@ -165,8 +165,8 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	return texts
 }
 
-// worst returns the object that needs attention most: of those that are not done, the one with
-// the worst verdict, and of these the one that changed last.
+// worst returns the object that needs attention most: the unfinished one with the worst
+// verdict or, among equals, the one that changed last.
 func (p *Progress) worst() types.NamespacedName {
 	rank := func(key types.NamespacedName) int {
 		if p.objects[key].done {
@@ -193,7 +193,7 @@ func (p *Progress) name(key types.NamespacedName) string {
 	return key.Name
 }
 
-// count says how many of the objects are done.
+// count describes how many of the objects are done.
 func (p *Progress) count() string {
 	return fmt.Sprintf("%d of %d objects are %s", p.total().done, len(p.objects), p.Goal)
 }
@@ -201,14 +201,14 @@ func (p *Progress) count() string {
 // surplus returns how many pods of an object are still to be removed.
 func surplus(r status.Report) int32 { return max(r.Replicas.Current-r.Replicas.Desired, 0) }
 
-// totals are counts over all objects: the objects that are done, and the pods that are
-// desired, that are ready of these, that are to be removed, and that were.
+// totals are sums over all objects: the finished objects, and the desired, ready, and surplus
+// pods, and the most surplus pods that there were.
 type totals struct {
 	done                           int
 	desired, ready, extra, removed int32
 }
 
-// toDo returns how many pods are still to become ready or to be removed.
+// toDo returns how many pods must still become ready or be removed.
 func (t totals) toDo() int32 { return t.desired - t.ready + t.extra }
 
 func (p *Progress) total() totals {
@@ -225,12 +225,12 @@ func (p *Progress) total() totals {
 	return t
 }
 
-// barWidth is the width of the bar itself.
+// barWidth is the width of the bar without its label.
 const barWidth = 20
 
-// bar shows how many of the desired pods are ready or, if pods are only to be removed, how many
-// of these are gone: how many per second, and how long the rest takes at that rate. It is empty
-// if there are no pods to count.
+// bar shows how many of the desired pods are ready or, if pods are only to be removed, how
+// many of them are gone, with the rate and the remaining time. It is empty if there are no
+// pods to count.
 func (p *Progress) bar(style Style, now time.Time) string {
 	if p.most == 0 {
 		return ""
@@ -251,8 +251,8 @@ func (p *Progress) bar(style Style, now time.Time) string {
 	return full + empty + " " + text
 }
 
-// Connection returns the line that says that the connection to the server was lost or, if the
-// time is zero, that it is back.
+// Connection returns the line about a lost connection or, if the time is zero, about a
+// restored one.
 func Connection(lost time.Time) string {
 	if lost.IsZero() {
 		return "connected to the server again"

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Report writes all about one object: the verdict, the counts, the problems, who prevents a
-// change, the pods, and the conditions.
+// Report writes the full report on one object: the verdict, counts, problems, guards, pods,
+// and conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	p := &text{w: w}
 	p.line("%s: %s: %s", objectName(r), r.Verdict, r.Reason)
@@ -35,7 +35,7 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 	p.line("%s", counts(r.Replicas))
 	tables := [][][]string{problemRows(r, now), podRows(r.Pods, now), conditionRows(r.Conditions, now)}
 	if len(r.Problems) == 1 && r.ReasonCode == r.Problems[0].Code {
-		tables[0] = nil // it was said
+		tables[0] = nil // already printed
 	}
 	for _, rows := range tables {
 		if len(rows) > 1 {
@@ -56,7 +56,7 @@ func lastLogLine(r status.Report) string {
 	return ""
 }
 
-// desired returns the desired count, as far as it is known.
+// desired returns the desired count, if it is known.
 func desired(c status.Replicas) string {
 	if c.Unknown {
 		return "unknown"

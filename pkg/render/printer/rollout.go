@@ -10,20 +10,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// rollout is the way of an object from a change to being ready, as far as it was watched.
+// rollout is the observed progress of an object from a change until it is ready.
 type rollout struct {
 	// begun is when the change was made, zero if none was seen.
 	begun time.Time
-	// seen is when it was first seen, with that many pods ready. The rate counts from there.
+	// seen is when the change was first seen, with ready pods. The rate starts there.
 	seen  time.Time
 	ready int32
-	// generation is that of the object. took is how long the rollout took until it settled.
+	// generation is the generation of the object. took is how long the rollout took.
 	generation int64
 	took       time.Duration
 	settled    bool
 }
 
-// see returns the rollout after the object was seen.
+// see updates the rollout with a report.
 func (o rollout) see(r status.Report, now time.Time) rollout {
 	ready := r.Verdict.Settled()
 	fresh := o.seen.IsZero()
@@ -41,8 +41,8 @@ func (o rollout) see(r status.Report, now time.Time) rollout {
 	return o
 }
 
-// changed returns when an object that is not ready changed last: when its spec was written, or
-// when its controller saw that it was no longer ready.
+// changed returns when an object that is not ready last changed: when its spec was written,
+// or when its controller noticed that it was no longer ready.
 func changed(r status.Report, now time.Time) time.Time {
 	last := time.Time{}
 	if spec := r.Reconciler.Spec; spec != nil {
@@ -59,7 +59,8 @@ func changed(r status.Report, now time.Time) time.Time {
 	return last
 }
 
-// text says how long the rollout takes and how fast it is. It is empty without a rollout.
+// text describes how long the rollout takes and how fast it is. It is empty without a
+// rollout.
 func (o rollout) text(ready int32, now time.Time) string {
 	switch {
 	case o.begun.IsZero():
@@ -74,8 +75,8 @@ func (o rollout) text(ready int32, now time.Time) string {
 	return text
 }
 
-// readyNow returns how many pods are ready: as the status says or, while the object is not
-// ready, as its pods show, which may be ahead of the status.
+// readyNow returns the number of ready pods from the status. While the object is not ready,
+// it counts the pods, which may be ahead of the status.
 func readyNow(r status.Report) int32 {
 	ready := int32(0)
 	for _, pod := range r.Pods {

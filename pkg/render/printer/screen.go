@@ -13,24 +13,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Screen is what a person looks at: one object in full, or a table of several. It has no clock
-// and no terminal; callers pass the time and the size.
+// Screen is the content of a terminal: one object in full, or a table of several. It has no
+// clock and no terminal; callers pass the time and the size.
 type Screen struct {
-	// Reports are the objects, in the order in which they are shown.
+	// Reports are the objects in display order.
 	Reports []status.Report
-	// AllPods shows each pod instead of counting those that are alike.
+	// AllPods shows every pod instead of grouping equal ones.
 	AllPods bool
-	// NotReady leaves out the objects that are ready.
+	// NotReady hides ready objects.
 	NotReady bool
-	// Lost is when the connection to the server was lost, zero while there is one.
+	// Lost is when the connection to the server was lost, zero if it is not.
 	Lost time.Time
 
-	// rollouts are those that were watched.
+	// rollouts are the observed rollouts.
 	rollouts map[types.UID]rollout
 }
 
-// See takes in an object that is watched. It reports whether that changes the screen: an
-// object that is gone is shown only if it was there.
+// See updates an object, and reports whether the screen changes. A deleted object is shown
+// only if it was shown before.
 func (s *Screen) See(r status.Report, now time.Time) bool {
 	i := slices.IndexFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
 	switch {
@@ -59,7 +59,7 @@ func sameObject(a, b status.Report) bool {
 
 // detail is how much of an object is shown.
 type detail struct {
-	// alike is how many of the pods that are alike are shown by themselves.
+	// alike is how many pods of a group of equal ones are shown individually.
 	alike                            int
 	conditions, guards, events, hint bool
 	// reason is how many lines a reason and a hint may take.
@@ -79,10 +79,10 @@ func details() []detail {
 	}
 }
 
-// few is how many pods are shown by themselves although they are alike.
+// few is up to how many equal pods are shown individually.
 const few = 5
 
-// Frame returns the screen as lines, each no wider than width, and no more than height unless
+// Frame returns the screen as lines, each at most width wide, and at most height lines unless
 // that is zero.
 func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	f := frame{Screen: s, width: width, style: style, now: now}
@@ -107,7 +107,7 @@ func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	return f.render(lines, height)
 }
 
-// frame is a screen that is being drawn.
+// frame is a screen being drawn.
 type frame struct {
 	Screen
 	width int
@@ -115,7 +115,7 @@ type frame struct {
 	now   time.Time
 }
 
-// fit returns as much as there is room for.
+// fit returns the most detailed lines that fit.
 func (f frame) fit(height int) []line {
 	if len(f.Reports) == 0 {
 		return []line{{{dim, "nothing to show yet"}}}
@@ -142,7 +142,7 @@ func (f frame) fit(height int) []line {
 	return lines
 }
 
-// render makes text of lines, and says how many there is no room for.
+// render renders lines, and adds how many did not fit.
 func (f frame) render(lines []line, height int) []string {
 	if height > 0 && len(lines) > height {
 		left := len(lines) - height + 1
@@ -155,7 +155,7 @@ func (f frame) render(lines []line, height int) []string {
 	return texts
 }
 
-// urgency ranks reports: the lower, the sooner they need attention.
+// urgency ranks reports: those with the lowest rank need attention first.
 func urgency(r status.Report) int {
 	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Progressing, status.Deleted, status.Parked, status.Ready}, r.Verdict)
 }
@@ -189,8 +189,8 @@ func (f frame) object(r status.Report, d detail) []line {
 	return all
 }
 
-// paragraph breaks text into indented lines. Those below a label, such as "hint: ", are
-// indented further.
+// paragraph wraps text into indented lines. Lines after the first of a label, such as "hint:
+// ", are indented further.
 func (f frame) paragraph(color, label, text string, most int) []line {
 	var all []line
 	for i, part := range wrapped(label+text, f.width-2, most) {
@@ -202,8 +202,8 @@ func (f frame) paragraph(color, label, text string, most int) []line {
 	return all
 }
 
-// bar shows how many pods are ready and, if the rollout was watched, how long it took and how
-// many pods became ready per second.
+// bar shows how many pods are ready and, for an observed rollout, how long it took and its
+// rate.
 func (f frame) bar(r status.Report) line {
 	c := r.Replicas
 	ready := readyNow(r)
@@ -226,8 +226,8 @@ func (f frame) bar(r status.Report) line {
 	return line{{"", "  "}, {color, full}, {dim, empty}, {"", text}}
 }
 
-// guards shows who may change the number of pods or prevent their removal, and what could not
-// be read.
+// guards shows what may change the number of pods or prevent their removal, and what could
+// not be read.
 func (f frame) guards(r status.Report) []line {
 	var texts []string
 	for _, revert := range r.Reverts {

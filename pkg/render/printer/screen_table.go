@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// table shows several objects, one in a row, those that need attention first. Ready ones fold
-// if there is no room, and in the last frame.
+// table shows several objects, one per row, those that need attention first. In the last
+// frame, and if there is not enough room, ready objects are folded.
 func (f frame) table(height int) []line {
 	reports := slices.Clone(f.Reports)
 	slices.SortStableFunc(reports, func(a, b status.Report) int { return cmp.Compare(urgency(a), urgency(b)) })
@@ -55,7 +55,7 @@ func (f frame) table(height int) []line {
 	return all
 }
 
-// readyShown returns how many of the ready objects get a row, below those of the others.
+// readyShown returns how many ready objects get a row, below the others.
 func (f frame) readyShown(notReady, ready, height int) int {
 	room := height - notReady - 1 // below the header
 	switch {
@@ -64,7 +64,7 @@ func (f frame) readyShown(notReady, ready, height int) int {
 	case height <= 0:
 		return 0
 	}
-	return max(0, room-1) // above the line that says how many more
+	return max(0, room-1) // above the line with the number of folded ones
 }
 
 // tableCells returns the cells of an object.
@@ -74,8 +74,8 @@ func (f frame) tableCells(r status.Report) []piece {
 	return []piece{{dim, r.Metadata.Namespace}, {bold, objectName(r)}, {"", ready}, {color, string(r.Verdict)}, {dim, age(r.Metadata.CreationTimestamp.Time, f.now)}}
 }
 
-// tableWidths returns how wide the columns are, zero for one that is left out. The reason
-// gets the rest of the line.
+// tableWidths returns the widths of the columns, zero for one that is left out. The reason
+// takes the rest of the line.
 func (f frame) tableWidths(header []piece, rows []status.Report, namespaces bool) []int {
 	widths := make([]int, len(header))
 	widen(widths, header)

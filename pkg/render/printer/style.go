@@ -6,15 +6,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Style says what a terminal can show.
+// Style is what a terminal supports.
 type Style struct {
-	// Color: it understands escape sequences for colors and bold.
+	// Color enables escape sequences for colors and bold.
 	Color bool
-	// ASCII: it shows nothing but ASCII.
+	// ASCII restricts the output to ASCII.
 	ASCII bool
 }
 
-// The colors, as parameters of the escape sequence that sets them.
+// The colors, as parameters of their escape sequences.
 const (
 	bold   = "1"
 	dim    = "2"
@@ -24,7 +24,7 @@ const (
 	cyan   = "36"
 )
 
-// paint gives text a color, if there are colors.
+// paint colors text if colors are enabled.
 func (s Style) paint(color, text string) string {
 	if !s.Color || color == "" || text == "" {
 		return text
@@ -32,7 +32,7 @@ func (s Style) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// sign returns a symbol, or what stands for it in ASCII.
+// sign returns a symbol or its ASCII replacement.
 func (s Style) sign(symbol, ascii string) string {
 	if s.ASCII {
 		return ascii
@@ -40,14 +40,14 @@ func (s Style) sign(symbol, ascii string) string {
 	return symbol
 }
 
-// Hue gives text one of a few colors, if there are colors. The number selects it.
+// Hue colors text if colors are enabled. The number selects the color.
 func (s Style) Hue(n uint32, text string) string {
-	// They can be told apart on dark and on light. Red stays with what is wrong.
+	// These are distinguishable on dark and light backgrounds. Red is reserved for problems.
 	hues := [...]string{cyan, yellow, green, "34", "35", "96", "93", "92", "94", "95"}
 	return s.paint(hues[n%uint32(len(hues))], text)
 }
 
-// bar returns the full and the empty part of a bar that shows how much of all is done.
+// bar returns the full and the empty part of a progress bar.
 func (s Style) bar(width int, done, all int32) (full, empty string) {
 	filled := width
 	if all > 0 {

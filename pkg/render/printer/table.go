@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Table writes a row for each object. It can be printed repeatedly, for what changes: the
-// headers come once, and the columns keep their widths.
+// Table writes a row for each object. It can print repeatedly for a watch: the headers appear
+// once, and the columns keep their widths.
 type Table struct {
 	// Namespaces adds the column NAMESPACE.
 	Namespaces bool
@@ -21,7 +21,7 @@ type Table struct {
 
 	columns *columns
 	first   string // the type of the first object
-	types   bool   // objects of several types are in it
+	types   bool   // there are objects of several types
 }
 
 // Print writes the table.

@@ -20,7 +20,7 @@ type text struct {
 	err error
 }
 
-// line writes a line and escapes the words of others in it.
+// line writes a line. It escapes foreign text in it.
 func (t *text) line(format string, args ...any) {
 	if t.err == nil {
 		_, t.err = fmt.Fprintln(t.w, oneLine(fmt.Sprintf(format, args...)))
@@ -30,7 +30,7 @@ func (t *text) line(format string, args ...any) {
 // table writes rows in columns.
 func (t *text) table(rows [][]string) { t.rows(newColumns(), rows) }
 
-// rows writes rows in columns as kubectl does, without blanks at the ends of lines.
+// rows writes rows in columns as kubectl does, without trailing blanks.
 func (t *text) rows(c *columns, rows [][]string) {
 	for _, row := range rows {
 		cells := make([]string, len(row))
@@ -53,13 +53,13 @@ func writeTable(w io.Writer, rows [][]string) error {
 	return t.err
 }
 
-// oneLine makes a line of the words of a server or a container. Colors are added later.
+// oneLine returns the text of a server or container as one line. Colors are added later.
 func oneLine(s string) string { return escape.Line(trimmed(s)) }
 
-// trimmed removes the blanks and the empty lines at the end of a text.
+// trimmed removes trailing blanks and empty lines.
 func trimmed(s string) string { return strings.TrimRight(s, " \t\r\n") }
 
-// columns aligns rows, and keeps the widths of the columns from one flush to the next.
+// columns aligns rows. It keeps the widths of the columns between flushes.
 type columns struct {
 	tabs interface {
 		io.Writer

@@ -14,15 +14,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// branch is a line of the tree and what is below it.
+// branch is a line of the tree with the branches below it.
 type branch struct {
 	text line
-	// more are further lines of the text.
+	// more are further lines of its text.
 	more  []line
 	below []branch
 }
 
-// tree shows what is below an object, down to its pods.
+// tree shows the objects below an object, down to its pods.
 func (f frame) tree(r status.Report, d detail) []line {
 	t := podTree{frame: f, detail: d, pods: make(map[types.UID]*status.Pod, len(r.Pods)), fatal: map[string]bool{}}
 	for i := range r.Pods {
@@ -61,7 +61,7 @@ type podTree struct {
 	fatal map[string]bool
 }
 
-// branches returns what is directly below a node at a depth.
+// branches returns the branches directly below a node.
 func (t podTree) branches(of status.Node, depth int) []branch {
 	var all []branch
 	var pods []*status.Pod
@@ -79,8 +79,8 @@ func (t podTree) branches(of status.Node, depth int) []branch {
 	return append(all, t.podBranches(pods, depth)...)
 }
 
-// kindOfPod groups pods that are alike. Those that will not become ready without help come
-// first, those that are ready last.
+// kindOfPod groups equal pods. Pods that will not become ready without help come first, ready
+// ones last.
 type kindOfPod struct {
 	rank   int
 	status string
@@ -102,7 +102,7 @@ func (k kindOfPod) verdict() status.Verdict {
 	return []status.Verdict{status.Failed, status.Progressing, status.Progressing, status.Ready}[k.rank]
 }
 
-// podBranches shows pods, and of those that are alike only some by themselves.
+// podBranches shows pods, and of equal ones only some individually.
 func (t podTree) podBranches(pods []*status.Pod, depth int) []branch {
 	alike := map[kindOfPod][]*status.Pod{}
 	for _, pod := range pods {
@@ -143,7 +143,7 @@ func (t podTree) podBranches(pods []*status.Pod, depth int) []branch {
 	return all
 }
 
-// byThemselves returns how many of n pods that are alike are shown by themselves.
+// byThemselves returns how many of n equal pods are shown individually.
 func (t podTree) byThemselves(k kindOfPod, n int) int {
 	most := t.detail.alike
 	switch {
@@ -152,7 +152,7 @@ func (t podTree) byThemselves(k kindOfPod, n int) int {
 	case n <= most || n == 1 && k.rank < 3:
 		return n
 	case k.rank == 3:
-		return 0 // nobody asks which of many pods are ready
+		return 0 // ready pods of a large group need no rows
 	}
 	return min(most, 3)
 }
@@ -167,8 +167,8 @@ func (t podTree) podCells(pod *status.Pod, color string) []piece {
 	return []piece{{"", pod.Name}, {color, trimmed(pod.Status)}, {"", containers}, {yellow, restarts}, {dim, age(pod.Created, t.now)}, {dim, pod.Node}}
 }
 
-// podWidths returns how wide the columns of pods at a depth are, zero for one that has no
-// room, and how much is left of the line.
+// podWidths returns the widths of the columns of pods at a depth, zero for one that does not
+// fit, and how much is left of the line.
 func (t podTree) podWidths(pods []*status.Pod, depth int) (widths []int, left int) {
 	widths = make([]int, 6)
 	for _, pod := range pods {
@@ -178,7 +178,7 @@ func (t podTree) podWidths(pods []*status.Pod, depth int) (widths []int, left in
 	widths[0] = min(widths[0], max(8, left/2))
 	left -= widths[0]
 	widths[1] = min(widths[1], max(0, left-2))    // cut rather than left out
-	for _, column := range []int{1, 2, 4, 3, 5} { // the most important first
+	for _, column := range []int{1, 2, 4, 3, 5} { // by importance
 		if widths[column]+2 > left {
 			widths[column] = 0
 		}
@@ -189,7 +189,7 @@ func (t podTree) podWidths(pods []*status.Pod, depth int) (widths []int, left in
 	return widths, left
 }
 
-// shortened cuts a name in the middle, because the pods of an owner differ at the end.
+// shortened cuts the middle out of a name, because the pods of an owner differ at the end.
 func (f frame) shortened(name string, width int) string {
 	name = oneLine(name)
 	whole, end := ansi.StringWidth(name), width/2
@@ -199,7 +199,7 @@ func (f frame) shortened(name string, width int) string {
 	return ansi.Truncate(name, width-end-1, "") + f.style.sign("…", "~") + ansi.TruncateLeft(name, whole-end, "")
 }
 
-// leastReason is how much of a line there must be left for a reason to begin in it.
+// leastReason is how much of a line must be left for a reason to start in it.
 const leastReason = 40
 
 func (t podTree) pod(pod *status.Pod, reason string, k kindOfPod, widths []int, left int) branch {

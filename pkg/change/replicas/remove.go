@@ -2,7 +2,6 @@ package replicas
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -261,25 +259,26 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	if err != nil {
 		return Result{}, err
 	}
-	now, _, err := specReplicas().Get(obj.Object)
+	now, err := countAt(t, obj, specReplicas())
 	if err != nil {
 		return Result{}, err
 	}
-	after, err := c.From(t, now)
+	after, err := c.From(t, int64(now))
 	if err != nil {
 		return Result{}, err
 	}
 	note := fmt.Sprintf("removing %s if possible: the ReplicaSet controller deletes pods that are not ready first", strings.Join(c.Remove, ", "))
 	if c.LookOnly {
-		return Result{Before: new(int32(now)), Replicas: after, Note: note, Written: edit.Written{Object: obj}}, specReplicas().Set(obj.Object, int64(after)) //nolint:gosec // From has looked
+		return Result{Before: &now, Replicas: after, Note: note, Written: edit.Written{Object: obj}}, specReplicas().Set(obj.Object, int64(after))
 	}
+	cheap := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(t.Namespace)
 	for _, pod := range victims {
-		if err := setCost(ctx, pods, pod, c.DryRun); err != nil {
+		if err := setCost(ctx, cheap, pod, c.DryRun); err != nil {
 			return Result{}, err
 		}
 	}
-	// Where somebody else lowers the count now, these pods go for that.
-	c.Current = int32(now) //nolint:gosec // likewise
+	// If someone else lowers the count now, these pods go for that.
+	c.Current = now
 	done, err := Set(ctx, t.Resource(client), t, field, c)
 	if err != nil && len(c.DryRun) == 0 {
 		forget := commandline.Kubectl("annotate", "pod").In(t.Namespace).With(c.Remove...).With(corev1.PodDeletionCost + "-")
@@ -324,14 +323,14 @@ func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Targe
 }
 
 // setCost makes a pod the cheapest to delete, unless it is another one by now.
-func setCost(ctx context.Context, pods corev1client.PodsGetter, pod *corev1.Pod, dryRun []string) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": pod.UID, "annotations": map[string]string{corev1.PodDeletionCost: strconv.Itoa(math.MinInt32)},
-	}})
-	if err != nil {
-		return fmt.Errorf("make the patch: %w", err)
-	}
-	_, err = pods.Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: kinds.FieldManager, DryRun: dryRun})
+func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Pod, dryRun []string) error {
+	_, err := edit.Apply(ctx, pods, pod.Name, nil, func(obj *unstructured.Unstructured) (edit.Plan, error) {
+		if obj.GetUID() != pod.UID {
+			return edit.Plan{}, fmt.Errorf("%w: another pod has the name %s now", outcome.ErrPrecondition, pod.Name)
+		}
+		cost := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", corev1.PodDeletionCost), Value: strconv.Itoa(math.MinInt32)}
+		return edit.Plan{Edits: []fieldpath.Edit{cost}}, nil
+	}, edit.Options{FieldManager: kinds.FieldManager, DryRun: dryRun})
 	return err
 }
 

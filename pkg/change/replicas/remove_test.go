@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -467,7 +466,7 @@ func TestRemoveFromADeployment(t *testing.T) {
 	s := newShelf(t)
 	done, err := s.remove(s.deployment(0, 3), Request{Remove: []string{"web-1-a"}})
 	want := []string{
-		`web-1-a {"metadata":{"annotations":{"controller.kubernetes.io/pod-deletion-cost":"-2147483648"},"uid":"uid-of-web-1-a"}}`,
+		`web-1-a [` + fooVersion + `,{"op":"add","path":"/metadata/annotations","value":{"controller.kubernetes.io/pod-deletion-cost":"-2147483648"}}]`,
 		`web [` + fooVersion + `,{"op":"replace","path":"/spec/replicas","value":2}]`,
 	}
 	if err != nil || done.String() != "3 → 2"+note || len(s.patches) != 2 || s.patches[0] != want[0] || s.patches[1] != want[1] {
@@ -576,6 +575,31 @@ func TestRemoveBesideOtherReplicaSets(t *testing.T) {
 	}
 }
 
+// A pod that changes all the time, as its status does, becomes the cheapest all the same.
+func TestRemoveAPodThatChanges(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	web := s.deployment(3)
+	const pod = "/api/v1/namespaces/ns/pods/web-0-a"
+	reads := 0
+	s.read = func(read string) {
+		if reads++; read == pod && reads < 5 {
+			changed := (&unstructured.Unstructured{Object: s.objects[pod]}).DeepCopy()
+			changed.SetResourceVersion(changed.GetResourceVersion() + "0")
+			changed.SetAnnotations(map[string]string{"note": "kept"})
+			s.objects[pod] = changed.Object
+		}
+	}
+	done, err := s.remove(web, Request{Remove: []string{"web-0-a"}})
+	if err != nil || done.Replicas != 2 || len(s.patches) != 2 {
+		t.Errorf("%s, %v, %q", done, err, s.patches)
+	}
+	after := (&unstructured.Unstructured{Object: s.objects[pod]}).GetAnnotations()
+	if after["note"] != "kept" || after["controller.kubernetes.io/pod-deletion-cost"] != "-2147483648" {
+		t.Errorf("its annotations are %v", after)
+	}
+}
+
 // A pod that is another one by now does not become the cheapest, and the count stays.
 func TestRemoveAPodThatWasMadeAnew(t *testing.T) {
 	t.Parallel()
@@ -589,7 +613,7 @@ func TestRemoveAPodThatWasMadeAnew(t *testing.T) {
 			s.objects[pod] = again.Object
 		}
 	}
-	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); !apierrors.IsConflict(err) || len(s.patches) > 0 {
+	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "another pod has the name web-0-a now") || len(s.patches) > 0 {
 		t.Errorf("%s, %v, %q", done, err, s.patches)
 	}
 }

@@ -19,25 +19,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ownKind is one of the CRDs in testdata/crds, with an object to try it on.
+// ownKind is a CRD in testdata/crds, with an object to test.
 type ownKind struct {
-	// class is the name of the file.
+	// class is the base name of the CRD's file.
 	class    string
 	resource string
 	kind     string
-	// spec is the object's, as flow YAML.
+	// spec is the spec of the object, as flow YAML.
 	spec string
-	// field is what the plugin calls the field that it changes; path is where that
-	// is. Both are empty where nothing says which it is.
+	// field is the plugin's name for the field that it changes; path is the field's
+	// path. Both are empty if the field is unknown.
 	field string
 	path  []any
-	// beside is what is said of other counts.
+	// beside is the expected remark about other counts.
 	beside string
-	// choices are the fields that a refusal must offer, each with its place.
+	// choices are the fields that a refusal must list, with their paths.
 	choices map[string][]any
 }
 
-// object is the name under which a target is given.
+// object returns the command-line name of the object.
 func (k ownKind) object() string { return k.resource + "/it" }
 
 func (k ownKind) manifest(name string) string {
@@ -67,7 +67,7 @@ func ownKinds() []ownKind {
 		{class: "no-scale-ambiguous", resource: "stores.ambiguous.example.com", kind: "Store", spec: "{insert: {replicaCount: 1}, select: {replicaCount: 2}, storage: {retentionDays: 30}}", choices: map[string][]any{
 			".spec.insert.replicaCount":  {"spec", "insert", "replicaCount"},
 			".spec.select.replicaCount":  {"spec", "select", "replicaCount"},
-			".spec.storage.replicaCount": {"spec", "storage", "replicaCount"}, // it is not there yet
+			".spec.storage.replicaCount": {"spec", "storage", "replicaCount"}, // it is not set yet
 		}},
 		{class: "no-scale-array", resource: "searches.array.example.com", kind: "Search", spec: "{version: v1, maxShards: 9, nodeSets: [{name: cold, count: 1}, {name: it's hot, count: 2}, {name: new}]}", choices: map[string][]any{
 			`.spec.nodeSets[?(@.name=="cold")].count`:     {"spec", "nodeSets", 0, "count"},
@@ -79,8 +79,8 @@ func ownKinds() []ownKind {
 	}
 }
 
-// For each way in which a count appears in the wild, scale changes the right
-// field and nothing else, or refuses, names the fields, and gives the commands.
+// For each way in which CRDs hold a replica count, scale changes the right field and
+// nothing else, or refuses, and prints the candidates with a command for each.
 func TestScaleAnyKind(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -113,7 +113,7 @@ func TestScaleAnyKind(t *testing.T) {
 	}
 }
 
-// refused checks that an object was left alone and that all was said that helps.
+// refused checks that the object is unchanged and that the message is helpful.
 func (k ownKind) refused(t *testing.T, before, after *unstructured.Unstructured, r harness.Result) {
 	t.Helper()
 	if before.GetResourceVersion() != after.GetResourceVersion() {
@@ -133,7 +133,7 @@ func (k ownKind) refused(t *testing.T, before, after *unstructured.Unstructured,
 	}
 }
 
-// chosen runs the commands that a refusal printed, each on an object of its own.
+// chosen runs the commands of a refusal, each on a new object.
 func (k ownKind) chosen(t *testing.T, ns string, r harness.Result) {
 	t.Helper()
 	offered := map[string]string{}
@@ -156,8 +156,8 @@ func (k ownKind) chosen(t *testing.T, ns string, r harness.Result) {
 	}
 }
 
-// A refusal shows what is known of each field, and how an administrator says
-// once for all which it is. That command works too.
+// A refusal describes each candidate, and prints the command with which an administrator
+// marks the right one permanently. That command works too.
 func TestAnnotateOnce(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -213,7 +213,7 @@ func TestReplicasPath(t *testing.T) {
 		{`.spec.version`, harness.ExitError, `is the string "v1", not an integer`, nil},
 		{`.status.count`, harness.ExitUsage, "outside .spec", nil},
 		{`.spec.nodeSet[0].count`, harness.ExitError, "does not exist", nil},
-		{`.spec.counter`, harness.ExitError, "counter", nil}, // the schema knows no such field
+		{`.spec.counter`, harness.ExitError, "counter", nil}, // the schema has no such field
 	} {
 		t.Run(step.path, func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +227,7 @@ func TestReplicasPath(t *testing.T) {
 			changedOnly(t, before, cluster.Object(t, ns, searches, name), int64(5), step.want...)
 		})
 	}
-	// The conditions hold for a path as they do for /scale.
+	// Preconditions apply to a path as they do to /scale.
 	cluster.CreateObject(t, ns, searches, "{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot, count: 1}]}}")
 	const hot = `.spec.nodeSets[?(@.name=="hot")].count`
 	for _, refused := range [][]string{{"--current-replicas", "2"}, {"--resource-version", "1"}, {"--current-replicas", "2", "--dry-run=client"}, {"--resource-version", "1", "--dry-run=client"}} {
@@ -243,7 +243,7 @@ func TestReplicasPath(t *testing.T) {
 	cluster.Imoocpod(t, ns, "scale", "search/it", "--replicas", "3", "--replicas-path", hot, "--current-replicas", "1", "--resource-version", cluster.Object(t, ns, searches, "it").GetResourceVersion())
 }
 
-// An optional count that is absent: the server cannot show /scale, and sets it.
+// If an optional count is not set, the server cannot show /scale, but can set it.
 func TestAbsentCount(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -270,7 +270,7 @@ func TestAbsentCount(t *testing.T) {
 	changedOnly(t, before, cluster.Object(t, ns, cells, "it"), int64(3), "spec", "gateway", "replicas")
 }
 
-// What a kind's rules refuse is said in their words.
+// Validation errors of a kind are shown verbatim.
 func TestRulesOfAKind(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -291,7 +291,7 @@ func TestRulesOfAKind(t *testing.T) {
 	}
 }
 
-// Who may not read CRDs scales all the same, and is told what is known.
+// A user who may not read CRDs can scale, and sees what is known.
 func TestScaleWithoutReadingCRDs(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -317,7 +317,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 		t.Errorf("exit code %d, said %q, want %q", r.Code, r.Stderr, want)
 	}
 	changedOnly(t, before, cluster.Object(t, ns, "rings.odd-name.example.com", "it"), int64(4), "spec", "clusterSize")
-	// The schema, from which a refusal is made, everybody may read.
+	// A refusal is made from the schema, which everyone may read.
 	cluster.CreateObject(t, ns, "lamps.no-scale.example.com", "{apiVersion: no-scale.example.com/v1, kind: Lamp, metadata: {name: it}, spec: {shade: red}}")
 	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "lamp/it", "--replicas", "4", "--as", ns)
 	if r.Code != harness.ExitError || len(commands(t, r)) != 1 {
@@ -330,9 +330,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 	cluster.Imoocpod(t, ns, "create", "ring/new", "--replicas", "4", "--replicas-path", ".spec.clusterSize", "--as", ns)
 }
 
-// Many change the same object at once, and move the elements of the list that
-// the others count on. Whoever was told that it is done finds it done, to the
-// element that was meant, and nobody's change is lost.
+// Many clients change the same object at once and reorder the list that holds the
+// counts. Each reported success changed the intended element, and no update is lost.
 func TestNoUpdateIsLost(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -378,7 +377,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 		switch r.Code {
 		case 0:
 			want[fmt.Sprintf("set-%d", i)] = int64(i + 2)
-		case harness.ExitPrecondition: // it lost every race, and says so
+		case harness.ExitPrecondition: // it lost every race and reports that
 		default:
 			t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
 		}
@@ -460,7 +459,7 @@ func TestKinds(t *testing.T) {
 	if got, _ := find("Deployment", "apps"); got.Field != ".spec.replicas" || got.Found != "/scale" {
 		t.Errorf("got %+v", got)
 	}
-	// Every list is in the same order, whatever the order in which the server answers.
+	// Every list is sorted, whatever order the server uses.
 	byName := func(a, b row) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource)) }
 	if !slices.IsSortedFunc(list.Items, byName) {
 		t.Errorf("the kinds are not in the order of their groups and names: %+v", list.Items)
@@ -477,6 +476,6 @@ func TestKinds(t *testing.T) {
 	contains(t, cluster.Imoocpod(t, ns, "kinds", "-o", "name"), `(?m)^deployments\.apps$`)
 	contains(t, cluster.Imoocpod(t, ns, "kinds", "-o", "custom-columns=KIND:.kind,FIELD:.field"), `(?m)^Deployment +\.spec\.replicas$`)
 	contains(t, cluster.Imoocpod(t, ns, "kinds", "-o", "wide"), `(?m)^Store +\S+ +\.spec\.insert\.replicaCount\?,\.spec\.select\.replicaCount\?,\.spec\.storage\.replicaCount\? `)
-	// Who may do nothing is told so, and what cannot be known.
+	// A user without any rights sees that, and what is therefore unknown.
 	contains(t, cluster.Imoocpod(t, ns, "kinds", "--as", "nobody"), `(?m)^Ring +odd-name\.example\.com +/scale +/scale +no +<unknown> +no$`)
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The other verbs, for kinds that this program does not ship.
+// The other verbs, on kinds that this program does not ship.
 
 func TestCreateAnyKind(t *testing.T) {
 	t.Parallel()
@@ -23,7 +23,7 @@ func TestCreateAnyKind(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	for args, want := range map[string]string{
 		"widget/a --replicas 3":                       `{"replicas":3}`,
-		"widgets.plain.example.com/b":                 ``, // without --replicas, no count
+		"widgets.plain.example.com/b":                 ``, // no count without --replicas
 		"wdg/c --replicas 0 --set .spec.color=12":     `{"color":"12","replicas":0}`,
 		"ring/a --replicas 3":                         `{"clusterSize":3}`,
 		"cell/a --replicas 3 --set spec.name=zone1":   `{"gateway":{"replicas":3},"name":"zone1"}`,
@@ -84,7 +84,7 @@ func TestCreateAnyKind(t *testing.T) {
 			}
 		})
 	}
-	// The start of a manifest, which works as it is.
+	// The manifest to start from is valid unchanged.
 	manifest := cluster.Imoocpod(t, ns, "create", "ring/dry", "--replicas", "3", "--dry-run=client", "-o", "yaml")
 	if want := fmt.Sprintf("apiVersion: odd-name.example.com/v1\nkind: Ring\nmetadata:\n  name: dry\n  namespace: %s\nspec:\n  clusterSize: 3\n", ns); manifest != want {
 		t.Errorf("got\n%s\nwant\n%s", manifest, want)
@@ -94,14 +94,14 @@ func TestCreateAnyKind(t *testing.T) {
 	if r := cluster.Kubectl(t, ns, "get", "ring", "dry2"); r.Code == 0 {
 		t.Error("a dry run made something")
 	}
-	// One that is in no namespace.
+	// A cluster-scoped object.
 	cluster.Imoocpod(t, ns, "create", "fleet/"+ns, "--replicas", "1")
 	if out := cluster.Imoocpod(t, ns, "delete", "fleet/"+ns); out != fmt.Sprintf("fleet.cluster-scoped.example.com %q deleted\n", ns) {
 		t.Errorf("delete printed %q", out)
 	}
 }
 
-// model is what status -o json prints, as far as these tests look at it.
+// model is the part of status -o json that these tests check.
 type model struct {
 	Metadata struct{ Type, Name string }
 	Verdict  string
@@ -127,8 +127,7 @@ func workload(kind, name string, replicas int) string {
   template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: main, image: web}]}}}}`, kind, name, replicas)
 }
 
-// What stands below an object is found through the controller references,
-// whatever stands between, and only that.
+// Descendants of an object are found through controller references only, at any depth.
 func TestLookAtAnyKind(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -152,9 +151,9 @@ func TestLookAtAnyKind(t *testing.T) {
 		}
 	}
 
-	// An operator's object: the count is in its spec, its pods stand below a
-	// Deployment, and its status tells no more than which generation it is of.
-	// Before it does, nobody has seen the object, whatever stands below it.
+	// An operator's object has the count in its spec and its pods below a Deployment.
+	// Its status has only observedGeneration. Until that is set, the object counts as
+	// not seen, whatever its descendants.
 	widget := cluster.CreateObject(t, ns, "widgets.plain.example.com", "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: it}, spec: {replicas: 3}}")
 	if m := statusOf(t, ns, "widget/it"); m.Replicas.Current != 0 || len(m.Pods) != 0 || m.Verdict == "ready" {
 		t.Errorf("with nothing below it, it is %+v", m)
@@ -167,7 +166,7 @@ func TestLookAtAnyKind(t *testing.T) {
 	if m := statusOf(t, ns, "widget/it"); m.Metadata.Type != "widget.plain.example.com" || m.Verdict != "ready" || m.Replicas.Desired != 3 || m.Replicas.Current != 3 || m.Replicas.Ready != 3 || len(m.Pods) != 3 {
 		t.Errorf("with a Deployment below it, it is %+v", m)
 	}
-	// Nobody says which field is the count.
+	// The count field is ambiguous.
 	store := cluster.CreateObject(t, ns, "stores.ambiguous.example.com", "{apiVersion: ambiguous.example.com/v1, kind: Store, metadata: {name: it}, spec: {insert: {replicaCount: 7}}}")
 	ownedBy(t, ns, "statefulsets.apps", "db", store)
 	if m := statusOf(t, ns, "store/it"); m.Replicas.Current != 2 || len(m.Pods) != 2 {
@@ -178,7 +177,7 @@ func TestLookAtAnyKind(t *testing.T) {
 	for _, want := range []string{`(?m)^Name: +it$`, `(?m)^Kind: +Widget$`, `(?m)^ *Replicas: +3$`, `web-`, `(?m)^Kind: +Deployment$`, `ScalingReplicaSet`} {
 		contains(t, described, want)
 	}
-	// Several: a table, and each error beside it.
+	// Several targets make one table, with all errors.
 	r := cluster.Kubectl(t, ns, "imoocpod", "status", "deployment/web", "widget/it", "widget/none", "deployment/none")
 	if r.Code != harness.ExitNotFound || strings.Count(r.Stderr, " not found\n") != 2 || strings.Count(r.Stdout, "\n") != 3 {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
@@ -188,8 +187,8 @@ func TestLookAtAnyKind(t *testing.T) {
 	}
 }
 
-// Of a kind that does not tell how many pods are ready, there is only what
-// kubectl waits for.
+// For a kind that does not report ready pods, scale waits only for what kubectl waits
+// for.
 func TestScaleTimeoutOfAnyKind(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -205,7 +204,7 @@ func TestScaleTimeoutOfAnyKind(t *testing.T) {
 	if code := w.Wait(); code != 0 {
 		t.Errorf("the wait ended with exit code %d", code)
 	}
-	// This one could tell, and has not: for kubectl that is enough.
+	// This kind could report ready pods but does not; for kubectl that is enough.
 	const caches = "caches.odd-status.example.com"
 	cluster.CreateObject(t, ns, caches, "{apiVersion: odd-status.example.com/v1, kind: Cache, metadata: {name: it}, spec: {replicas: 3}}")
 	_, err = cluster.Dynamic.Resource(harness.Resource(caches)).Namespace(ns).Patch(t.Context(), "it", types.MergePatchType, []byte(`{"status":{"currentWorkerNumberScheduled":3}}`), metav1.PatchOptions{}, "status")
@@ -219,8 +218,8 @@ func TestScaleTimeoutOfAnyKind(t *testing.T) {
 	contains(t, harness.ReadFile(t, "../../docs/differences.md"), regexp.QuoteMeta("**"+waitsForReady+".**"))
 }
 
-// One bad object does not stop the others; of several errors each is told, and
-// the exit code is that of the weightiest.
+// One failing target does not stop the others. Every error is printed, and the most
+// serious one sets the exit code.
 func TestSeveralTargets(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -272,7 +271,7 @@ func TestSeveralTargets(t *testing.T) {
 		}
 	}
 
-	// The other verbs take the same.
+	// The other verbs accept the same targets.
 	for args, n := range map[string]int{"status widget --all -o name": 3, "status -f " + widgetA + " -o name": 1, "status widget/a imoocpod/imp -o name": 2} {
 		if out := cluster.Imoocpod(t, ns, harness.Words(args)...); strings.Count(out, "\n") != n {
 			t.Errorf("%s printed %q", args, out)
@@ -297,15 +296,16 @@ func TestSeveralTargets(t *testing.T) {
 	}
 }
 
-// An ImoocPod needs no discovery however it is named: it is read and changed. The leases of
-// controllers are read from the cache of the server, and as there are none, once more.
+// Scaling an ImoocPod needs no discovery, whatever form its name has: one read and one
+// write. The leases of controllers are read from the server's cache, and read again
+// because there are none.
 func TestScaleImoocPodsWithoutDiscovery(t *testing.T) {
 	t.Parallel()
 	for args, n := range map[string]int{"a": 1, "imoocpod/a": 1, "imoocpods a b": 2, "imoocpod/a imoocpod.batch.tutorial.kubebuilder.io/b": 2} {
 		ns := cluster.NewNamespace(t)
 		cluster.Imoocpod(t, ns, "create", "a")
 		cluster.Imoocpod(t, ns, "create", "b")
-		// Every request is told in a line, discovery too.
+		// Every request is logged in one line, including discovery.
 		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "--replicas", "3", "-v=6"}, harness.Words(args)...)...)
 		harness.Must(t, r)
 		if patches, all := strings.Count(r.Stderr, `verb="PATCH"`), strings.Count(r.Stderr, "verb="); patches != n || all != 2*n+2 {

@@ -19,20 +19,21 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// refusal is a command line that must be refused.
+// refusal is an invalid command line and its expected result.
 type refusal struct {
 	// args follow "kubectl imoocpod".
 	args string
-	// env comes on top of the environment.
+	// env is added to the environment.
 	env  []string
 	code int
-	// says are words that the message must have.
+	// says are words that the message must contain.
 	says []string
-	// prints is the standard output, as a regular expression; empty means none.
+	// prints is a regular expression for standard output; empty means no output.
 	prints string
 }
 
-// mustRefuse runs the command lines, and holds every message to the same rules.
+// mustRefuse runs the command lines and checks that every message follows the same
+// rules.
 func mustRefuse(t *testing.T, namespace string, refusals []refusal) {
 	t.Helper()
 	for _, r := range refusals {
@@ -96,7 +97,7 @@ func TestBadInput(t *testing.T) {
 		return refusal{args: args + " --as " + few, code: harness.ExitForbidden, says: []string{fmt.Sprintf("User %q cannot list resource %q", few, resource)}}
 	}
 
-	// The group ends when all in it have, and what they left is looked at.
+	// The group ends when all of its tests have ended; then check what they left behind.
 	t.Run("refused", func(t *testing.T) {
 		mustRefuse(t, ns, []refusal{
 			// which object
@@ -267,7 +268,7 @@ func TestBadInput(t *testing.T) {
 			usage("scale foo --replicas 3 -o jsonpath={.a", "jsonpath"),
 			usage("status -o jsonpath", "template format specified but no template given"),
 
-			// what the server has rules against
+			// validation by the server
 			{args: "scale foo --replicas 10", code: harness.ExitError, says: []string{`The imoocpods "foo" is invalid: `, "no more than nine here"}},
 			{args: "scale foo --replicas 10 --dry-run=server", code: harness.ExitError, says: []string{"no more than nine here"}},
 			{args: "create bar --replicas 10", code: harness.ExitError, says: []string{`The imoocpods "bar" is invalid: `, "no more than nine here"}},
@@ -277,7 +278,7 @@ func TestBadInput(t *testing.T) {
 	if after := cluster.ImoocPodVersions(t, ns); !maps.Equal(before, after) {
 		t.Errorf("something was changed: before %v, after %v", before, after)
 	}
-	// The longest name that there may be does work.
+	// The longest valid name works.
 	cluster.Imoocpod(t, ns, "create", name63, "--replicas", "0")
 }
 
@@ -302,7 +303,7 @@ func TestBadNamespace(t *testing.T) {
 	mustRefuse(t, "a/b", []refusal{{args: "create foo", code: harness.ExitError, says: []string{`invalid namespace "a/b"`}}})
 }
 
-// A namespace that is on its way out takes nothing new.
+// Nothing can be created in a terminating namespace.
 func TestTerminatingNamespace(t *testing.T) {
 	t.Parallel()
 	cluster.InstallCRDs(t)
@@ -337,14 +338,14 @@ func TestBadKubeconfig(t *testing.T) {
 	noContext := edited(func(c *clientcmdapi.Config) { c.CurrentContext = "" })
 	noUser := edited(func(c *clientcmdapi.Config) { c.AuthInfos = nil; c.Contexts[c.CurrentContext].AuthInfo = "" })
 	broken := harness.WriteFile(t, "clusters: [")
-	// In a pod there would be a cluster to fall back on.
+	// In a pod, the client would fall back to the in-cluster configuration.
 	none := []string{"KUBECONFIG=" + t.TempDir() + "/none", "KUBERNETES_SERVICE_HOST="}
 	type variant struct {
 		name, flags string
 		env         []string
 		code        int
 		says        string
-		// local says that the error is found before anything is printed.
+		// local means that the error is found before anything is printed.
 		local bool
 	}
 	for _, v := range []variant{
@@ -362,7 +363,8 @@ func TestBadKubeconfig(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			for _, verb := range []string{"create foo", "scale foo --replicas 3", "status", "status -w", "status foo --wait", "describe foo", "wait foo", "delete foo", "check", "install", "uninstall --crds", "version", "run-controller"} {
-				// Every verb finds its server in the same way; the slow ways to fail are tried with few.
+				// All verbs connect in the same way, so slow failures are tested with
+				// only a few.
 				if !v.local && verb != "scale foo --replicas 3" && verb != "run-controller" && verb != "version" {
 					continue
 				}
@@ -371,7 +373,7 @@ func TestBadKubeconfig(t *testing.T) {
 				case verb == "version":
 					r.prints = "Client Version: v[^\n]*\n$"
 					if v.code == harness.ExitForbidden {
-						continue // anybody may ask for the version
+						continue // anyone may read the version
 					}
 				case verb == "run-controller" && !v.local:
 					r.prints = `\d\d:\d\d:\d\d Starting the controller for `
@@ -382,8 +384,8 @@ func TestBadKubeconfig(t *testing.T) {
 	}
 }
 
-// newUser makes somebody who may do some things with the ImoocPods of a
-// namespace, and nothing else, and returns the name to give to --as.
+// newUser creates a user who has only the given verbs on the ImoocPods of a namespace,
+// and returns the name for --as.
 func newUser(t *testing.T, namespace string, verbs ...string) string {
 	t.Helper()
 	name := strings.Join(append([]string{namespace}, verbs...), "-")
@@ -409,7 +411,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
 	return name
 }
 
-// atMostNine makes the server refuse ImoocPods of ten replicas and more in a namespace.
+// atMostNine makes the server reject ImoocPods with ten or more replicas in a namespace.
 func atMostNine(t *testing.T, namespace string) {
 	t.Helper()
 	cluster.Apply(t, "", fmt.Sprintf(`

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// brokenWatches is a transport whose watches expire, break, and end again and again.
+// brokenWatches is a transport whose watches expire, break, and end repeatedly.
 type brokenWatches struct {
 	http.RoundTripper
 	faults *harness.Faults
@@ -22,8 +22,8 @@ func (b brokenWatches) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.RoundTripper.RoundTrip(r)
 }
 
-// Every verb that follows an object comes to its end, and not before what it waits for
-// is so, where no watch lasts for more than two seconds.
+// Every verb that follows an object ends when its condition is met, and not earlier,
+// even if no watch lasts longer than two seconds.
 func TestVerbsFollowThroughBrokenWatches(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

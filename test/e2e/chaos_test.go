@@ -35,22 +35,21 @@ var (
 )
 
 const (
-	// chaosRuns is how many random runs there are where no time is given for them. There
-	// are many more every night.
+	// chaosRuns is the number of random runs if no duration is given. Nightly runs have
+	// many more.
 	chaosRuns = 16
-	// chaosLanes is how many go on at the same time.
+	// chaosLanes is the number of concurrent runs.
 	chaosLanes = 4
 )
 
-// tally counts what the random runs came to.
-// excess counts the creates of two loops without a lease while as many pods were
-// live as were wanted.
+// tally sums up the random runs. excess counts the creates by two controllers without a
+// lease beyond the wanted number of pods.
 var tally struct{ runs, actions, faults, writes, excess atomic.Int64 }
 
-// Random runs: one or two loops without a lease, a person who scales up and
-// down, pods that are deleted, evicted, failed and tampered with, a network and
-// a server that do what they like. At the end there is exactly what was asked
-// for, and on the way there was never a pod too many nor one taken too many.
+// Random runs: one or two controllers without a lease, a user who scales up and down,
+// pods that are deleted, evicted, failed and modified, and an unreliable network and
+// server. In the end the state is exactly as requested, and at no time were there too
+// many pods, or too many deletions.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	if *chaosSeed != 0 {
@@ -89,19 +88,19 @@ type chaos struct {
 	namespace string
 	w         *harness.Witness
 	rand      *rand.Rand
-	stable    *harness.Faults // of the first loop
-	stale     *harness.Faults // of the second, whose watches are held back at times
+	stable    *harness.Faults // of the first controller
+	stale     *harness.Faults // of the second controller, whose watches are sometimes held back
 	most      int32
-	// alone says that there is one loop at a time, whose watches are not held back.
-	// Two without a lease may make a pod too many for a while, of which each knows
-	// nothing: never more than one in each slot that was ever wanted. As slots are removed
-	// and taken back, those may be more than were wanted at once.
+	// alone means that one controller runs at a time, without held-back watches. Two
+	// without a lease may create extra pods for a while, since neither sees the other's
+	// latest pods: at most one for each slot ever wanted. If slots are removed and
+	// reused, these can exceed the number wanted at once.
 	alone bool
-	// earlier is how many pods an earlier controller made.
+	// earlier is the number of pods created by an earlier controller.
 	earlier int32
-	// foreign is the condition of somebody else; nil: somebody took it away.
+	// foreign is a condition set by another writer, or nil if it was removed.
 	foreign map[string]any
-	// slow says that the pods take their time to end: a finalizer holds them.
+	// slow means that a finalizer delays the end of pods.
 	slow bool
 
 	mu    sync.Mutex
@@ -109,13 +108,13 @@ type chaos struct {
 }
 
 func chaosRun(t *testing.T, seed uint64) {
-	t.Cleanup(func() { // after those of the witness and the driver, which fail the test
+	t.Cleanup(func() { // runs after the cleanups of the witness and the driver, which fail the test
 		if t.Failed() {
 			t.Logf("repeat with: go test -race ./test/e2e -run TestChaos -seed %d", seed)
 		}
 	})
 	ns := cluster.NewNamespace(t)
-	if *chaosDuration > 0 { // many, whose pods would fill the nodes
+	if *chaosDuration > 0 { // for many runs, because the pods would fill the nodes
 		t.Cleanup(func() {
 			if err := cluster.Core.Namespaces().Delete(context.Background(), ns, metav1.DeleteOptions{}); err != nil {
 				t.Error(err)
@@ -141,8 +140,8 @@ func chaosRun(t *testing.T, seed uint64) {
 	c.stale.SetCalm(true)
 	last := int32(c.rand.IntN(7))
 	c.scaleTo(last)
-	// What is removed is an annotation, of which the generation says nothing, and of two
-	// controllers one may still fill a slot that the other has given up.
+	// Removed slots are an annotation, which does not change the generation. One of two
+	// controllers may still fill a slot that the other has given up.
 	c.whileLettingGo(func() { w.AwaitConvergedPods(t, "foo", last, c.inWantedSlot) })
 	bound := int(c.most)
 	if !c.alone {
@@ -157,7 +156,7 @@ func chaosRun(t *testing.T, seed uint64) {
 	tally.faults.Add(c.stable.Injected.Load() + c.stale.Injected.Load())
 }
 
-// begin creates foo and starts the loops.
+// begin creates foo and starts the controllers.
 func (c *chaos) begin() {
 	n := int32(c.rand.IntN(6))
 	c.most = n
@@ -189,7 +188,7 @@ func (c *chaos) begin() {
 	}
 }
 
-// adopted makes pods that an earlier controller made for foo: by their reference.
+// adopted creates pods with a reference to foo, as an earlier controller did.
 func (c *chaos) adopted(n int) {
 	kind := kinds.ImoocPod()
 	owner := *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "foo", UID: c.UID}, kind.GroupVersionKind())
@@ -206,7 +205,7 @@ func (c *chaos) adopted(n int) {
 	}
 }
 
-// comment adds a condition of somebody else to foo.
+// comment adds another writer's condition to foo.
 func (c *chaos) comment() {
 	foreign := map[string]any{"type": "Synced", "status": "Unknown", "reason": "Other", "message": "of somebody else", "lastTransitionTime": "2026-01-02T03:04:05Z"}
 	c.toStatus(func(obj *unstructured.Unstructured) error {
@@ -215,7 +214,7 @@ func (c *chaos) comment() {
 			return err
 		}
 		conditions = slices.DeleteFunc(conditions, func(e any) bool { return reflect.DeepEqual(e, foreign) })
-		for _, count := range []string{"replicas", "readyReplicas", "updatedReplicas"} { // which the schema demands
+		for _, count := range []string{"replicas", "readyReplicas", "updatedReplicas"} { // required by the schema
 			if _, found, _ := unstructured.NestedInt64(obj.Object, "status", count); !found {
 				if err := unstructured.SetNestedField(obj.Object, int64(0), "status", count); err != nil {
 					return err
@@ -227,7 +226,7 @@ func (c *chaos) comment() {
 	c.foreign = foreign
 }
 
-// toStatus changes the status of foo as somebody else does.
+// toStatus changes the status of foo as another writer.
 func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) {
 	foos := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -246,7 +245,8 @@ func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) {
 	}
 }
 
-// mustKeepTheForeignCondition: what somebody else wrote into the status is as it was.
+// mustKeepTheForeignCondition checks that the condition of the other writer is
+// unchanged.
 func (c *chaos) mustKeepTheForeignCondition() {
 	if c.foreign == nil {
 		return
@@ -262,8 +262,8 @@ func (c *chaos) mustKeepTheForeignCondition() {
 	}
 }
 
-// start starts a loop that resumes, as after every lease that was regained: it may
-// not give up by itself, whatever the server answers.
+// start starts a controller that resumes, as after regaining a lease: it must not give
+// up, whatever the server answers.
 func (c *chaos) start(f *harness.Faults) {
 	count := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if harness.IsWrite(r) {
@@ -291,7 +291,7 @@ func (c *chaos) start(f *harness.Faults) {
 	})
 }
 
-// someLoop picks a loop that has been started, dead or alive.
+// someLoop returns a random controller that has been started, dead or alive.
 func (c *chaos) someLoop() *harness.Controller {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -303,7 +303,7 @@ func (c *chaos) scaleTo(n int32) {
 	c.Scale(n)
 }
 
-// act does one of the things that happen to a cluster.
+// act performs one random action.
 func (c *chaos) act() {
 	switch c.rand.IntN(20) {
 	case 0, 1, 2:
@@ -332,7 +332,7 @@ func (c *chaos) act() {
 		c.onSomePod(func(pod *corev1.Pod) error {
 			return c.patch(pod, `{"metadata":{"annotations":{"someone":"was here"}}}`)
 		})
-	case 9: // kill -9 of a loop, and a new one
+	case 9: // kill -9 of a controller, and a new one
 		c.someLoop().Kill()
 		if next := c.rand.IntN(2); c.alone {
 			c.start(c.stable)
@@ -347,7 +347,7 @@ func (c *chaos) act() {
 		c.letGo()
 	case 14, 15:
 		c.SetImage(fmt.Sprintf("image-%d", c.rand.IntN(3)))
-	case 16: // somebody takes the status away
+	case 16: // remove the status
 		c.foreign = nil
 		c.toStatus(func(obj *unstructured.Unstructured) error {
 			delete(obj.Object, "status")
@@ -357,14 +357,14 @@ func (c *chaos) act() {
 		c.comment()
 	case 18:
 		c.remove()
-	case 19: // takes the removed slots back, all or none of them
+	case 19: // reuse the removed slots, all or none of them
 		n := int32(c.rand.IntN(9))
 		c.most = max(c.most, n)
 		c.SetSlots(n, c.Removed()[:c.rand.IntN(2)*len(c.Removed())])
 	}
 }
 
-// remove takes one of the wanted slots away, and one pod less is wanted.
+// remove removes one of the wanted slots, so that one pod less is wanted.
 func (c *chaos) remove() {
 	n := int32(0)
 	var wanted []int32
@@ -386,7 +386,7 @@ func (c *chaos) patch(pod *corev1.Pod, patch string, subresources ...string) err
 	return err
 }
 
-// onSomePod does something to one of foo's pods, which may be gone by then.
+// onSomePod calls do with one of foo's pods, which may be gone already.
 func (c *chaos) onSomePod(do func(*corev1.Pod) error) {
 	c.t.Helper()
 	pods := c.w.Owned("foo")
@@ -399,7 +399,7 @@ func (c *chaos) onSomePod(do func(*corev1.Pod) error) {
 	}
 }
 
-// whileLettingGo does something while no ending pod is held any more.
+// whileLettingGo calls do while terminating pods are released.
 func (c *chaos) whileLettingGo(do func()) {
 	if !c.slow {
 		do()
@@ -421,7 +421,7 @@ func (c *chaos) whileLettingGo(do func()) {
 	do()
 }
 
-// letGo takes the finalizer off the pods that are ending.
+// letGo removes the finalizer from terminating pods.
 func (c *chaos) letGo() {
 	for _, pod := range c.w.Owned("foo") {
 		if pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 {
@@ -433,7 +433,7 @@ func (c *chaos) letGo() {
 	}
 }
 
-// bystanders are pods that are not foo's, but look a little like it.
+// bystanders returns pods that resemble foo's but are not.
 func (c *chaos) bystanders() []*corev1.Pod {
 	var made []*corev1.Pod
 	for name, labels := range map[string]map[string]string{
@@ -452,7 +452,7 @@ func (c *chaos) bystanders() []*corev1.Pod {
 	return made
 }
 
-// inWantedSlot reports whether the slot of a pod is one of those that foo wants.
+// inWantedSlot reports whether a pod is in a wanted slot.
 func (c *chaos) inWantedSlot(pod *corev1.Pod) bool {
 	slot, err := strconv.ParseInt(pod.Labels[apis.LabelSlot], 10, 32)
 	return err == nil && c.Wants(int32(slot))

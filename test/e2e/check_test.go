@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// What is missing is told, with commands that put it in place.
+// check reports each problem with a command that fixes it.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 		return byName, r
 	}
 
-	// As nobody in particular, with no loop, and with a quota in the way.
+	// As an unprivileged user, without a controller, and with an exhausted quota.
 	quota(t, ns, "0")
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	alice := "alice-" + ns
@@ -54,7 +54,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 
-	// The commands that it gives do what they are for.
+	// The printed commands work.
 	for _, verb := range []string{"scale", "run-controller"} {
 		for _, fix := range checks["permission to "+verb][0].Fix {
 			harness.Must(t, cluster.Kubectl(t, "", strings.Fields(strings.TrimPrefix(fix, "kubectl "))...))
@@ -68,7 +68,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("delete: %+v, install: %+v", checks["permission to delete"], checks["permission to install"])
 	}
 
-	// As an administrator: no loop, then one, and what it runs into.
+	// As an administrator: without a controller, then with one that has problems.
 	checks, _ = run()
 	for name, c := range checks {
 		if passed := c[0].State == check.Passed; passed == (name == "controller") {
@@ -89,7 +89,8 @@ func TestCheck(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "foo")
 	harness.Eventually(t, "all is in place", func() bool { _, r = run(); return r.Code == 0 })
 
-	// For people: a line each, and the commands lead to the same cluster.
+	// The human-readable output has a line for each check, and its commands act on the
+	// same cluster.
 	r = cluster.Kubectl(t, ns, "imoocpod", "check", "--context", "cluster", "--as", "bob")
 	matches(t, "check", r.Stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ permission to create +bob has no permission to create imoocpods.batch.tutorial.kubebuilder.io, [^\n]+\n✖(?s:.*)`+
 		`\n✖ permission to wait [^\n]+\n    kubectl imoocpod install --roles -n `+ns+` --context=cluster\n    kubectl create rolebinding imoocpod-editor-bob --clusterrole=imoocpod-editor --user=bob -n `+ns+` --context=cluster\n(?s:.*)`)

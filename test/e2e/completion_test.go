@@ -17,17 +17,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// completions asks kubectl, as the script of a shell does, what could come next
-// after "kubectl imoocpod …"; the last word is the one to complete. It returns
-// a line for each word, and one for what the shell is to do with them.
+// completions asks kubectl, as a shell's completion script does, to complete the last
+// word of "kubectl imoocpod …". It returns a line for each candidate and one for the
+// directive to the shell.
 func completions(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	return harness.Must(t, cluster.KubectlWith(t, env, "", append([]string{"__complete", "imoocpod"}, args...)...))
 }
 
-// asKrew lays the plugin out as krew does: the program is stored somewhere, and
-// a link to it is in a directory on PATH. It returns that directory, and the
-// environment to find it by.
+// asKrew installs the plugin as krew does: the program in a store, and a link to it in a
+// directory on PATH. It returns that directory and the environment.
 func asKrew(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	home := t.TempDir()
@@ -47,8 +46,8 @@ func asKrew(t *testing.T) (dir string, env []string) {
 	return dir, []string{"PATH=" + strings.Join([]string{dir, cluster.Bin, os.Getenv("PATH")}, string(os.PathListSeparator))}
 }
 
-// The link that kubectl looks for is put where kubectl finds it, told of, and
-// taken away; what is not ours is left alone.
+// The link that kubectl needs for completion is created on PATH, reported, and removed.
+// Files of others are left alone.
 func TestCompletionInstall(t *testing.T) {
 	t.Parallel()
 	dir, env := asKrew(t)
@@ -70,7 +69,7 @@ func TestCompletionInstall(t *testing.T) {
 	if out := completions(t, env, "sta"); !strings.HasPrefix(out, "status\tShow whether ") || !strings.HasSuffix(out, "\n:4\n") {
 		t.Errorf("it completes %q", out)
 	}
-	// A link that an older version left is set anew.
+	// A link of an older version is replaced.
 	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +86,7 @@ func TestCompletionInstall(t *testing.T) {
 		t.Errorf("the link is there still: %v", err)
 	}
 
-	// Somebody's own program of that name.
+	// The user has a program of that name.
 	if err := os.WriteFile(link, []byte("#!/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +100,7 @@ func TestCompletionInstall(t *testing.T) {
 		t.Error("the file was changed")
 	}
 
-	// Called by its path, from a directory that kubectl does not know.
+	// Called by its path, from a directory that is not on PATH.
 	elsewhere := exec.Command(filepath.Join(filepath.Dir(dir), "store", "v1", "kubectl-imoocpod"), "completion", "install")
 	elsewhere.Env = append(cluster.Environment(), env...)
 	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), "v1/kubectl_complete-imoocpod created\nWarning: ") {
@@ -109,13 +108,13 @@ func TestCompletionInstall(t *testing.T) {
 	}
 }
 
-// A kind whose count is in the elements of a list.
+// A kind whose counts are in the elements of a list.
 const (
 	searches = "searches.array.example.com"
 	search   = `{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot set, count: 2}]}}`
 )
 
-// What could come next, as kubectl passes it on.
+// Completion candidates, as passed through by kubectl.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -140,9 +139,9 @@ spec:
 
 	const noFile, noSpace = ":4", ":6"
 	for _, test := range []struct {
-		words string // the last is completed; "_" stands for an empty one
-		want  string // lines that must come
-		never string // must not come
+		words string // the last one is completed; "_" stands for an empty word
+		want  string // lines that must be present
+		never string // must not be present
 	}{
 		{"de", "delete\tDelete |describe\tShow |" + noFile, "create"},
 		{"scale --curr", "--current-replicas\t|" + noFile, "--replicas"},
@@ -173,7 +172,7 @@ spec:
 		{"scale -n " + ns + " foo --replicas-path _", ".spec.replicas\tbuilt in|" + noFile, "template"},
 		{"scale -n " + ns + " " + searches + "/it --replicas-path .spec.node", `.spec.nodeSets[?(@.name=="hot set")].count` + "\t(now 2): How many nodes|" + noFile, "version"},
 		{"completion z", "zsh\t|" + noFile, "bash"},
-		// Neither who may not look nor who asks amiss is told of an error.
+		// Missing rights and invalid arguments cause no error message.
 		{"status --as nobody -n " + ns + " f", noFile, "food"},
 		{"status --context nowhere f", noFile, "foo"},
 		{"status nonsense _", noFile, "foo"},
@@ -183,7 +182,7 @@ spec:
 		if last := len(words) - 1; words[last] == "_" {
 			words[last] = ""
 		}
-		// A machine that is busy may not answer in time.
+		// A busy machine may not answer in time.
 		var out string
 		want := strings.Split(test.want, "|")
 		harness.Eventually(t, "completion of "+test.words+" offers "+test.want, func() bool {
@@ -201,7 +200,7 @@ spec:
 	}
 }
 
-// A server that does not answer is not waited for.
+// Completion does not wait for a server that does not answer.
 func TestCompletionGivesUp(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -234,8 +233,8 @@ func TestCompletionGivesUp(t *testing.T) {
 	}
 }
 
-// wordsByRef stands in for the package bash-completion, of which the script
-// that kubectl and cobra generate calls this function.
+// wordsByRef replaces the function of the package bash-completion that the scripts of
+// kubectl and cobra call.
 const wordsByRef = `
 _get_comp_words_by_ref() { cur=${COMP_WORDS[COMP_CWORD]}; prev=${COMP_WORDS[COMP_CWORD-1]}; words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
 COMP_WORDBREAKS=${COMP_WORDBREAKS//[=:]/}
@@ -243,11 +242,10 @@ bind 'set enable-bracketed-paste off'
 PS1='ready> '
 `
 
-// In a terminal, through the script of kubectl itself: a name is completed,
-// several are listed with how they are doing, and what a shell would take apart
-// is quoted. bash is there wherever these tests can be run, as make takes it for
-// its shell; the other two are where CI installs them, and need nothing of ours
-// that bash does not: their scripts are cobra's and ask the same.
+// Completion works in a terminal through kubectl's own script: it completes a name,
+// lists several with their states, and quotes special characters. bash is always
+// available, because make requires it. The other shells are tested where CI installs
+// them; their scripts are cobra's and ask for the same candidates.
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -280,7 +278,7 @@ func TestCompletionInShells(t *testing.T) {
 				s.Press(line + "al")
 				s.AwaitText(line + "al")
 				s.AwaitCompletion("\t", line+"alpha")
-				s.Press("\x15") // clears the line
+				s.Press("\x15") // clear the line
 				s.AwaitScreen("the line is empty", func(text string) bool { return strings.HasSuffix(text, "ready>") })
 				s.Press(line + "bet")
 				s.AwaitCompletion("\t", "beta-")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Who looks on sees within seconds that the server is gone, however it went, and
-// that what is on the screen may not be so any more; the screen recovers by itself.
+// Within seconds, a watcher sees that the connection is lost, however it broke, and that
+// the screen may be out of date. The screen recovers by itself.
 func TestLostConnectionIsSaid(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -44,7 +44,7 @@ func TestLostConnectionIsSaid(t *testing.T) {
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
 	one("3/3 ready", true)
 
-	// Where there is no terminal, there is a line for it.
+	// Without a terminal, a line is printed instead.
 	piped := cluster.StartPlugin(t, "status", "foo", "-n", ns, "-w", "--kubeconfig", link.Kubeconfig)
 	piped.AwaitOutput("foo")
 	link.Cut()
@@ -53,13 +53,13 @@ func TestLostConnectionIsSaid(t *testing.T) {
 	piped.AwaitOutput("connected to the server again")
 }
 
-// A wait says on one line after the other what it waits for and what came of it.
+// A wait prints lines with its progress and its result.
 func TestProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	s := cluster.StartTerminal(t, 80, 24, nil, "bash", "-c",
 		"kubectl imoocpod create web --replicas 3 --wait -n "+ns+"; echo after $?; kubectl imoocpod wait web -n "+ns+"; echo then $?")
-	// Nobody reconciles it: the reason, a clock, and what to do.
+	// Without a controller, the screen shows the reason, the elapsed time, and a hint.
 	clock := regexp.MustCompile(`(?m)^\d+s +imoocpod/web: not reconciled: no controller has seen it yet$`)
 	s.AwaitScreen("the reason and a clock", clock.MatchString)
 	s.AwaitText("\nhint: kubectl imoocpod run-controller -n " + ns)

@@ -15,9 +15,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// requestsOf stands in front of the API server and calls before with the number of each
-// request that is no watch, from 1. Where that says so, the request is never answered.
-// It returns the flags that lead to it.
+// requestsOf starts a proxy to the API server that calls before with the number of each
+// request, from 1; watches do not count. If before returns true, the request is never
+// answered. It returns the flags that select the proxy.
 func requestsOf(t *testing.T, before func(n int64) (stall bool)) []string {
 	t.Helper()
 	proxy := cluster.ServerProxy(t)
@@ -38,10 +38,10 @@ func requestsOf(t *testing.T, before func(n int64) (stall bool)) []string {
 	return []string{"--server", server.URL, "--insecure-skip-tls-verify=false", "--certificate-authority="}
 }
 
-// atEveryRequest runs a command once as it should be, and then with something that
-// happens before its first request, its second, and so on: with -long before each, else
-// before every third, from one that differs from run to run. A later run may take fewer
-// requests than the first one, as it may look less often.
+// atEveryRequest runs a command undisturbed, and then again with a disturbance before
+// its first request, its second, and so on: before each one with -long, otherwise before
+// every third, from a random start. A later run may make fewer requests than the first,
+// because it may poll less often.
 func atEveryRequest(t *testing.T, run func(t *testing.T, k int64) (requests int64)) {
 	t.Helper()
 	total := run(t, 0)
@@ -60,8 +60,8 @@ func atEveryRequest(t *testing.T, run func(t *testing.T, k int64) (requests int6
 	}
 }
 
-// Whenever another writer sets a count, it stays: no step is made from it, and none is
-// reverted over it. Only a command that begins with that count changes it.
+// A count set by another writer at any time is kept: no step starts from it, and no
+// revert overwrites it. Only a command that starts after it changes it.
 func TestStepsWithAnotherWriter(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -100,8 +100,8 @@ func TestStepsWithAnotherWriter(t *testing.T) {
 	}
 }
 
-// Whenever a command that scales in steps is killed, the same command comes to the same
-// end.
+// If a command that scales in steps is killed at any time, repeating it completes the
+// change.
 func TestStepsKilled(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -132,7 +132,7 @@ func TestStepsKilled(t *testing.T) {
 	})
 }
 
-// Whenever another writer sets a count, it is the one that parking saves, or it stays.
+// A count set by another writer at any time is either saved by park or kept.
 func TestParkWithAnotherWriter(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -12,11 +12,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// long asks for more, as "make chaos" does.
+// long selects the thorough variants of some tests, as "make chaos" does.
 var long = flag.Bool("long", false, "run a longer scenario at every crash point, and let every write and request go wrong in every way")
 
-// For every write k of a scenario and every way in which it can go wrong, a new
-// loop ends with exactly what was asked for, and there is never a pod too many.
+// For every write of a scenario and every way in which it can fail, a new controller
+// reaches exactly the requested state, and there is never an extra pod.
 func TestEveryCrashPoint(t *testing.T) {
 	t.Parallel()
 	steps := []int32{5, 2, 3, 0}
@@ -41,10 +41,10 @@ func TestEveryCrashPoint(t *testing.T) {
 	})
 }
 
-// everyCrashPoint tells a story once as it should be, which takes least writes or
-// more, and then with one of its writes going wrong: with -long with each, in each way,
-// else with every third, in one way. Which ones differs from run to run. A story returns how
-// many writes there were.
+// everyCrashPoint runs a story undisturbed, which takes at least the given number of
+// writes, and then again with one write failing: with -long, each write in each way;
+// otherwise every third write in one way, from a random start. A story returns the
+// number of its writes.
 func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64, way string) int64) {
 	t.Helper()
 	total := story(t, 0, "")
@@ -53,7 +53,7 @@ func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64
 	}
 	ways := []string{harness.CrashBeforeWrite, harness.CrashAfterWrite, harness.ReplyLost}
 	drawn := harness.Draw(t, 3*len(ways))
-	// A run after a crash may take more writes than the clean one.
+	// After a crash, a run may take more writes than the undisturbed one.
 	for k := 1; k <= int(total)+3; k++ {
 		for i, way := range ways {
 			if !*long && (k%3 != drawn%3 || (k/3+drawn/3)%len(ways) != i) {
@@ -67,14 +67,14 @@ func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64
 	}
 }
 
-// startCrashing starts a loop whose k-th write goes wrong, and a new one when it
-// dies of it. It returns the count of the writes of both.
+// startCrashing starts a controller whose k-th write fails, and a new one if the first
+// dies of it. It returns the counter of the writes of both.
 func startCrashing(t *testing.T, namespace string, d *harness.Driver, kind kinds.Kind, k int64, way string, interceptors ...harness.Interceptor) *atomic.Int64 {
 	t.Helper()
 	writes := &atomic.Int64{}
 	var start func()
 	start = func() {
-		started := make(chan *harness.Controller, 1) // it may write before it is known here
+		started := make(chan *harness.Controller, 1) // the controller may write before StartController returns
 		started <- cluster.StartControllerFor(t, namespace, []kinds.Kind{kind}, nil, append(slices.Clone(interceptors), harness.CrashAt(k, way, writes, func() {
 			(<-started).Kill()
 			d.Go(start)

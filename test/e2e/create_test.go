@@ -19,8 +19,8 @@ import (
 
 const createdFoo = "imoocpod.batch.tutorial.kubebuilder.io/foo created"
 
-// The default pod is one that Pod Security's strictest level lets in; what it
-// does not let in is reported with its words.
+// The default pod is admitted under the strictest level of Pod Security. A pod that is
+// rejected is reported with the server's words.
 func TestCreateUnderPodSecurity(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -56,7 +56,7 @@ func TestCreate(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 
-	// What is left out is left to the defaults of the CRD.
+	// Omitted flags are left to the defaults of the CRD.
 	cluster.Imoocpod(t, ns, "create", "plain")
 	plain := cluster.ImoocPod(t, ns, "plain")
 	if *plain.Spec.Replicas != 1 || !equality.Semantic.DeepEqual(plain.Spec.Template, v1alpha1.DefaultTemplate()) {
@@ -84,7 +84,7 @@ func TestCreate(t *testing.T) {
 		t.Errorf("the template is %+v, want %+v", got, want)
 	}
 
-	// A format that is none is refused before anything is made.
+	// An invalid format is refused before anything is created.
 	refusal{code: harness.ExitUsage, says: []string{"jsonpath"}}.check(t, cluster.Kubectl(t, ns, "imoocpod", "create", "out", "-o", "jsonpath={.spec"))
 	for format, want := range map[string]string{
 		"name":                      "imoocpod.batch.tutorial.kubebuilder.io/out\n",
@@ -109,7 +109,7 @@ func TestCreateDryRun(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 
-	// The client's is a manifest to start from; no server is asked.
+	// A client-side dry run prints a manifest to start from, without a server.
 	manifest := harness.Must(t, cluster.KubectlWith(t, []string{"KUBECONFIG=" + t.TempDir() + "/none"}, "", "imoocpod", "create", "foo", "--replicas", "3", "--dry-run=client", "-o", "yaml"))
 	const want = "apiVersion: batch.tutorial.kubebuilder.io/v1alpha1\nkind: ImoocPod\nmetadata:\n  name: foo\nspec:\n  replicas: 3\n"
 	if manifest != want {
@@ -119,7 +119,7 @@ func TestCreateDryRun(t *testing.T) {
 		t.Errorf("a namespace that was given became %q", out)
 	}
 
-	// The server's has what the server makes of it.
+	// A server-side dry run prints the result of the server.
 	var sent v1alpha1.ImoocPod
 	if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3", "--dry-run=server", "-o", "json")), &sent); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestCreateDryRun(t *testing.T) {
 		t.Errorf("--dry-run=none printed %q", out)
 	}
 
-	// Every form of the client's manifest can be applied.
+	// Every format of the client-side manifest can be applied.
 	for name, flags := range map[string][]string{
 		"image": {"--image", "nginx"}, "command": {"--", "sleep", "60"}, "both": {"--image", "nginx", "--", "sleep", "60"},
 	} {

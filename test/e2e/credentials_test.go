@@ -15,8 +15,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// A loop whose token has expired goes on when its file holds a new one, as the
-// kubelet puts it there. The tokens end with the secrets that they are bound to.
+// When its token has expired, a controller continues once the file holds a new token, as
+// written by the kubelet. The tokens expire with the secrets that they are bound to.
 func TestCredentialsAreRenewed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// crdOf is the CRD of a kind in a group, with the properties of its spec and
-// status and the subresources that it has beside /status, as YAML flows.
+// crdOf returns a CRD with the given properties of spec and status (flow YAML), and
+// subresources in addition to /status.
 func crdOf(group, kind, spec, status, subresources string, annotations ...string) string {
 	plural := strings.ToLower(kind) + "s"
 	return fmt.Sprintf(`
@@ -48,7 +48,7 @@ spec:
 `, group, plural, kind, spec, status, subresources, strings.Join(annotations, ", "), strings.ToLower(kind))
 }
 
-// Parts of such CRDs.
+// Parts of these CRDs.
 const (
 	sizeAndImage  = "size: {type: integer, format: int32, minimum: 0}, image: {type: string}"
 	observed      = "observedGeneration: {type: integer, format: int64}"
@@ -57,7 +57,7 @@ const (
 	podTemplate = "pod: {type: object, x-kubernetes-preserve-unknown-fields: true}"
 )
 
-// kindIn is what a CRD declares.
+// kindIn returns the kind that a CRD declares.
 func kindIn(t *testing.T, manifest string) kinds.Kind {
 	t.Helper()
 	crd := &unstructured.Unstructured{}
@@ -71,13 +71,15 @@ func kindIn(t *testing.T, manifest string) kinds.Kind {
 	return kind
 }
 
-// gadget keeps pods from a template, and has no /scale and few status fields.
+// gadget returns a CRD for pods from a template, without /scale and with few status
+// fields.
 func gadget(group string) string {
 	return crdOf(group, "Gadget", "size: {type: integer, format: int32, minimum: 0}, "+podTemplate, "live: {type: integer}, readyReplicas: {type: integer}", "",
 		"imoocpod.dev/plan: pods", "imoocpod.dev/replicas-path: .spec.size", "imoocpod.dev/template-path: .spec.pod", "imoocpod.dev/current-path: .status.live")
 }
 
-// site keeps a Deployment, with a command and an environment, behind /scale.
+// site returns a CRD for a Deployment, with a command and an environment, and with
+// /scale.
 func site(group string) string {
 	return crdOf(group, "Site", sizeAndImage+", run: {type: array, items: {type: string}}, env: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}",
 		observed+", "+someCondition+", selector: {type: string}, replicas: {type: integer}, availableReplicas: {type: integer}, names: {type: array, items: {type: string}}",
@@ -86,13 +88,13 @@ func site(group string) string {
 		"imoocpod.dev/name-label: site", "imoocpod.dev/pod-names-path: .status.names")
 }
 
-// agent keeps a pod on every node.
+// agent returns a CRD for a pod on every node.
 func agent(group string) string {
 	return crdOf(group, "Agent", "image: {type: string}", observed+", "+someCondition+", desiredNumberScheduled: {type: integer}, currentNumberScheduled: {type: integer}, numberReady: {type: integer}", "",
 		"imoocpod.dev/plan: nodes", "imoocpod.dev/image-path: .spec.image", "imoocpod.dev/image: nginx")
 }
 
-// images are those of the pods, each once.
+// images returns the distinct images of pods.
 func images(pods []corev1.Pod) []string {
 	var all []string
 	for _, pod := range pods {
@@ -102,8 +104,8 @@ func images(pods []corev1.Pod) []string {
 	return slices.Compact(all)
 }
 
-// A kind for each plan, declared by nothing but its CRD, is created, scaled,
-// rolled, restarted, described and deleted like those that are shipped.
+// A kind for each plan, declared only by its CRD, can be created, scaled, updated,
+// restarted, described and deleted like the shipped kinds.
 func TestDeclaredKinds(t *testing.T) {
 	t.Parallel()
 	const group = "declared.example.com"
@@ -175,10 +177,10 @@ func TestDeclaredKinds(t *testing.T) {
 	}
 }
 
-// A CRD as kubebuilder scaffolds one, with a size and an image, becomes an
-// operator's by kubectl annotate, while the loop runs. What is declared anew is
-// taken up, what cannot be is told and ends the loop for the kind alone, and
-// when nothing is declared any more the objects stay as they are.
+// kubectl annotate declares a CRD scaffolded by kubebuilder (with a size and an image)
+// while the controller runs. The controller picks up changes of the declaration, reports
+// invalid ones and stops reconciling only that kind. When the declaration is removed,
+// the objects stay unchanged.
 func TestAnnotateAKind(t *testing.T) {
 	t.Parallel()
 	const group = "annotated.example.com"
@@ -228,8 +230,8 @@ func TestAnnotateAKind(t *testing.T) {
 	}
 }
 
-// What is wrong with a declaration is told where people look for kinds and for
-// what is not in place. It is not parallel: check fails for all while it is there.
+// kinds and check report an invalid declaration. The test is not parallel, because check
+// fails for everyone meanwhile.
 func TestWrongDeclarationIsTold(t *testing.T) { //nolint:paralleltest // see above
 	const group = "wrong.example.com"
 	crd := strings.Replace(gadget(group), ".status.live", ".status.alive", 1)
@@ -243,7 +245,7 @@ func TestWrongDeclarationIsTold(t *testing.T) { //nolint:paralleltest // see abo
 	}
 }
 
-// Where the CRDs may not be read, a file says the same.
+// If the CRDs may not be read, a file can declare the kinds.
 func TestKindFile(t *testing.T) {
 	t.Parallel()
 	const group = "filed.example.com"
@@ -267,8 +269,8 @@ func TestKindFile(t *testing.T) {
 	}
 }
 
-// The kinds that the program brings with it go through the same door: what their
-// CRDs declare is all that a loop needs.
+// The shipped kinds are declared in the same way: the declaration in their CRDs is all
+// that a controller needs.
 func TestShippedKindsByTheirDeclarations(t *testing.T) {
 	t.Parallel()
 	cluster.InstallCRDs(t)
@@ -305,7 +307,7 @@ func TestShippedKindsByTheirDeclarations(t *testing.T) {
 	}
 }
 
-// What holds at every crash point holds for kinds that are declared.
+// The guarantees at every crash point hold for declared kinds.
 func TestEveryCrashPointOfADeclaredKind(t *testing.T) {
 	t.Parallel()
 	const group = "crashing.example.com"
@@ -340,8 +342,8 @@ func TestEveryCrashPointOfADeclaredKind(t *testing.T) {
 	})
 }
 
-// A declaration that is withdrawn while the objects of its kind are looked for
-// ends that, and not the loop.
+// Removing a declaration while the controller is listing its objects stops only that,
+// not the controller.
 func TestDeclarationIsWithdrawnAtOnce(t *testing.T) {
 	t.Parallel()
 	const group = "hasty.example.com"
@@ -369,8 +371,7 @@ func TestDeclarationIsWithdrawnAtOnce(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 2)
 }
 
-// A declaration that is withdrawn while pods are created ends that with the
-// creates under way.
+// Removing a declaration while pods are being created stops the creates under way.
 func TestWithdrawnDeclarationCreatesNothing(t *testing.T) {
 	t.Parallel()
 	const group = "withdrawn.example.com"

@@ -8,7 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// What becomes of the pods, TestDelete tells.
+// TestDelete checks the pods.
 func TestDeleteFlags(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -27,7 +27,7 @@ func TestDeleteFlags(t *testing.T) {
 		t.Errorf("%v is left", left)
 	}
 
-	// A dry run says what kubectl's says, and deletes nothing.
+	// A dry run prints the same as kubectl's, and deletes nothing.
 	cluster.Imoocpod(t, ns, "create", "foo")
 	for _, way := range []string{"--dry-run=server", "--dry-run=client"} {
 		for _, format := range []string{"", "name"} {
@@ -49,7 +49,7 @@ func TestDeleteFlags(t *testing.T) {
 	}
 	cluster.Imoocpod(t, ns, "delete", "foo")
 
-	// What a finalizer holds goes when that is lifted.
+	// An object with a finalizer is deleted when the finalizer is removed.
 	cluster.Imoocpod(t, ns, "create", "foo")
 	cluster.SetFinalizers(t, ns, "foo", `["example.com/hold"]`)
 	if out := cluster.Imoocpod(t, ns, "delete", "foo", "--wait=false", "--ignore-not-found"); out != deleted {
@@ -62,7 +62,7 @@ func TestDeleteFlags(t *testing.T) {
 	}
 	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"), `imoocpod/foo: progressing: it is being deleted; a finalizer is still pending: example.com/hold\n(?s:.*)`)
 
-	// Who may delete and may not look is told so at once, and not left waiting.
+	// A user who may delete but not get fails at once instead of waiting.
 	blind := newUser(t, ns, "delete", "get")
 	r = cluster.Kubectl(t, ns, "imoocpod", "delete", "foo", "--as", blind)
 	if r.Code != harness.ExitForbidden || r.Stdout != deleted || !strings.Contains(r.Stderr, fmt.Sprintf("User %q cannot list resource %q", blind, "imoocpods")) ||

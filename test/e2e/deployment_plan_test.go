@@ -33,8 +33,8 @@ func replicasOf(deployment *unstructured.Unstructured) int64 {
 	return n
 }
 
-// An object that has its pods through a Deployment: made, scaled, tampered with,
-// restarted, and removed; and then nothing happens any more.
+// An object that has its pods through a Deployment is created, scaled, modified by
+// others, restarted, and deleted. Then nothing happens any more.
 func TestDeploymentPlan(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -68,7 +68,7 @@ func TestDeploymentPlan(t *testing.T) {
 				}
 			}
 
-			// What is not ours stays, what is comes back.
+			// Fields of others stay; our fields are restored.
 			patchDeployment(t, ns, test.deployment, `{"metadata":{"annotations":{"mine":"yes"}},"spec":{"revisionHistoryLimit":3}}`)
 			patchDeployment(t, ns, test.deployment, `{"spec":{"replicas":5,"template":{"spec":{"containers":[{"name":"app","image":"other"}]}}}}`)
 			harness.Eventually(t, "the Deployment is as foo wants it again", func() bool {
@@ -91,7 +91,7 @@ func TestDeploymentPlan(t *testing.T) {
 			})
 			foo.AwaitReady("the new Deployment is available")
 
-			// A restart, which the kind has no template to say in.
+			// A restart, although the kind has no template to record it in.
 			before := foo.LivePods()
 			foo.Patch(`{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}`)
 			harness.Eventually(t, "the pods are others", func() bool {
@@ -113,7 +113,7 @@ func TestDeploymentPlan(t *testing.T) {
 				})
 			}
 
-			// I3, also under events that change nothing.
+			// I3 holds for events that change nothing, too.
 			looks, writes := cluster.AwaitIdle(t, ns, l)
 			foo.Patch(`{"metadata":{"annotations":{"a":"b"}}}`)
 			patchDeployment(t, ns, test.deployment, `{"metadata":{"labels":{"a":"b"}}}`)
@@ -129,8 +129,8 @@ func TestDeploymentPlan(t *testing.T) {
 	}
 }
 
-// A Deployment that is somebody else's is told of and not touched, also where
-// it comes between the loop's look and its write; when it is gone, work goes on.
+// A Deployment of another owner is reported and not touched, also if it appears between
+// the controller's read and write. When it is gone, work continues.
 func TestDeploymentOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"before", "between look and write"} {
@@ -177,7 +177,8 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 				t.Error("the Deployment is not foo's")
 			}
 
-			// Somebody takes it away from foo: it is not foo's any more.
+			// Once its owner reference is removed, the Deployment is not foo's any
+			// longer.
 			patchDeployment(t, ns, "web", `{"metadata":{"ownerReferences":null}}`)
 			harness.Eventually(t, "the orphan is told of", func() bool { return foo.Condition(apis.ConditionReplicaFailure).Reason == "NameTaken" })
 			orphan := foo.Deployment("web")
@@ -190,15 +191,14 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// Under a new name the Deployment of the old one goes, but not before the new
-// one is available.
+// After a rename, the old Deployment is deleted, but only when the new one is available.
 func TestDeploymentIsRenamed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.StartControllerFor(t, ns, []kinds.Kind{kinds.AppService()}, nil)
 	foo := cluster.NewOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
 	foo.AwaitReady("two pods")
-	quota(t, ns, "3") // one pod more than there are
+	quota(t, ns, "3") // room for one extra pod
 	foo.Patch(`{"spec":{"deploymentName":"api"}}`)
 	harness.Eventually(t, "the new Deployment lacks a pod, and foo says why", func() bool {
 		c := foo.Condition(apis.ConditionReplicaFailure)
@@ -212,11 +212,12 @@ func TestDeploymentIsRenamed(t *testing.T) {
 	harness.Eventually(t, "the old one is gone", func() bool { return foo.Deployment("web") == nil && len(foo.LivePods()) == 2 })
 }
 
-// For every write of a story and every way in which it can go wrong, a new loop
-// ends with the one Deployment that was asked for last.
+// For every write of a story and every way in which it can fail, a new controller ends
+// with only the last requested Deployment.
 func TestEveryCrashPointOfADeployment(t *testing.T) {
 	t.Parallel()
-	// The Deployment, its count, the one after it without the first, its count.
+	// The writes: the first Deployment, its count, the second Deployment, the deletion
+	// of the first, the count.
 	everyCrashPoint(t, 5, func(t *testing.T, k int64, way string) int64 {
 		ns := cluster.NewNamespace(t)
 		d := cluster.NewDriver(t, ns, nil)
@@ -237,8 +238,8 @@ func TestEveryCrashPointOfADeployment(t *testing.T) {
 	})
 }
 
-// sprocket is a fifth kind: a declaration, and nothing in the engine knows it. No
-// other test has a kind of its name: a bare name would be either.
+// sprocket returns a fifth kind: a declaration without any code of its own. Its name is
+// unique among the tests, so that the bare name is unambiguous.
 func sprocket() kinds.Kind {
 	return kinds.Kind{
 		Resource:     schema.GroupVersionResource{Group: "fifth.example.com", Version: "v1", Resource: "sprockets"},
@@ -253,8 +254,8 @@ func sprocket() kinds.Kind {
 	}
 }
 
-// sprocketCRD has the status of the tutorial's HelloWorld: names, which must be
-// there, and a place for nothing else.
+// sprocketCRD has the status of the tutorial's HelloWorld: required names, and no other
+// field.
 const sprocketCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -282,8 +283,8 @@ spec:
             properties: {nodes: {type: array, items: {type: string}}}
 `
 
-// A kind takes a declaration and no change of the engine; and where its CRD has
-// no place for what the loop finds, that is not written again and again.
+// A new kind takes a declaration and no change of the engine. Status fields that its CRD
+// does not have are not written repeatedly.
 func TestFifthKind(t *testing.T) {
 	t.Parallel()
 	cluster.InstallKind(t, sprocket(), sprocketCRD)

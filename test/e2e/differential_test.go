@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Why "kubectl imoocpod scale" is meant to differ from "kubectl scale". Each
-// stands in docs/differences.md, in these words.
+// The intended differences between "kubectl imoocpod scale" and "kubectl scale". Each is
+// documented in docs/differences.md in these words.
 const (
 	showsResult   = "The object is shown as it is after the change"
 	dryRunChecks  = "A client dry run checks the conditions"
@@ -28,20 +28,20 @@ const (
 	waitsForReady = "--timeout waits until all pods are ready"
 )
 
-// difference is one that is meant, and what of it can be seen.
+// difference is an intended difference and its visible effects.
 type difference struct {
 	reason                   string
 	success, objects, output bool
 }
 
-// comparison is a command line that follows "scale", and how the two programs
-// are meant to differ, if they are. VERSION stands for the resource version of widget/one,
-// DIR/m for a directory with the manifests of deployment/one and widget/one.
+// comparison is a command line that follows "scale", and the intended differences, if
+// any. VERSION stands for the resource version of widget/one, DIR/m for a directory with
+// the manifests of deployment/one and widget/one.
 type comparison struct {
 	args  string
 	stdin string
-	// fails says that neither is to succeed: two that agree to be wrong would
-	// compare well.
+	// fails means that both programs are expected to fail. Otherwise, two programs that
+	// are wrong in the same way would pass.
 	fails  bool
 	differ difference
 }
@@ -66,7 +66,7 @@ func comparisons() []comparison {
 		works("deployment.v1.apps/one --replicas 3"),
 		works("Deployment/one --replicas 3"),
 		works("statefulset/one --replicas 3"),
-		works("sts one --replicas 3"), // as is the custom kind's short name
+		works("sts one --replicas 3"), // also the short name of the custom kind
 		works("replicaset/one --replicas 0"),
 		works("rs/one deployment/one widget/one --replicas 1"),
 		works("widget/one --replicas 3"),
@@ -85,7 +85,7 @@ func comparisons() []comparison {
 		fails("nonsense/one --replicas 3"),
 		fails("nonsense one --replicas 3"),
 		fails("deployment/none --replicas 3"),
-		fails("deployment none one --replicas 3"), // the other one is done
+		fails("deployment none one --replicas 3"), // the other target succeeds
 		fails("widget/none --replicas 3"),
 		fails("imoocpod/none imoocpod/one --replicas 3"),
 		fails("deployment/ --replicas 3"),
@@ -129,7 +129,7 @@ func comparisons() []comparison {
 		fails("deployment/one --replicas -1"),
 		fails("deployment/one --replicas x"),
 		fails("deployment/one --replicas 2147483648"),
-		works("deployment/one --replicas 2"), // as it is
+		works("deployment/one --replicas 2"), // unchanged
 		works("widget/one --replicas 0"),
 
 		// conditions
@@ -140,7 +140,7 @@ func comparisons() []comparison {
 		works("deployment one two --current-replicas -1 --replicas 3"),
 		fails("deployment/one --current-replicas 7 --replicas 3"),
 		fails("widget/one --current-replicas 7 --replicas 3"),
-		fails("deployment one two --current-replicas 1 --replicas 3", difference{reason: doesTheOthers, objects: true}), // two has one
+		fails("deployment one two --current-replicas 1 --replicas 3", difference{reason: doesTheOthers, objects: true}), // two has one replica
 		fails("widget/one --resource-version 1 --replicas 3"),
 		fails("widget/one --resource-version VERSION --current-replicas 7 --replicas 3"),
 		fails("widget one two --resource-version VERSION --replicas 3"),
@@ -176,7 +176,7 @@ func comparisons() []comparison {
 		works("deployment/one --replicas 3 --timeout 0"),
 		fails("deployment/one --replicas 3 --timeout 3"),
 		works("widget/one --replicas 3 --dry-run=server --timeout 1h"),
-		fails("widget/one --replicas 3 --timeout 1s"), // nobody does it
+		fails("widget/one --replicas 3 --timeout 1s"), // no controller for it
 
 		// flags
 		fails("deployment/one --replicas 3 --nonsense"),
@@ -200,7 +200,7 @@ func first(differ []difference) difference {
 
 const widgetOne = "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: one}}"
 
-// stageObjects are what a command line is tried on.
+// stageObjects returns the objects that each command line runs on.
 func stageObjects() map[string][]string {
 	workload := func(kind, name string, n int, more string) string {
 		return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, %s selector: {matchLabels: {app: %[2]s}},
@@ -210,7 +210,7 @@ func stageObjects() map[string][]string {
 		return fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: %s}", strings.SplitN(resource, ".", 2)[1], kind, name, spec)
 	}
 	return map[string][]string{
-		// A Deployment that is paused has no pods, which would only take time.
+		// A paused Deployment creates no pods, which would only take time.
 		"deployments.apps":                    {workload("Deployment", "one", 2, "paused: true,"), workload("Deployment", "two", 1, "paused: true,")},
 		"statefulsets.apps":                   {workload("StatefulSet", "one", 0, "")},
 		"replicasets.apps":                    {workload("ReplicaSet", "one", 0, "")},
@@ -224,7 +224,7 @@ func stageObjects() map[string][]string {
 	}
 }
 
-// outcome is what a command line did.
+// outcome is the result of a command line.
 type outcome struct {
 	success bool
 	stdout  string
@@ -232,9 +232,9 @@ type outcome struct {
 	result  harness.Result
 }
 
-// The same command lines through kubectl scale and through the plugin, each on
-// fresh and equal objects: success, the objects afterwards and, on success, the
-// output are the same, or differ for a reason that the documentation gives.
+// kubectl scale and the plugin run the same command lines on equal objects. The exit
+// status, the objects afterwards and, on success, the output are equal, or differ for a
+// documented reason.
 func TestScaleAsKubectlDoes(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -255,7 +255,7 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 		}
 	}
 	differences := harness.ReadFile(t, "../../docs/differences.md")
-	// As many at a time as there are pairs of stages, which are used again.
+	// Run as many at a time as there are pairs of stages; stages are reused.
 	type pair struct{ kubectl, plugin *stage }
 	free := make(chan pair, 4)
 	for range cap(free) {
@@ -276,7 +276,7 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 	})
 }
 
-// run sets the stage, runs the command line and looks at what it left.
+// run prepares the stage, runs the command line and returns its outcome.
 func (c comparison) run(t *testing.T, s *stage, dir string, verb ...string) outcome {
 	t.Helper()
 	ns := s.namespace
@@ -321,16 +321,16 @@ func (c comparison) compare(t *testing.T, kubectl, plugin outcome) {
 	}
 }
 
-// stable is output without what no two objects share.
+// stable returns output without the parts that are unique to an object.
 func stable(out string) string {
 	return regexp.MustCompile(`"?(uid|resourceVersion|creationTimestamp|namespace)"?: "?[^",\n]+"?`).ReplaceAllString(out, "$1")
 }
 
-// stage is a namespace in which one run after the other has its objects.
+// stage is a namespace that is reused for one run after the other.
 type stage struct {
 	namespace string
-	// wanted is what the objects of each resource look like when the stage is set, and left what
-	// the last run made of them.
+	// wanted is the prepared state of the objects by resource; left is the state after
+	// the last run.
 	wanted, left map[string]any
 }
 
@@ -339,7 +339,7 @@ func newStage(t *testing.T) *stage {
 	return &stage{namespace: cluster.NewNamespace(t), wanted: map[string]any{}}
 }
 
-// set makes those objects anew that are not as they were.
+// set recreates the objects that have changed.
 func (s *stage) set(t *testing.T) {
 	t.Helper()
 	background := metav1.DeletePropagationBackground
@@ -360,7 +360,8 @@ func (s *stage) set(t *testing.T) {
 	}
 }
 
-// lookAt reads what of the objects of a resource a command could have changed.
+// lookAt returns the fields of the objects of a resource that a command could have
+// changed.
 func lookAt(t *testing.T, ns, resource string) map[string]any {
 	t.Helper()
 	list, err := stageClient(resource, ns).List(t.Context(), metav1.ListOptions{})
@@ -382,7 +383,7 @@ func stageClient(resource, ns string) dynamic.ResourceInterface {
 	return cluster.Dynamic.Resource(gvr).Namespace(ns)
 }
 
-// Every flag that kubectl scale takes is one of the plugin's too.
+// The plugin has every flag of kubectl scale.
 func TestFlagsOfKubectlScale(t *testing.T) {
 	t.Parallel()
 	flags := regexp.MustCompile(`(?m)^ +(?:-., )?(--[a-z-]+)=`).FindAllStringSubmatch(harness.Must(t, cluster.Kubectl(t, "", "scale", "--help")), -1)

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// newNode makes a node that kwok plays, and takes it away when the test ends.
-// Other tests' pods do not come to a node with a taint.
+// newNode creates a node simulated by kwok, and deletes it when the test ends. With a
+// taint, it is avoided by other tests' pods.
 func newNode(t *testing.T, name string, labels map[string]string, taints ...corev1.Taint) {
 	t.Helper()
 	room := corev1.ResourceList{"cpu": resource.MustParse("100"), "memory": resource.MustParse("1Ti"), "pods": resource.MustParse("500")}
@@ -47,9 +47,9 @@ func isReadyNode(node *corev1.Node) bool {
 	return false
 }
 
-// awaitBudget waits until the PodDisruptionBudget foo of so many pods allows n
-// evictions. The disruption controller hears of a new CRD every half minute, and
-// waits longer and longer before it tries again, unless the budget changes.
+// awaitBudget waits until the PodDisruptionBudget foo expects the given number of pods
+// and allows n evictions. The disruption controller discovers new CRDs only every half
+// minute, and backs off between retries unless the budget changes.
 func awaitBudget(t *testing.T, namespace string, pods, n int32) {
 	t.Helper()
 	var status policyv1.PodDisruptionBudgetStatus
@@ -72,8 +72,8 @@ func evict(t *testing.T, namespace, pod string) error {
 	return cluster.Core.Pods(namespace).EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod}})
 }
 
-// A budget in parts of the whole needs to know how many pods there should be,
-// which the disruption controller reads from /scale.
+// A budget with a percentage depends on the desired number of pods, which the disruption
+// controller reads from /scale.
 func TestDisruptionBudget(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -106,8 +106,7 @@ func TestDisruptionBudget(t *testing.T) {
 	awaitBudget(t, ns, 4, 1)
 }
 
-// kubectl drain moves the pods of a node to another without ever taking more
-// than the budget allows.
+// kubectl drain moves the pods to another node without violating the budget.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -132,9 +131,9 @@ spec:
 	awaitBudget(t, ns, 3, 1)
 	fewest := w.FewestHealthy()
 
-	// A budget remembers an evicted pod by its name. The disruption controller that has not seen
-	// it terminate takes the pod of its name that replaces it for the evicted one, for two minutes
-	// (k8s.io/kubernetes/pkg/controller/disruption, DeletionTimeout).
+	// A budget remembers evicted pods by name. A disruption controller that has not seen
+	// the pod terminate mistakes its replacement of the same name for it, for two
+	// minutes (k8s.io/kubernetes/pkg/controller/disruption, DeletionTimeout).
 	harness.Must(t, cluster.Kubectl(t, "", "drain", first, "--timeout=3m"))
 	w.AwaitConverged(t, "foo", 3)
 	if n := fewest(); n < 2 {
@@ -147,8 +146,8 @@ spec:
 	}
 }
 
-// An autoscaler changes the count through /scale. There are no metrics here, so
-// it only enforces its least and its most.
+// An autoscaler changes the count through /scale. Without metrics, it only enforces its
+// minimum and maximum.
 func TestAutoscaler(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -159,7 +158,7 @@ func TestAutoscaler(t *testing.T) {
 		cluster.Apply(t, ns, fmt.Sprintf("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %s}, spec: {minReplicas: %d, maxReplicas: %d, scaleTargetRef: {apiVersion: %s, kind: %s, name: foo}}}",
 			strings.ToLower(kind), least, most, apiVersion, kind))
 	}
-	// Neither says how many: the default of the schema is what the autoscaler reads.
+	// The manifest sets no count, so the autoscaler reads the default of the schema.
 	cluster.Apply(t, ns, harness.ImoocPodManifest("foo", ""))
 	cluster.Apply(t, ns, manifest(appService, "foo", "spec: {deploymentName: web}"))
 	w.AwaitConverged(t, "foo", 1)
@@ -174,10 +173,10 @@ func TestAutoscaler(t *testing.T) {
 	w.AwaitConverged(t, "foo", 2)
 }
 
-// deleteNode takes a node away, if it is there.
+// deleteNode deletes a node if it exists.
 func deleteNode(t *testing.T, name string) {
 	t.Helper()
-	// A test that has ended has no context of its own any more.
+	// The context of the test is canceled during cleanup.
 	err := cluster.Core.Nodes().Delete(context.Background(), name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Error(err)

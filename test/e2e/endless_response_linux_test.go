@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// A response without end does not take memory without end.
+// An endless response does not use unlimited memory.
 func TestEndlessResponse(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,10 +34,11 @@ func TestEndlessResponse(t *testing.T) {
 	})
 	maxMemory := int64(1 << 20) // KiB
 	if flag.Lookup("race-everywhere").Value.String() == "true" {
-		maxMemory *= 4 // the race detector keeps several bytes for each
+		maxMemory *= 4 // the race detector multiplies memory use
 	}
 	for _, verb := range []string{"kinds", "status foo", "describe deployment/x"} {
-		// On a busy machine so much takes longer than a request may by default.
+		// On a busy machine, reading this much takes longer than the default request
+		// timeout.
 		line := verb + " --request-timeout 2m --kubeconfig " + os.DevNull + " --server " + server.URL + " --cache-dir " + t.TempDir()
 		program := exec.CommandContext(t.Context(), cluster.PluginDir+"/kubectl-imoocpod", strings.Fields(line)...)
 		program.Env = append(cluster.Environment(), "GOGC=100")
@@ -61,8 +62,9 @@ func TestEndlessResponse(t *testing.T) {
 	}
 }
 
-// peakMemory returns how much memory a process has held at most until it ends, in KiB. What
-// the process is charged for in the end includes what this one held when it began.
+// peakMemory returns the maximum resident memory of a process, in KiB, once it has
+// ended. The accounting at exit is no use: it includes the memory of this process at the
+// fork.
 func peakMemory(pid int) (most int64) {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()

@@ -15,14 +15,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// kindStory is how one of the four kinds is used from the command line.
+// kindStory describes how to use one of the four kinds from the command line.
 type kindStory struct {
 	kind kinds.Kind
-	// create are the arguments that make an object with two pods, if it has a count.
+	// create are the arguments that create an object, with two pods if it has a count.
 	create string
-	// image is a merge patch that sets the image; "" where there is none to set.
+	// image is a merge patch that sets the image; "" if there is none.
 	image string
-	// deployment is the name of the Deployment that has the pods, if one has.
+	// deployment is the name of the Deployment that owns the pods, if any.
 	deployment string
 }
 
@@ -35,9 +35,9 @@ func kindStories() []kindStory {
 	}
 }
 
-// Each kind from the command line, under a loop as people run it: made, scaled,
-// restarted, changed, broken and mended, killed in the middle, tampered with, and
-// deleted in each of the three ways. The witness looks on.
+// Each kind is used from the command line with a real controller: created, scaled,
+// restarted, updated, broken and fixed, modified by others, and deleted in each of the
+// three ways, with the controller killed in between. The witness watches.
 func TestEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, story := range kindStories() {
@@ -66,7 +66,7 @@ func (s kindStory) run(t *testing.T) {
 	}
 	has(n, "created")
 
-	// Scaled, with the loop killed in the middle.
+	// Scale, and kill the controller in the middle.
 	if s.kind.Path() != nil {
 		cluster.Imoocpod(t, ns, "scale", object, "--replicas", "4", "--timeout", "2m")
 		has(4, "scaled up")
@@ -82,7 +82,7 @@ func (s kindStory) run(t *testing.T) {
 		has(n, "scaled down")
 	}
 
-	// Restarted, again with the loop killed in the middle: none of the old pods stays.
+	// Restart, and kill the controller in the middle: all old pods are replaced.
 	before := uidsOf(foo.LivePods())
 	cluster.Imoocpod(t, ns, "restart", object)
 	harness.Eventually(t, "the first pod is replaced", func() bool {
@@ -104,8 +104,8 @@ func (s kindStory) run(t *testing.T) {
 	l.Stop()
 }
 
-// images changes the image, then to one that cannot be pulled, and back: that
-// one stops after the first pods.
+// images changes the image, then to one that cannot be pulled, and back. The broken
+// rollout stops after the first pods.
 func (s kindStory) images(t *testing.T, w *harness.Witness, foo *harness.Owner, n int) {
 	t.Helper()
 	of := func(image string) int {
@@ -126,7 +126,7 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, foo *harness.Owner, 
 	harness.Eventually(t, "a pod waits for its image", func() bool { return of("no-such-image") > 0 })
 	harness.Eventually(t, "the object is not ready", func() bool { return foo.Condition("Ready").Status == metav1.ConditionFalse })
 	w.AwaitQuiet(t, harness.QuietFor)
-	// A quarter, and at least one, may be away.
+	// At most a quarter, and at least one, may be unavailable.
 	if now := fewest(); now < n-max(1, n/4) {
 		t.Errorf("of %d pods %d were healthy at one moment of a broken change", n, now)
 	}
@@ -135,7 +135,7 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, foo *harness.Owner, 
 	foo.AwaitReady("the third image")
 }
 
-// tamper does to the children what people do.
+// tamper modifies the children as users do.
 func (s kindStory) tamper(t *testing.T, foo *harness.Owner, n int) {
 	t.Helper()
 	pods := foo.LivePods()
@@ -147,9 +147,9 @@ func (s kindStory) tamper(t *testing.T, foo *harness.Owner, n int) {
 	foo.AwaitReady("a pod was deleted")
 
 	if s.deployment != "" {
-		return // its children are the Deployment's
+		return // its pods belong to the Deployment
 	}
-	// An orphan is nobody's, and its name is taken until it is gone.
+	// An orphan has no owner, and its name is taken until it is gone.
 	orphan := foo.LivePods()[0]
 	if _, err := cluster.Core.Pods(foo.Namespace).Patch(t.Context(), orphan.Name, types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func (s kindStory) tamper(t *testing.T, foo *harness.Owner, n int) {
 	foo.AwaitReady("the orphan is gone")
 }
 
-// delete deletes the object in each way and makes it anew.
+// delete deletes the object in each way and creates it again.
 func (s kindStory) delete(t *testing.T, foo *harness.Owner, n int) {
 	t.Helper()
 	object := s.kind.String() + "/foo"
@@ -214,7 +214,7 @@ func uidsOf(pods []corev1.Pod) []types.UID {
 	return uids
 }
 
-// untaintedNodes counts the nodes that any pod may go to.
+// untaintedNodes returns the number of nodes without taints.
 func untaintedNodes(t *testing.T) int {
 	t.Helper()
 	list, err := cluster.Core.Nodes().List(t.Context(), metav1.ListOptions{})

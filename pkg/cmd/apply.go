@@ -23,26 +23,26 @@ import (
 // clientSideManager is the field manager of a plain "kubectl apply".
 const clientSideManager = "kubectl-client-side-apply"
 
-// applier applies the manifests of this program, and prints what it did with each.
+// applier applies the manifests of this program and prints the result of each.
 type applier struct {
 	client dynamic.Interface
 	dryRun dryRun
 	print  *genericclioptions.PrintFlags
 	out    io.Writer
 
-	// printer is set once an output format other than lines was used.
+	// printer is set when the first object is printed in an output format.
 	printer printers.ResourcePrinter
 }
 
-// objectsLike returns the client for objects of the kind of a manifest. The plurals of these
-// kinds are regular.
+// objectsLike returns the client for the kind of a manifest. The plurals of these kinds are
+// regular.
 func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynamic.ResourceInterface {
 	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
 	return client.Resource(resource).Namespace(obj.GetNamespace())
 }
 
-// apply applies a manifest on the server. It returns the object before, nil if there was none,
-// and after.
+// apply applies a manifest on the server. It returns the objects before, nil if there was
+// none, and after.
 func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
 	objects := objectsLike(a.client, obj)
 	before, err = objects.Get(ctx, obj.GetName(), metav1.GetOptions{})
@@ -60,8 +60,8 @@ func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (be
 	return before, after, err
 }
 
-// takeOver makes this program the manager of the fields that a client-side apply has set, so
-// that those that a new version no longer has are removed.
+// takeOver makes this program the manager of the fields from a client-side apply, so that
+// fields that a new version no longer has are removed.
 func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) error {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New(clientSideManager), kinds.FieldManager)
 	if err == nil && len(patch) > 0 {
@@ -73,7 +73,7 @@ func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterfac
 	return nil
 }
 
-// say prints an object, or what the applier did with it.
+// say prints an object or what the applier did with it.
 func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
 	if a.printer != nil {
 		return a.printer.PrintObj(obj, a.out)
@@ -89,7 +89,7 @@ func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
 	return printer.PrintObj(obj, a.out)
 }
 
-// applyDeed returns the word for what an apply did.
+// applyDeed returns what an apply did, in one word.
 func applyDeed(before, after *unstructured.Unstructured) string {
 	switch {
 	case before == nil:

@@ -25,7 +25,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// choiceError is an error with the fields or commands to choose from, instead of a guess.
+// choiceError is an error that lists the fields or commands to choose from instead of
+// guessing.
 type choiceError struct {
 	lines []string
 	err   error
@@ -40,8 +41,8 @@ func (e *choiceError) add(format string, args ...any) {
 	e.lines = append(e.lines, escape.Line(fmt.Sprintf(format, args...)))
 }
 
-// chooseField adds to an error about an unknown replica field the command for each field that
-// may be meant, the likeliest first. count are the flags that give the count.
+// chooseField adds to an error about an unknown replica field a command for each possible
+// field, the likeliest first. count are the flags that give the count.
 func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, count ...string) error {
 	var unknown *discover.UnknownFieldError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -53,7 +54,7 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 		e.add("")
 		e.add("  %s%s", c.Path, remarks(c))
 		if c.Pattern && verb != "create" {
-			continue // there is nothing yet that a command could change
+			continue // no command can change it yet
 		}
 		command := commandline.Plugin(verb, t.Kind.CRD()+"/"+t.Name).In(t.Namespace)
 		e.add("    %s", o.line(command.With(count...).With("--replicas-path", c.Path)))
@@ -67,7 +68,7 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 	return e
 }
 
-// countPath finds the field of the count of an object, which /scale alone does not name.
+// countPath returns the field of an object's count if it is known only as /scale.
 func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target, obj *unstructured.Unstructured, path *fieldpath.Path, count ...string) (*fieldpath.Path, error) {
 	field, err := c.finder.Find(ctx, t.Kind, obj, path)
 	if err != nil {
@@ -79,7 +80,7 @@ func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target,
 	return field.Path, nil
 }
 
-// remarks says what is known about a field: its value and what its schema says.
+// remarks describes a field: its value and its schema.
 func remarks(c candidates.Field) string {
 	var known []string
 	if c.Pattern {
@@ -103,8 +104,8 @@ func remarks(c candidates.Field) string {
 	return s
 }
 
-// choosePlace adds to an error about an unknown pod template the command for each field that
-// may be meant, the least deep first.
+// choosePlace adds to an error about an unknown pod template a command for each possible
+// field, shallow ones first.
 func (o *commonOptions) choosePlace(err error, command commandline.Command) error {
 	var unknown *template.UnknownPlaceError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -133,14 +134,13 @@ func (o *commonOptions) choosePlace(err error, command commandline.Command) erro
 	return e
 }
 
-// unknownField reports whether the server refused a change because an object has no such
-// field. Its message quotes the whole object.
+// unknownField reports whether the server rejected a change because an object has no such
+// field. The server's message quotes the whole object.
 func unknownField(err error) bool {
 	return (apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)) && strings.Contains(err.Error(), "unknown field ")
 }
 
-// noField returns the error for a path to a field that a schema does not have. It names the
-// nearest fields.
+// noField returns the error for a path that a schema does not have, with the nearest fields.
 func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) error {
 	taken, siblings := missingAt(path, schema)
 	var nearest []string
@@ -160,8 +160,8 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 	return fmt.Errorf("%s has no field %s%s", t, path, didYouMean(nearest))
 }
 
-// missingAt returns how many steps of a path a schema has, and the fields that it has instead
-// of the next step.
+// missingAt returns how many steps of a path a schema has, and the fields that it has in
+// place of the next step.
 func missingAt(path fieldpath.Path, schema map[string]any) (taken int, siblings []string) {
 	for i, step := range path.Steps {
 		if step.Kind != fieldpath.Field {
@@ -178,11 +178,11 @@ func missingAt(path fieldpath.Path, schema map[string]any) (taken int, siblings 
 	return len(path.Steps), nil
 }
 
-// nearestTo returns the words that another word may be a misspelling of. cobra compares
-// names, but only those of commands.
+// nearestTo returns the words of which another word may be a misspelling. cobra does this
+// only for commands.
 func nearestTo(word string, words []string) []string {
 	if len(word) < 3 {
-		return nil // it would be near to many
+		return nil // it would be near too many words
 	}
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, w := range words {
@@ -198,8 +198,7 @@ func didYouMean(nearest []string) string {
 	return fmt.Sprintf("; did you mean %s?", strings.Join(nearest, " or "))
 }
 
-// suggestTypes adds the nearest types of the server to the errors of a verb about unknown
-// types.
+// suggestTypes adds the nearest types of the server to errors about unknown types.
 func suggestTypes(c *kube.Factory, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
@@ -215,11 +214,11 @@ func suggestTypes(c *kube.Factory, run func(*cobra.Command, []string) error) fun
 	}
 }
 
-// typeNames returns the singular names of the types that have replicas or may have.
+// typeNames returns the singular names of the types that may have replicas.
 func typeNames(c *kube.Factory) []string {
 	all := kinds.Shipped()
 	if finder, err := c.Finder(); err == nil {
-		served, _ := finder.Kinds() // what could be read is better than nothing
+		served, _ := finder.Kinds() // a partial list is better than none
 		all = append(all, served...)
 	}
 	names := make([]string, 0, len(all))

@@ -33,12 +33,12 @@ type changeFlags struct {
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
 	wait    changeWaitFlags
-	// manager is a flag only of the verbs that call addManagerFlag.
+	// manager is set only by verbs that call addManagerFlag.
 	manager string
 }
 
-// newChangeFlags returns the flags of a verb. done is printed after the name of an object
-// that the verb has changed.
+// newChangeFlags returns the flags of a verb. done is printed after the name of a changed
+// object.
 func newChangeFlags(common commonOptions, done string) changeFlags {
 	return changeFlags{common: common, print: genericclioptions.NewPrintFlags(done), manager: kinds.FieldManager}
 }
@@ -68,24 +68,24 @@ func (f *changeFlags) validate() error {
 	return f.wait.validate(f.wait.waits())
 }
 
-// changer runs a verb that changes objects: it finds them, prints what the verb has done to
-// each, waits for all of them, and reverts those that fail.
+// changer runs a verb that changes objects: it finds them, prints each result, waits for all
+// of them, and reverts those that fail.
 type changer struct {
 	commonOptions
 	flags *changeFlags
-	// waits says that the command waits for the changes.
+	// waits means that the command waits for the changes.
 	waits bool
-	// reports is the output format of what the wait prints.
+	// reports is the output format of the wait.
 	reports string
 	printer printers.ResourcePrinter
-	// finder is set once the targets are found.
+	// finder is set when the targets have been found.
 	finder *discover.Finder
 	loops  *loopWarner
-	// user returns the name by which the server knows who makes the changes.
+	// user returns the user name of whoever makes the changes, as the server knows it.
 	user func() string
 }
 
-// newChanger returns the changer of a command. waits says that its flags ask for a wait.
+// newChanger returns the changer of a command. waits means that its flags ask for a wait.
 func newChanger(ctx context.Context, flags *changeFlags, waits bool) (*changer, error) {
 	c := &changer{
 		commonOptions: flags.common, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
@@ -105,8 +105,7 @@ func newChanger(ctx context.Context, flags *changeFlags, waits bool) (*changer, 
 	return c, nil
 }
 
-// command makes a command run a verb that changes each of its targets, once these are read, by
-// a function.
+// command makes a cobra command read each target of the verb and change it with do.
 func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error, validate func() error, do func(context.Context, *changer, *observe.Target) (*change, error)) *cobra.Command {
 	return command(cmd, complete, validate, f.targets.explained(func(ctx context.Context) error { return f.run(ctx, do) }))
 }
@@ -130,15 +129,15 @@ func (f *changeFlags) run(ctx context.Context, do func(context.Context, *changer
 	return c.make(ctx, all, errs)
 }
 
-// planned is a change of one object that is still to be made. Without a target, there is
-// nothing to do. make returns nil if there is no change to report.
+// planned is a pending change of one object. Without a target, there is nothing to do. make
+// returns nil if there is no change to report.
 type planned struct {
 	target *observe.Target
 	make   func(context.Context) (*change, error)
 }
 
-// find finds the objects to change. The errors are those of objects that were not found. To
-// find nothing is an error.
+// find finds the objects to change. It returns an error for each that is not found, or one if
+// there are none.
 func (c *changer) find(ctx context.Context) (found []observe.Target, errs []error) {
 	var err error
 	if c.finder, err = c.clients.Finder(); err != nil {
@@ -151,9 +150,9 @@ func (c *changer) find(ctx context.Context) (found []observe.Target, errs []erro
 	return found, errs
 }
 
-// confirm lists the counts that will change, if there are several. If more than one becomes
-// zero, it asks whether to continue, as "kubectl delete -i" does. It does not ask without a
-// terminal, or with yes.
+// confirm lists the counts that will change if there are several. If more than one becomes
+// zero, it asks whether to continue, as "kubectl delete -i" does, unless there is no terminal
+// or yes is set.
 func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error) {
 	if len(changes) < 2 {
 		return true, nil
@@ -167,7 +166,7 @@ func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error)
 			zeros++
 		}
 	}
-	in, is := c.streams.In.(io.ReadWriter) // as a terminal is
+	in, is := c.streams.In.(io.ReadWriter) // a terminal is both
 	if yes || c.flags.dryRun != "none" || zeros < 2 || !is || !terminal.Is(in) || !terminal.Is(c.streams.ErrOut) {
 		return true, nil
 	}
@@ -185,9 +184,9 @@ func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error)
 	return false, nil
 }
 
-// make makes one change after the other, and then waits for all of them: the objects become
-// ready together. One that fails does not stop the others. It joins the errors with those
-// that there are already.
+// make makes the changes one by one and then waits for all of them, because the objects
+// become ready at the same time. A failed change does not stop the others. It joins all
+// errors with errs.
 func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 	var changes []*change
 	for _, p := range all {
@@ -208,7 +207,7 @@ func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 	return outcome.Join(append(errs, c.follow(ctx, changes)...))
 }
 
-// report prints what a verb has done to an object.
+// report prints what a verb did to an object.
 func (c *changer) report(made *change) error {
 	t := &made.Target
 	p := c.printer
@@ -232,7 +231,7 @@ func (c *changer) report(made *change) error {
 	return nil
 }
 
-// follow waits for the changes, if the command does.
+// follow waits for the changes if the command does.
 func (c *changer) follow(ctx context.Context, made []*change) []error {
 	if !c.waits {
 		return nil
@@ -248,22 +247,21 @@ func (c *changer) edits() edit.Options {
 	return edit.Options{FieldManager: c.flags.manager, DryRun: c.flags.dryRun.server(), Local: c.flags.dryRun.client()}
 }
 
-// edit edits a target that was read. If someone else changes the object meanwhile, edit reads
-// it again and calls plan again.
+// edit edits a target that was read. On conflict, it reads the object and calls plan again.
 func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstructured.Unstructured) (edit.Plan, error)) (edit.Written, error) {
 	c.beginWarning(t)
 	return edit.Apply(ctx, t.Resource(c.finder.Dynamic), t.Name, t.Object, plan, c.edits())
 }
 
-// beginWarning begins to look for a controller, about which report warns.
+// beginWarning starts to look for a controller, for the warning that report prints.
 func (c *changer) beginWarning(t *observe.Target) {
 	if !c.waits {
 		c.loops.begin(t)
 	}
 }
 
-// edited returns a change that was made by edits, to be waited for until a condition is met.
-// Its revert makes the edits of marks, too.
+// edited returns a change that was made by edits. until is the condition to wait for. A
+// revert also makes the edits of marks.
 func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
 	return &change{
 		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Since: done.Object.GetResourceVersion(), Conditions: []observe.Condition{until}},
@@ -280,8 +278,8 @@ func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Con
 	}
 }
 
-// readBefore reads what stands below a target before its change, if the command waits for
-// the change.
+// readBefore reads the tree of a target before its change if the command waits for the
+// change.
 func (c *changer) readBefore(ctx context.Context, t *observe.Target) (before status.Snapshot, err error) {
 	if c.waits {
 		before, _, err = observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})
@@ -289,8 +287,8 @@ func (c *changer) readBefore(ctx context.Context, t *observe.Target) (before sta
 	return before, err
 }
 
-// each does something with one target after the other. One that fails does not stop the
-// others. It returns the results of those that did not fail.
+// each calls do for each target and returns the results and errors. An error does not stop
+// the others.
 func each[T any](targets []observe.Target, do func(*observe.Target) (T, error)) (done []T, errs []error) {
 	for i := range targets {
 		result, err := do(&targets[i])

@@ -83,7 +83,7 @@ func (o *checkOptions) run(ctx context.Context) error {
 	return err
 }
 
-// fixOnce leaves commands that fix several checks below the last of them.
+// fixOnce keeps a command that fixes several checks only below the last of them.
 func fixOnce(checks []check.Result) []check.Result {
 	checks = slices.Clone(checks)
 	for i := range checks {

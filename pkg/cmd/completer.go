@@ -27,19 +27,18 @@ import (
 // completionProgram is the name under which kubectl calls the program for completions.
 const completionProgram = "kubectl_complete-imoocpod"
 
-// completionTimeout is how long a person at the keyboard waits for completions.
+// completionTimeout limits how long a completion takes.
 const completionTimeout = 2 * time.Second
 
-// The directives to the shell. No file is offered, and no space follows a word that is not at
-// its end.
+// The directives to the shell: do not offer files, and do not add a space to an incomplete
+// word.
 const (
 	wholeWords = cobra.ShellCompDirectiveNoFileComp
 	beginnings = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 )
 
-// Arguments returns the arguments of the command that a process was started for. Under the
-// name by which kubectl asks for completions, that is cobra's own command for them, whose
-// answer kubectl understands.
+// Arguments returns the arguments of the command of a process. If kubectl calls it for
+// completions, this is cobra's completion command, whose output kubectl understands.
 func Arguments(argv []string) []string {
 	if strings.TrimSuffix(filepath.Base(argv[0]), ".exe") == completionProgram {
 		return append([]string{cobra.ShellCompRequestCmd}, argv[1:]...)
@@ -47,13 +46,13 @@ func Arguments(argv []string) []string {
 	return argv[1:]
 }
 
-// completer completes what comes next on the command line of a verb.
+// completer completes the command line of a verb.
 type completer struct {
 	c *kube.Factory
 }
 
-// addCompletion completes the arguments and flags of all verbs. If nothing is known, it offers
-// nothing, least of all a file.
+// addCompletion completes the arguments and flags of all verbs. By default, it offers
+// nothing, in particular no files.
 func addCompletion(root *cobra.Command, c *kube.Factory) {
 	f := completer{c}
 	values := map[string]cobra.CompletionFunc{
@@ -96,7 +95,7 @@ func addCompletion(root *cobra.Command, c *kube.Factory) {
 	}
 }
 
-// commandsBelow returns the commands below another one, at any depth.
+// commandsBelow returns all commands below another one.
 func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, sub := range cmd.Commands() {
@@ -105,8 +104,8 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// bounded bounds a completion that asks a server. It offers nothing if the answer takes too
-// long.
+// bounded limits the time of a completion that asks a server. It offers nothing if the answer
+// takes too long.
 func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
@@ -116,8 +115,8 @@ func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, w
 			directive cobra.ShellCompDirective
 		}
 		answers := make(chan answer, 1)
-		// Discovery, and a program that gives credentials, do not end with the context. They
-		// are left behind if they are late.
+		// Discovery and credential plugins ignore the context. If they are late, leave them
+		// behind.
 		go func() {
 			words, directive := find(ctx, cmd, args, word)
 			answers <- answer{words, directive}
@@ -131,8 +130,7 @@ func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, w
 	}
 }
 
-// harmless returns the completions that a shell can show. A word that a terminal must not show
-// cannot be typed either.
+// harmless returns the completions that are safe to print.
 func harmless(words []cobra.Completion) []cobra.Completion {
 	var all []cobra.Completion
 	for _, w := range words {
@@ -158,7 +156,7 @@ func completeFlag[T ~string](cmd *cobra.Command, flag string, words ...T) {
 
 func completeFlagBy(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // cannot be: the flag is there, and is met once
+		panic(err) // impossible: the flag exists and is registered once
 	}
 }
 
@@ -188,11 +186,11 @@ func (f completer) objects(ctx context.Context, cmd *cobra.Command, args []strin
 	case strings.Contains(args[0], "/"):
 		return f.types("/"), beginnings
 	}
-	// The first word is a type, or else the name of the one ImoocPod.
+	// The first word is a type, or else the name of the only ImoocPod.
 	return f.names(ctx, args[0], "", args[1:]), wholeWords
 }
 
-// typesToCreate completes the type of TYPE/NAME. The name is new.
+// typesToCreate completes the type in TYPE/NAME. The name is new.
 func (f completer) typesToCreate(_ context.Context, _ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 || strings.Contains(word, "/") {
 		return nil, wholeWords
@@ -200,13 +198,13 @@ func (f completer) typesToCreate(_ context.Context, _ *cobra.Command, args []str
 	return f.types("/"), beginnings
 }
 
-// types returns the types that have a replica count or could, each by a word that is unique.
+// types returns the types that may have a replica count, each by a unique name.
 func (f completer) types(suffix string) []cobra.Completion {
 	finder, err := f.c.Finder()
 	if err != nil {
 		return nil
 	}
-	kinds, _ := finder.Kinds() // some are better than none
+	kinds, _ := finder.Kinds() // a partial list is better than none
 	shared := map[string]int{}
 	for _, k := range kinds {
 		shared[k.Resource.Resource]++
@@ -222,7 +220,8 @@ func (f completer) types(suffix string) []cobra.Completion {
 	return words
 }
 
-// names returns the objects of a type that are not named yet, each with its state.
+// names returns the objects of a type that are not on the command line yet, with their
+// states.
 func (f completer) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
 	namespace, _, err := f.c.Namespace()
 	if err != nil {
@@ -238,7 +237,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 	if err != nil {
 		return nil
 	}
-	// Version zero is that of the server's cache, which is recent enough.
+	// Version zero allows the server to answer from its cache.
 	list, err := t.Resource(client).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil
@@ -253,7 +252,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 	return words
 }
 
-// doing returns the state of an object in a few words, or nothing if it does not say.
+// doing returns the state of an object in a few words, if it is known.
 func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	o, err := facts.Of(kind, obj)
 	switch {
@@ -265,8 +264,7 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	return fmt.Sprintf("%d/%d ready", o.Ready, o.Desired)
 }
 
-// paths completes the fields of the named object that could be its replica count. The one that
-// is comes first.
+// paths completes the possible replica fields of the named object, the actual one first.
 func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	targets, _ := (&targetFlags{args: args}).find(ctx, f.c)
 	finder, err := f.c.Finder()
@@ -317,7 +315,7 @@ func (f completer) namespaces(ctx context.Context, _ *cobra.Command, _ []string,
 	return words, wholeWords
 }
 
-// configured completes names of the kubeconfig.
+// configured completes names from the kubeconfig.
 func (f completer) configured(names func(clientcmdapi.Config) iter.Seq[string]) cobra.CompletionFunc {
 	return bounded(func(context.Context, *cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		config, _ := f.c.Flags.ToRawKubeConfigLoader().RawConfig()

@@ -21,9 +21,10 @@ import (
 
 type completionOptions struct {
 	common commonOptions
-	// called is the program as it was called, such as by kubectl, which finds it on PATH.
+	// called is the path of the program as it was called, such as by kubectl, which finds it
+	// on PATH.
 	called string
-	// words are the possible arguments, and do is what the given one does.
+	// words are the possible arguments, and do runs the given one.
 	words []completionWord
 	do    func(io.Writer) error
 }
@@ -86,9 +87,9 @@ func (o *completionOptions) complete(args []string) error {
 
 func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }
 
-// install creates the link that kubectl looks for next to the program as it was called, so that
-// both are on PATH. If that is a link of krew, the new one leads to it, and stays valid when
-// krew installs the next version.
+// install creates the link that kubectl looks for, next to the program as it was called, so
+// that both are on PATH. If the program is itself a link of krew, the new link leads there,
+// so that it stays valid after an upgrade.
 func (o *completionOptions) install(out io.Writer) error {
 	plugin, link, err := o.places()
 	if err != nil {
@@ -156,8 +157,8 @@ func (o *completionOptions) places() (plugin, link string, err error) {
 	return plugin, link, nil
 }
 
-// readLink returns where the link leads, or nothing if there is none. It fails if there is
-// something else than a link to a version of this program.
+// readLink returns the target of the link, "" if it does not exist. It fails if the path is
+// anything but a link to a version of this program.
 func readLink(link string) (string, error) {
 	info, err := os.Lstat(link)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -23,21 +23,21 @@ import (
 )
 
 type createOptions struct {
-	// change has no targets but those in files, which are created as they are.
+	// change has no targets except files, whose objects are created unchanged.
 	change changeFlags
 
-	// typeName is the TYPE of TYPE/NAME; "" is an ImoocPod.
+	// typeName is the TYPE of TYPE/NAME; "" means an ImoocPod.
 	typeName string
 	name     string
 	replicas int32
 	path     *fieldpath.Path
 	image    string
 	command  []string
-	// set and setString are PATH=VALUE, the one typed by the schema.
+	// set and setString are PATH=VALUE; the schema types the former.
 	set, setString []string
 	reason         string
 
-	// dash is how many arguments stand before --, negative without.
+	// dash returns how many arguments precede --, negative without it.
 	dash func() int
 	// given reports whether a flag was given.
 	given func(flag string) bool
@@ -161,7 +161,7 @@ func (o *createOptions) validate() error {
 	return o.change.validate()
 }
 
-// run creates an object, or those of files.
+// run creates one object or those in files.
 func (o *createOptions) run(ctx context.Context) error {
 	c, err := newChanger(ctx, &o.change, o.change.wait.waits())
 	if err != nil {
@@ -193,12 +193,12 @@ func (o *createOptions) run(ctx context.Context) error {
 	return c.make(ctx, []planned{o.planned(c, t, obj)}, nil)
 }
 
-// planned returns the creation of an object, which is still to be done.
+// planned returns the pending creation of an object.
 func (o *createOptions) planned(c *changer, t observe.Target, request *unstructured.Unstructured) planned {
 	return planned{&t, func(ctx context.Context) (*change, error) { return o.create(ctx, c, &t, request) }}
 }
 
-// create creates an object. A dry run by the client needs no server.
+// create creates an object. A client-side dry run needs no server.
 func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Target, request *unstructured.Unstructured) (*change, error) {
 	if err := o.addReason(c, request); err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 	if err != nil {
 		return nil, err
 	}
-	t.Name, t.Object = obj.GetName(), obj // the server may have made the name
+	t.Name, t.Object = obj.GetName(), obj // the server may have generated the name
 	made := c.edited(t, edit.Created(request, obj), observe.Ready(), "", nil)
 	made.revert = func(ctx context.Context) (string, error) {
 		return "deleted", edit.Delete(ctx, objects, made.written)
@@ -227,7 +227,7 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 	return made, nil
 }
 
-// addReason adds who creates an object and why, if a reason was given.
+// addReason records who creates an object and why, if a reason was given.
 func (o *createOptions) addReason(c *changer, obj *unstructured.Unstructured) error {
 	if o.reason == "" {
 		return nil
@@ -240,7 +240,7 @@ func (o *createOptions) addReason(c *changer, obj *unstructured.Unstructured) er
 	return nil
 }
 
-// createFiles creates the objects of files.
+// createFiles creates the objects in files.
 func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 	namespace, chosen, err := c.clients.Namespace()
 	if err != nil {
@@ -267,8 +267,7 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 	return c.make(ctx, all, errs)
 }
 
-// kind returns the kind to create. An ImoocPod needs no discovery, and no finder unless
-// fields are set.
+// kind returns the kind to create. An ImoocPod needs no discovery unless fields are set.
 func (o *createOptions) kind(ctx context.Context, c *changer) (kind kinds.Kind, err error) {
 	c.finder = &discover.Finder{}
 	if o.typeName != "" || len(o.set) > 0 {

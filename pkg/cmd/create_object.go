@@ -18,8 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// object returns the smallest object that has what the flags say. The CRD gives the rest its
-// defaults.
+// object returns the object that the flags describe. The CRD adds defaults.
 func (o *createOptions) object(ctx context.Context, c *changer, t *observe.Target) (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
 	obj.SetGroupVersionKind(t.Kind.GroupVersionKind())
@@ -109,7 +108,7 @@ func (o *createOptions) check(kind kinds.Kind) error {
 }
 
 // putSpec sets the fields of an object that run-controller reconciles. It always sets the
-// count, which the CRDs of the tutorials require.
+// count, because the tutorials' CRDs require it.
 func (o *createOptions) putSpec(kind kinds.Kind, obj *unstructured.Unstructured) error {
 	if path := kind.Path(); path != nil {
 		if err := path.Set(obj.Object, int64(o.replicas)); err != nil {
@@ -119,7 +118,7 @@ func (o *createOptions) putSpec(kind kinds.Kind, obj *unstructured.Unstructured)
 	r := kind.Mapping
 	var err error
 	if r.DeploymentNamePath != nil {
-		// --set may choose another.
+		// --set may override it.
 		err = unstructured.SetNestedField(obj.Object, o.name, r.DeploymentNamePath...)
 	}
 	if err == nil && r.TemplatePath != nil {
@@ -148,7 +147,7 @@ func (o *createOptions) putTemplate(obj map[string]any, path []string) error {
 	return unstructured.SetNestedMap(obj, fields, path...)
 }
 
-// template returns the pod template that the flags ask for, or nil for the default.
+// template returns the pod template for the flags, or nil for the default.
 func (o *createOptions) template() *corev1.PodTemplateSpec {
 	switch {
 	case o.image != "":

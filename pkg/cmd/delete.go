@@ -64,7 +64,7 @@ func (o *deleteOptions) validate() error {
 	return o.output.validate()
 }
 
-// propagation returns what the server calls --cascade.
+// propagation returns the propagation policy for --cascade.
 func (o *deleteOptions) propagation() *metav1.DeletionPropagation {
 	switch o.cascade {
 	case "foreground":
@@ -93,7 +93,7 @@ func (o *deleteOptions) run(ctx context.Context) error {
 		return err
 	}
 	waits := o.wait && o.dryRun == "none"
-	// All are asked to go before any is waited for: they go together.
+	// Delete all objects before the first wait: they terminate in parallel.
 	var going []observe.WaitTarget
 	for i := range targets {
 		t := &targets[i]
@@ -115,8 +115,8 @@ func (o *deleteOptions) run(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
-// delete asks the server to delete one object, and says so. It reads the object before, if
-// its UID is to be waited for.
+// delete deletes one object and prints a line. It reads the object first if the wait needs
+// its UID.
 func (o *deleteOptions) delete(ctx context.Context, t *observe.Target, objects dynamic.ResourceInterface, waits bool) (err error) {
 	if (waits || o.dryRun.client()) && t.Object == nil {
 		if t.Object, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {

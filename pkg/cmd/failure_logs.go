@@ -20,17 +20,17 @@ import (
 )
 
 const (
-	// linesOfFailure is how many of the last lines of a container are printed.
+	// linesOfFailure is how many of a container's last log lines are printed.
 	linesOfFailure = 10
-	// logsWithin is how long the logs of all objects that have failed may take.
+	// logsWithin limits the time for the logs of all failed objects.
 	logsWithin = 10 * time.Second
-	// lastLineWithin and lastLineBytes bound what is read for the last line.
+	// lastLineWithin and lastLineBytes limit reading the last line.
 	lastLineWithin = 2 * time.Second
 	lastLineBytes  = 4096
 )
 
-// addLogs adds the last lines of the failing container to the errors of objects that have failed.
-// If they cannot be read, it adds why.
+// addLogs adds the last log lines of the failing container to the errors of failed objects,
+// or why they cannot be read.
 func addLogs(ctx context.Context, c *kube.Factory, errs []error) {
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
@@ -42,7 +42,8 @@ func addLogs(ctx context.Context, c *kube.Factory, errs []error) {
 	}
 }
 
-// linesOf returns the last lines of the container with the gravest problem that has a log.
+// linesOf returns the last log lines of the container with the most serious problem that has
+// a log.
 func linesOf(ctx context.Context, c *kube.Factory, r status.Report) string {
 	for _, p := range r.Problems {
 		if len(p.Pods) == 0 {
@@ -73,14 +74,14 @@ func linesOf(ctx context.Context, c *kube.Factory, r status.Report) string {
 	return "there is no log of a container that failed"
 }
 
-// failingContainer finds the container whose log may explain a problem, in the pod that has had
-// it for longest. If no container has started, it finds none.
+// failingContainer returns the container whose log may explain a problem, in the pod that has
+// had the problem for longest. It returns none if no container has started.
 func failingContainer(ctx context.Context, c *kube.Factory, r status.Report, p problem.Problem) (container logs.Container, found bool, err error) {
 	core, err := c.Core()
 	if err != nil {
 		return container, false, err
 	}
-	// A user who may list pods need not be allowed to get one.
+	// A user who can list pods may not be allowed to get one.
 	pods, err := core.Pods(r.Metadata.Namespace).List(ctx, follow.ByName(p.Pods[0]))
 	if err != nil {
 		return container, false, err
@@ -100,8 +101,8 @@ func lastLines(ctx context.Context, c *kube.Factory, container logs.Container, l
 	return logs.LastLines(ctx, logs.Server(core), container, lines, most)
 }
 
-// addLastLogLine adds the last line of the log to the gravest problem of a pod that crashes,
-// unless the object is ready. A log that cannot be read in a moment is left out.
+// addLastLogLine adds the last log line to the most serious problem of a crashing pod, unless
+// the object is ready. It skips a log that cannot be read quickly.
 func addLastLogLine(ctx context.Context, c *kube.Factory, e status.Snapshot, r *status.Report) {
 	i := slices.IndexFunc(r.Problems, problem.Problem.Crash)
 	if i < 0 || r.Verdict == status.Ready {

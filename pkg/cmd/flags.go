@@ -15,11 +15,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// parsed is a flag whose value a function parses.
+// parsed is a flag that a function parses.
 type parsed[T any] struct {
 	value *T
 	parse func(word string) (T, error)
-	// kind names the kind of value in help texts.
+	// kind is the type of the value in help texts.
 	kind string
 }
 
@@ -43,8 +43,8 @@ func optional[T any](value **T, parse func(word string) (T, error), kind string)
 	}, kind}
 }
 
-// addChoice adds a flag that is one of a few words. Its usage lists them in the place of %s,
-// completion offers them, and others are refused.
+// addChoice adds a flag whose value is one of a few words. They replace %s in its usage;
+// completion offers them, and other values are errors.
 func addChoice[T ~string](cmd *cobra.Command, value *T, flag, usage string, words ...T) {
 	alternatives := alternatives(words)
 	cmd.Flags().Var(parsed[T]{value, func(word string) (T, error) {
@@ -56,7 +56,7 @@ func addChoice[T ~string](cmd *cobra.Command, value *T, flag, usage string, word
 	completeFlag(cmd, flag, words...)
 }
 
-// alternatives lists words as a sentence does.
+// alternatives joins words with commas and "or".
 func alternatives[T ~string](words []T) string {
 	var quoted []string
 	for _, word := range words {
@@ -69,7 +69,7 @@ func alternatives[T ~string](words []T) string {
 	return strings.Join(quoted[:last], ", ") + ", or " + quoted[last]
 }
 
-// countFlag returns a flag for a number of replicas, which must not be below least.
+// countFlag returns a flag for a number of replicas that must be at least least.
 func countFlag(value *int32, least int32) parsed[int32] {
 	return parsed[int32]{value, func(word string) (int32, error) {
 		n, err := strconv.ParseInt(word, 10, 32)
@@ -96,8 +96,8 @@ func parseReplicasPath(word string) (fieldpath.Path, error) {
 	return path, err
 }
 
-// hasPlaceholder reports whether a step still has the placeholder for a key that lists of
-// candidates show.
+// hasPlaceholder reports whether a step still contains the placeholder key from a list of
+// candidates.
 func hasPlaceholder(s fieldpath.Step) bool {
 	return s.Name == candidates.Unknown || slices.ContainsFunc(s.Where, func(c fieldpath.Comparison) bool { return c.Value == candidates.Unknown })
 }
@@ -130,7 +130,7 @@ func (d *dryRun) addFlag(cmd *cobra.Command) {
 
 func (d *dryRun) client() bool { return *d == "client" }
 
-// server returns the dry run of a write request.
+// server returns the dryRun option of a write request.
 func (d *dryRun) server() []string {
 	if *d == "server" {
 		return []string{metav1.DryRunAll}
@@ -138,7 +138,7 @@ func (d *dryRun) server() []string {
 	return nil
 }
 
-// mark marks a success message of a dry run.
+// mark adds the kind of dry run to a success message.
 func (d *dryRun) mark(message string) string {
 	switch *d {
 	case "client":

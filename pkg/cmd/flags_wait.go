@@ -10,21 +10,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
-// waitFlags say how long a verb waits, and what it prints when an object has failed.
+// waitFlags configure how long a verb waits, and what it prints about a failed object.
 type waitFlags struct {
 	observe.Limits
-	// logs says that the last lines of the container that failed are printed.
+	// logs prints the last log lines of the failed container.
 	logs bool
 	// given reports whether one of these flags was given.
 	given func(flag string) bool
 }
 
-// failAfter is how long an object may have failed before a wait for it fails. A kubelet tries
-// again after 10 and then after 20 seconds, so it has tried twice.
+// failAfter is how long an object may be failed before a wait for it fails. A kubelet retries
+// after 10 and then after 20 seconds, so it has retried at least once.
 const failAfter = 20 * time.Second
 
-// addFlags adds the flags to those of a verb. The verb adds --timeout before, because a zero
-// has another meaning for each.
+// addFlags adds the flags except --timeout, because the meaning of zero depends on the verb.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	own := f.addFailFlags(cmd)
 	own.DurationVar(&f.Settle, "settle", 0, "How long the objects must stay ready, such as 30s, before the wait is over.")
@@ -32,8 +31,7 @@ func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().AddFlagSet(own)
 }
 
-// addFailFlags adds the flags that say when a wait has failed. It returns all flags of the
-// wait.
+// addFailFlags adds the flags for failed waits. It returns all flags of the wait.
 func (f *waitFlags) addFailFlags(cmd *cobra.Command) *pflag.FlagSet {
 	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	for _, added := range []string{"timeout", "on-failure"} {
@@ -48,7 +46,7 @@ func (f *waitFlags) addFailFlags(cmd *cobra.Command) *pflag.FlagSet {
 	return own
 }
 
-// flags returns the flags that were given, for a command that continues.
+// flags returns the given flags, for a command that continues.
 func (f *waitFlags) flags() []string {
 	var words []string
 	if f.given("timeout") {
@@ -66,7 +64,7 @@ func (f *waitFlags) flags() []string {
 	return words
 }
 
-// validate refuses limits that make no sense. waits says that the command waits at all.
+// validate rejects invalid limits. waits means that the command waits at all.
 func (f *waitFlags) validate(waits bool) error {
 	switch {
 	case f.FailAfter < 0:
@@ -84,14 +82,14 @@ func (f *waitFlags) validate(waits bool) error {
 	return nil
 }
 
-// changeWaitFlags are the flags of a verb that can wait for what it has changed.
+// changeWaitFlags are the wait flags of a verb that changes objects.
 type changeWaitFlags struct {
 	limits    waitFlags
 	wait      bool
 	onFailure onFailure
 }
 
-// onFailure is what becomes of a change if the wait for it fails or times out.
+// onFailure is what to do with a change if the wait for it fails or times out.
 type onFailure string
 
 const (
@@ -113,7 +111,7 @@ func (f *changeWaitFlags) waits() bool {
 	return f.wait || f.limits.Timeout > 0 || f.onFailure == revertOnFailure
 }
 
-// flags returns the flags that were given, for a command that continues.
+// flags returns the given flags, for a command that continues.
 func (f *changeWaitFlags) flags() []string {
 	words := f.limits.flags()
 	if f.onFailure == revertOnFailure {
@@ -122,7 +120,7 @@ func (f *changeWaitFlags) flags() []string {
 	return words
 }
 
-// validate refuses flags that make no sense. waits says that the command waits at all.
+// validate rejects invalid combinations. waits means that the command waits at all.
 func (f *changeWaitFlags) validate(waits bool) error {
 	if f.limits.Timeout < 0 {
 		return usageErrorf("--timeout must be 0 (no limit) or more, not %s", f.limits.Timeout)

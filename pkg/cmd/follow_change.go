@@ -25,26 +25,25 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// change is an object that a verb has changed, and what to wait for.
+// change is a changed object, and what to wait for.
 type change struct {
 	observe.WaitTarget
 	written edit.Written
-	// object is printed, unless it is nil. unchanged says that nothing was to be done.
+	// object is printed unless it is nil. unchanged means that there was nothing to do.
 	object    *unstructured.Unstructured
 	unchanged bool
-	// said is what the change did, for a person, and notes are lines that follow.
+	// said describes the change, and notes are lines that follow.
 	said  string
 	notes []string
-	// revert puts back what was there before, and returns that in a few words.
+	// revert restores the previous state and describes it in a few words.
 	revert func(context.Context) (string, error)
-	// back is the command that returns to the state before; nil if there is none that is
-	// known to lead to an object that was ready.
+	// back is the command that returns to the previous state; nil if no ready state is known.
 	back *commandline.Command
 }
 
-// followChanges waits for the changes of a verb, and reverts those that have failed if
-// that was asked for. The errors are those of the changes, in their order. With the
-// format json, it prints a report on each change of an object.
+// followChanges waits for the changes of a verb, and reverts failed ones if requested. It
+// returns the errors in the order of the changes. With the format json, it prints a report on
+// each change of an object.
 func (o *commonOptions) followChanges(ctx context.Context, format string, flags *changeWaitFlags, all []*change) []error {
 	if len(all) == 0 {
 		return nil
@@ -66,8 +65,8 @@ func (o *commonOptions) followChanges(ctx context.Context, format string, flags 
 	return errs
 }
 
-// conclude returns the error of a wait with what became of the change, after it has
-// reverted the change if that was asked for.
+// conclude returns the error of a wait, together with the result of the revert if one was
+// requested.
 func (o *commonOptions) conclude(ctx context.Context, flags *changeWaitFlags, c *change, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrInterrupted):
@@ -80,7 +79,7 @@ func (o *commonOptions) conclude(ctx context.Context, flags *changeWaitFlags, c 
 	return err
 }
 
-// changeStays adds to the error of an interrupted wait how to go on.
+// changeStays adds to the error of an interrupted wait how to continue.
 func (o *commonOptions) changeStays(flags *changeWaitFlags, c *change, err error) error {
 	t := c.Target
 	err = fmt.Errorf("%w\nthe change of %s stays", err, t)
@@ -91,8 +90,7 @@ func (o *commonOptions) changeStays(flags *changeWaitFlags, c *change, err error
 	return err
 }
 
-// overwritten adds to the error of a change that someone else has overwritten who may do
-// so again.
+// overwritten adds to the error of an overwritten change what may overwrite it again.
 func (o *commonOptions) overwritten(ctx context.Context, c *change, err error) error {
 	snapshot, _, readErr := observe.Read(ctx, o.clients, c.Target, observe.Extent{Competitors: true})
 	if readErr != nil {
@@ -110,12 +108,12 @@ func notReady(err error) bool {
 	return errors.Is(err, outcome.ErrFailed) || errors.Is(err, outcome.ErrPaused) || errors.Is(err, outcome.ErrTimeout)
 }
 
-// reverted reverts a change that has failed, and returns what became of it.
+// reverted reverts a failed change, and adds the result to the failure.
 func (o *commonOptions) reverted(ctx context.Context, c *change, failure error) error {
 	said, err := c.revert(ctx)
 	switch {
 	case err == nil:
-		// The hints of the failure are about the template that is gone.
+		// The hints of the failure refer to the previous template.
 		err = fmt.Errorf("%w\n%s %w: %s", outcome.WithoutHints(failure), c.Target, outcome.ErrUndone, escape.Line(said))
 		if stuck := o.stuckPods(ctx, c.Target); stuck != nil {
 			err = outcome.WithHint(err, stuckHint, *stuck)
@@ -127,12 +125,12 @@ func (o *commonOptions) reverted(ctx context.Context, c *change, failure error) 
 	return fmt.Errorf("%w\n%s was not undone: %w", failure, c.Target, kube.Explain(c.Target.Kind, err))
 }
 
-// stuckHint says why pods of a StatefulSet must be deleted by hand.
+// stuckHint explains why pods of a StatefulSet must be deleted by hand.
 const stuckHint = "the pod template has changed, but a StatefulSet waits for pods that are not ready before it replaces them; to replace them"
 
-// stuckPods returns the command that deletes the pods of a StatefulSet which keep it from
-// using another pod template, nil if there are none. Its controller waits until a pod is
-// ready before it replaces the pod, even if the template has been mended
+// stuckPods returns the command that deletes the pods that keep a StatefulSet from using a
+// new pod template, nil if there are none. Its controller waits until a pod is ready before
+// it replaces the pod, even if the new template is fixed
 // (https://github.com/kubernetes/kubernetes/issues/67250).
 func (o *commonOptions) stuckPods(ctx context.Context, t observe.Target) *commandline.Command {
 	if t.Kind.CRD() != kinds.StatefulSets {
@@ -159,10 +157,9 @@ func (o *commonOptions) stuckPods(ctx context.Context, t observe.Target) *comman
 	return new(commandline.Kubectl(words...).In(t.Namespace))
 }
 
-// awaitAll waits for several targets, and shows how far they have come: in a
-// format of JSON by a report to a line for every change, otherwise to a person. The
-// errors of those that have failed tell what their containers wrote last, if that was
-// asked for.
+// awaitAll waits for several targets and shows the progress: with the format json as one
+// report per line for every change, otherwise as text. If requested, it adds the last log
+// lines to the errors of failed objects.
 func (o *commonOptions) awaitAll(ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget) []error {
 	if len(all) == 0 {
 		return nil
@@ -198,9 +195,9 @@ func (o *commonOptions) awaitShown(ctx context.Context, format string, limits ob
 	return a.Wait(ctx, all)
 }
 
-// saveMemory has garbage collected when the heap has grown by half instead of to twice its
-// size, for commands that follow objects. Following 10,000 pods then takes a fifth less memory.
-// It leaves GOGC alone.
+// saveMemory lowers the growth of the heap between garbage collections from double to half as
+// much again, for commands that follow objects. Following 10,000 pods then takes a fifth less
+// memory. It respects GOGC.
 func saveMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)

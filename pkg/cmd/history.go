@@ -90,7 +90,8 @@ func parseDiff(text string) (from, to int64, err error) {
 	return from, to, nil
 }
 
-// run shows the revisions of the objects. One that has none does not stop the others.
+// run shows the revisions of the objects. An object without revisions does not stop the
+// others.
 func (o *historyOptions) run(ctx context.Context) error {
 	targets, errs := o.targets.find(ctx, o.common.clients)
 	if len(targets)+len(errs) == 0 {
@@ -112,7 +113,7 @@ func (o *historyOptions) run(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
-// show shows the revisions of one object. Of several, each has its name above it.
+// show shows the revisions of one object, under its name if there are several.
 func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *observe.Target, named, further bool) error {
 	if err := t.Read(ctx, client); err != nil {
 		return err
@@ -147,8 +148,8 @@ func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *
 	}
 }
 
-// historyRows returns the revisions as they are shown. If nothing else records who made the
-// current one, the managed fields do.
+// historyRows returns the rows of the revisions. If only the managed fields record who made
+// the current one, it uses them.
 func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 	rows := make([]printer.Revision, 0, len(h.Revisions))
 	for i, r := range h.Revisions {
@@ -181,7 +182,7 @@ func (o *historyOptions) showDiff(t *observe.Target, h revision.History) error {
 	return diffFields(o.common.streams.Out, fmt.Sprintf("%s revision %d", t, from), fmt.Sprintf("%s revision %d", t, to), was.Fields, is.Fields)
 }
 
-// diffFields writes the unified diff of what pods are made from, as YAML.
+// diffFields writes the unified diff of the fields as YAML.
 func diffFields(w io.Writer, fromName, toName string, from, to []revision.Field) error {
 	was, err := yaml.Marshal(revision.Object(from))
 	if err != nil {

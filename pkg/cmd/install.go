@@ -28,10 +28,10 @@ type installOptions struct {
 	dryRun  dryRun
 	timeout time.Duration
 
-	// controller reports whether to install the controller, as settings says.
+	// controller reports whether to install the controller with these settings.
 	controller bool
 	settings   deploy.Settings
-	// roles reports whether to install the roles, which are bound to nobody.
+	// roles reports whether to install the roles, without bindings.
 	roles bool
 	// given reports whether a flag was given.
 	given func(flag string) bool
@@ -137,7 +137,7 @@ func (o *installOptions) run(ctx context.Context) error {
 	}
 	err = o.installCRDs(ctx, a, crds)
 	if o.controller && apierrors.IsForbidden(err) {
-		// They belong to everyone, and may be there.
+		// The CRDs are shared, and may exist already.
 		o.common.tell("Warning: the custom resource definitions were not updated: %v", err)
 	} else if err != nil {
 		return err
@@ -162,8 +162,8 @@ func (o *installOptions) run(ctx context.Context) error {
 	return o.awaitController(ctx)
 }
 
-// isRelease reports whether an image of a version is published. It is not for what
-// "git describe" calls a commit after a release.
+// isRelease reports whether the image of a version is published. It is not for commits after
+// a release, as "git describe" names them.
 func isRelease(version string) bool {
 	return version != "v0.0.0-dev" && regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`).MatchString(version)
 }
@@ -178,8 +178,8 @@ func (o *installOptions) awaitController(ctx context.Context) error {
 	return outcome.Join(o.common.awaitAll(ctx, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
 }
 
-// objects returns the roles and the objects of the controller, as far as the flags ask for
-// them. The namespace that is meant for the controller comes before these.
+// objects returns the roles and the objects of the controller, as far as the flags select
+// them. The controller's own namespace comes first.
 func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error) {
 	if o.roles {
 		namespace, _, err := o.common.clients.Namespace()
@@ -207,8 +207,8 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 	return append(objs, controller...), err
 }
 
-// controllerNamespace returns where a controller is: the namespace that a flag names, or else
-// the current one, or for all namespaces the one that is meant for it.
+// controllerNamespace returns the namespace of a controller: that of the flag, or else the
+// current one, or for all namespaces the controller's own.
 func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 	namespace, given, err := c.Namespace()
 	if err == nil && all && !given {
@@ -217,7 +217,7 @@ func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 	return namespace, err
 }
 
-// versionChange says that the version changed, if the label for it did.
+// versionChange describes a change of the version label.
 func versionChange(before, after *unstructured.Unstructured) string {
 	if before == nil {
 		return ""
@@ -229,8 +229,8 @@ func versionChange(before, after *unstructured.Unstructured) string {
 	return fmt.Sprintf(" (was %s, is %s)", was, is)
 }
 
-// installCRDs applies the definitions and waits until the server serves them. It sends all
-// before it waits for the first: some servers take seconds for each.
+// installCRDs applies the CRDs and waits until the server serves them. It sends all before
+// the first wait, because some servers take seconds for each.
 func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*unstructured.Unstructured) error {
 	var errs []error
 	var deeds []string
@@ -259,7 +259,7 @@ func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*un
 	return outcome.Join(errs)
 }
 
-// awaitEstablished waits until the server serves a definition that was sent.
+// awaitEstablished waits until the server serves a CRD.
 func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent *unstructured.Unstructured, timeout time.Duration) error {
 	err := observe.WaitForObject(ctx, crds, sent.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
 		return obj != nil && observe.AtLeast(obj, sent.GetResourceVersion()) && kinds.Established(obj), nil
@@ -270,7 +270,7 @@ func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent 
 	return nil
 }
 
-// awaitDeleted waits until a definition that is being deleted is gone.
+// awaitDeleted waits until a CRD that is being deleted is gone.
 func (o *installOptions) awaitDeleted(ctx context.Context, client dynamic.ResourceInterface, name string) error {
 	present, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -30,15 +30,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// surveyors is how many kinds are asked about at the same time.
+// surveyors is how many kinds are queried in parallel.
 const surveyors = 8
 
 type kindsOptions struct {
 	common commonOptions
 	print  *genericclioptions.PrintFlags
-	// types are the types that were named; none means all.
+	// types are the types that were named; empty means all.
 	types []string
-	// nearest returns the subcommands that a word may mean.
+	// nearest returns the subcommands that a word may be a misspelling of.
 	nearest func(word string) []string
 
 	write     func(io.Writer, []*printer.Kind) error
@@ -137,7 +137,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	if o.access, err = o.common.clients.Access(); err != nil {
 		return err
 	}
-	o.finder.Discovery.Invalidate() // people look for the CRD of a minute ago
+	o.finder.Discovery.Invalidate() // the CRD may have been created just now
 	kinds, groupsErr := o.kinds(ctx)
 	if len(kinds) == 0 && groupsErr != nil {
 		return groupsErr
@@ -178,11 +178,11 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	return list, outcome.Join(errs)
 }
 
-// statusFacts adds to a row what the status of a kind can say, and the counts beside the one
-// that was found.
+// statusFacts adds to a row how the status of a kind is interpreted, and counts next to the
+// one that was found.
 func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *discover.Field, row *printer.Kind) {
 	if kind.Reconciled() {
-		return // its declaration says it
+		return // the declaration has them
 	}
 	var count *fieldpath.Path
 	if field != nil {
@@ -209,7 +209,7 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *
 	}
 }
 
-// row finds out about one kind. It returns nil if the kind has no count and was not named.
+// row returns the row of one kind, nil if the kind has no count and was not named.
 func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	byName := len(o.types) > 0
 	kind, wrong := o.finder.Declare(ctx, kind)

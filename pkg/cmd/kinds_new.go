@@ -136,7 +136,7 @@ func (o *kindsNewOptions) sayNext() error {
 	return nil
 }
 
-// says reports whether a definition has everything that another one has. It may have more.
+// says reports whether a CRD has all fields of another one. It may have more.
 func says(there, wanted *unstructured.Unstructured) bool {
 	notes := there.GetAnnotations()
 	for key, value := range wanted.GetAnnotations() {

@@ -21,7 +21,7 @@ type kindsRBACOptions struct {
 	print  *genericclioptions.PrintFlags
 	word   string
 	file   string
-	// commented reports whether to print the commands that bind the roles, too.
+	// commented reports whether to print the binding commands, too.
 	commented bool
 	printer   printers.ResourcePrinter
 }
@@ -62,7 +62,7 @@ func (o *kindsRBACOptions) complete(args []string) (err error) {
 	return err
 }
 
-// kinds returns the kind that is named, or those in the file.
+// kinds returns the named kind or those in the file.
 func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if o.file != "" {
 		declared, err := run.KindsOfFile(o.file, o.common.streams.In)
@@ -77,7 +77,7 @@ func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	}
 	finder, err := o.common.clients.Finder()
 	if err == nil {
-		kind, err = finder.Declare(ctx, kind) // reports what is wrong with it
+		kind, err = finder.Declare(ctx, kind) // returns an error if the declaration is invalid
 	}
 	if err == nil && !kind.Reconciled() {
 		err = fmt.Errorf("%w: run-controller does not reconcile %s: its CRD has no annotation %s", outcome.ErrRefused, kind.CRD(), kinds.AnnotationPlan)
@@ -110,7 +110,7 @@ func (o *kindsRBACOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// sayHowToBind writes the commands that grant the roles to a service account.
+// sayHowToBind prints the commands that grant the roles to a service account.
 func (o *kindsRBACOptions) sayHowToBind(kind kinds.Kind, role string, clusterwide rbacv1.ClusterRole) error {
 	bind := func(what, role string) commandline.Command {
 		return commandline.Kubectl("create", what, role, "--clusterrole="+role, "--serviceaccount=NAMESPACE:NAME")

@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// background is where the control plane lies that up starts and down ends.
+// background is the directory of the control plane that up starts and down stops.
 type background struct {
 	dir string
 }
@@ -65,12 +65,12 @@ func upCommand(ctx context.Context, args []string) error {
 	return nil
 }
 
-// up starts the control plane unless it is running and waits until it is ready.
+// up starts the control plane unless it is running, and waits until it is ready.
 func (b background) up(ctx context.Context, o options) (endpoint, error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return endpoint{}, fmt.Errorf("create the directory: %w", err)
 	}
-	// One at a time, so that the second finds what the first has started.
+	// One at a time: a second up finds the control plane of the first.
 	lock, err := openLock(filepath.Join(b.dir, "up.lock"), os.O_CREATE)
 	if err != nil {
 		return endpoint{}, fmt.Errorf("open the lock: %w", err)
@@ -93,7 +93,7 @@ func (b background) up(ctx context.Context, o options) (endpoint, error) {
 		launcher.release()
 	}
 
-	// Here people see what is going on, later it would only be in the log.
+	// Build here, where users see the progress; later it only goes to the log.
 	if _, _, err := ensureAll(ctx, o); err != nil {
 		return endpoint{}, err
 	}
@@ -101,7 +101,7 @@ func (b background) up(ctx context.Context, o options) (endpoint, error) {
 	return b.start(ctx, o)
 }
 
-// start starts the launcher of the control plane in a session of its own.
+// start starts the launcher of the control plane in a new session.
 func (b background) start(ctx context.Context, o options) (endpoint, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -126,14 +126,14 @@ func (b background) start(ctx context.Context, o options) (endpoint, error) {
 	e, err := b.awaitReady(ctx, func() (bool, error) {
 		select {
 		case err := <-done:
-			done <- err // for the one who waits below
+			done <- err // received below
 			return true, nil
 		default:
 			return false, nil
 		}
 	})
 	if err != nil {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have exited already
 		<-done
 		return endpoint{}, err
 	}
@@ -160,7 +160,7 @@ func (b background) serveArgs(o options) []string {
 	return args
 }
 
-// awaitReady waits until the control plane is ready or its launcher has ended.
+// awaitReady waits until the control plane is ready or its launcher has exited.
 func (b background) awaitReady(ctx context.Context, ended func() (bool, error)) (endpoint, error) {
 	var e endpoint
 	err := poll(ctx, func(context.Context) (bool, error) {
@@ -173,7 +173,7 @@ func (b background) awaitReady(ctx context.Context, ended func() (bool, error)) 
 		}
 		gone, err := ended()
 		if gone {
-			err = fmt.Errorf("its launcher has ended:\n%s", node.LogTail(b.logPath()))
+			err = fmt.Errorf("its launcher has exited:\n%s", node.LogTail(b.logPath()))
 		}
 		return false, err
 	})
@@ -204,7 +204,7 @@ func downCommand(ctx context.Context, args []string) error {
 	return nil
 }
 
-// down ends the control plane and returns when it is gone.
+// down stops the control plane, and returns when it is gone.
 func (b background) down(ctx context.Context) error {
 	launcher, free, err := openStateLock(b.stateDir())
 	if err != nil {
@@ -248,7 +248,7 @@ func (b background) down(ctx context.Context) error {
 
 var shellSafe = regexp.MustCompile(`^[A-Za-z0-9_./+:@%,=-]+$`)
 
-// shellQuote returns text as one word of a shell command.
+// shellQuote quotes text as one word of a shell command.
 func shellQuote(text string) string {
 	if shellSafe.MatchString(text) {
 		return text

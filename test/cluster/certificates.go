@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// certificateLifetime is longer than any control plane is meant to run.
+// certificateLifetime is longer than any control plane runs.
 const certificateLifetime = 10 * 365 * 24 * time.Hour
 
-// authority is the certificate authority of one control plane. It signs the
-// certificate of the API server as well as those of its clients.
+// authority is the certificate authority of a control plane. It signs the
+// certificates of the API server and of its clients.
 type authority struct {
 	keyPair
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 }
 
-// keyPair is a certificate with its key, both as PEM.
+// keyPair is a certificate with its key, both PEM-encoded.
 type keyPair struct {
 	cert []byte
 	key  []byte
@@ -74,8 +74,7 @@ func (a *authority) server() (keyPair, error) {
 	return a.issue(template)
 }
 
-// client returns a certificate that authenticates the given user to the API
-// server.
+// client returns a client certificate for a user.
 func (a *authority) client(user string, groups ...string) (keyPair, error) {
 	template, err := certificateTemplate(pkix.Name{CommonName: user, Organization: groups})
 	if err != nil {
@@ -103,7 +102,7 @@ func certificateTemplate(subject pkix.Name) (*x509.Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generate a serial number: %w", err)
 	}
-	// A clock that is set back a little must not invalidate the certificate.
+	// Tolerate a clock that is set back a little.
 	begin := time.Now().Add(-time.Hour)
 	return &x509.Certificate{
 		SerialNumber: serial,
@@ -113,7 +112,7 @@ func certificateTemplate(subject pkix.Name) (*x509.Certificate, error) {
 	}, nil
 }
 
-// sign returns template as certificate of key, signed by the parent's key.
+// sign returns a certificate for key, signed by the parent's key.
 func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) (keyPair, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), parentKey)
 	if err != nil {
@@ -126,7 +125,7 @@ func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) 
 	return keyPair{cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key: keyPEM}, nil
 }
 
-// newSigningKey returns the key that service account tokens are signed with.
+// newSigningKey returns the signing key of service account tokens.
 func newSigningKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -143,7 +142,7 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
 }
 
-// write writes the pair next to each other, as base.crt and base.key.
+// write writes the pair to base.crt and base.key.
 func (p keyPair) write(base string) error {
 	if err := os.WriteFile(base+".crt", p.cert, 0o644); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// readyTimeout is how long a component may take to become ready. It is generous,
-// as machines that run tests are busy.
+// readyTimeout limits the time until a component is ready. It is generous for busy
+// machines.
 const readyTimeout = 2 * time.Minute
 
 // cluster is a control plane.
@@ -27,8 +27,8 @@ type cluster struct {
 	api        *apiClient
 }
 
-// withCluster starts a control plane, calls use when it is ready and takes
-// everything down again, whatever happens.
+// withCluster starts a control plane, calls use when it is ready, and stops it
+// again in any case.
 func withCluster(ctx context.Context, o options, use func(context.Context, *cluster) error) (err error) {
 	state, err := claimStateDir(ctx, o.dir)
 	if err != nil {
@@ -56,8 +56,8 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 	return use(ctx, c)
 }
 
-// ensureAll builds what is missing of the programs, and checks that real nodes can
-// run before that takes minutes.
+// ensureAll builds missing programs. It first checks that real nodes can run,
+// because a build takes minutes.
 func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) {
 	if o.realNodes > 0 {
 		if err := node.Check(); err != nil {
@@ -71,8 +71,8 @@ func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) 
 	return bin, nodeBin, err
 }
 
-// startCluster starts a control plane. It tries again if another process was
-// faster to listen on one of the ports that were free when they were chosen.
+// startCluster starts a control plane. It tries again if another process took one
+// of the chosen ports in the meantime.
 func startCluster(ctx context.Context, o options, dir, bin, nodeBin string, ca *authority, starter *starter) (*cluster, error) {
 	for attempt := 1; ; attempt++ {
 		c, err := newCluster(o, dir, bin, nodeBin, ca, starter)
@@ -95,7 +95,7 @@ func startCluster(ctx context.Context, o options, dir, bin, nodeBin string, ca *
 	}
 }
 
-// portClash says whether a component ended because one of its ports was taken.
+// portClash reports whether a component exited because one of its ports was taken.
 func portClash(log string) bool {
 	return strings.Contains(log, "address already in use")
 }
@@ -141,8 +141,7 @@ func (c *cluster) endpoint() endpoint {
 	}
 }
 
-// start starts all components and returns when a pod that is created from now on
-// soon runs.
+// start starts all components, and waits until pods can be scheduled.
 func (c *cluster) start(ctx context.Context, nodes int) error {
 	ctx, cancel := c.supervisor.untilDeath(ctx)
 	defer cancel()
@@ -175,8 +174,8 @@ func (c *cluster) start(ctx context.Context, nodes int) error {
 	})
 }
 
-// startComponent starts a component. If others depend on it, it returns when it
-// is ready.
+// startComponent starts a component. If others depend on it, it waits until it is
+// ready.
 func (c *cluster) startComponent(ctx context.Context, name string) error {
 	if err := c.supervisor.start(c.components[name]); err != nil {
 		return err
@@ -208,8 +207,8 @@ func (c *cluster) checkEtcd(ctx context.Context) error {
 	return nil
 }
 
-// await waits until check returns no error. If that takes too long, its error
-// tells why along with the log of the component that is responsible.
+// await waits until check returns no error. On a timeout, it returns the last
+// error and the log of the component.
 func (c *cluster) await(ctx context.Context, component string, check func(context.Context) error) error {
 	errTimeout := errors.New("timeout")
 	waitCtx, cancel := context.WithTimeoutCause(ctx, readyTimeout, errTimeout)
@@ -233,8 +232,8 @@ func (c *cluster) await(ctx context.Context, component string, check func(contex
 	return err
 }
 
-// removeData removes what the components have written, so that they can be
-// started anew.
+// removeData removes the data of the components, so that they can start from
+// scratch.
 func (c *cluster) removeData() error {
 	logs, err := filepath.Glob(c.layout.file("*.log"))
 	if err != nil {

@@ -18,14 +18,14 @@ const (
 	kwok              = "kwok"
 )
 
-// Addresses. Nothing listens on the ones of services and pods, they only have to
-// differ from each other.
+// Nothing listens on the addresses of services and pods. They only have to be
+// distinct.
 const (
 	loopback       = "127.0.0.1"
 	serviceRange   = "10.0.0.0/24"
 	firstServiceIP = "10.0.0.1"
 	podRange       = "10.64.0.0/12"
-	// Those of pods on real nodes begin with 10.200.
+	// Pods on real nodes have addresses in 10.200.0.0/16.
 )
 
 func isComponent(name string) bool {
@@ -35,13 +35,13 @@ func isComponent(name string) bool {
 // ports are the ports that a control plane listens on.
 type ports struct {
 	etcdClient, etcdPeer, apiServer int
-	// kubelets are those of the real nodes.
+	// kubelets are the ports of the real nodes.
 	kubelets []int
 }
 
-// freePorts returns ports that nobody listens on, for so many real nodes. They are not taken from those
-// that the kernel gives to outgoing connections, or else one of these could have
-// the port of the API server when it is to be started again.
+// freePorts returns free ports for a control plane with real nodes. It avoids the
+// kernel's range of ephemeral ports, so that an outgoing connection cannot take
+// the port of a component that restarts.
 func freePorts(realNodes int) (ports, error) {
 	const first, last, attempts = 12000, 31999, 100
 	var found []int
@@ -67,7 +67,7 @@ func url(scheme string, port int) string {
 	return scheme + "://" + net.JoinHostPort(loopback, strconv.Itoa(port))
 }
 
-// layout knows where a control plane has its programs, its files and its ports.
+// layout locates the programs, files, and ports of a control plane.
 type layout struct {
 	bin   string
 	dir   string
@@ -113,7 +113,7 @@ func (l layout) etcdArgs() []string {
 		"--unsafe-no-fsync",
 		"--log-level=warn",
 		"--quota-backend-bytes=" + strconv.Itoa(8<<30),
-		// It elects itself, and the default lets it wait a second before that.
+		// A single member elects itself, but waits a second by default.
 		"--heartbeat-interval=10",
 		"--election-timeout=100",
 	}
@@ -133,7 +133,7 @@ func (l layout) apiServerArgs() []string {
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--allow-privileged=true",
 		"--service-cluster-ip-range=" + serviceRange,
-		// It does not want loopback to be the endpoint of a service.
+		// Loopback is not allowed as the endpoint of a service.
 		"--endpoint-reconciler-type=none",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + l.file("service-account.key"),
@@ -141,9 +141,9 @@ func (l layout) apiServerArgs() []string {
 		"--audit-policy-file=" + l.file("audit-policy.json"),
 		"--audit-log-path=" + l.auditLog(),
 		"--audit-log-mode=blocking",
-		// In megabytes: whoever reads the log wants one file.
+		// In megabytes. Large enough for a single file.
 		"--audit-log-maxsize=1048576",
-		// Without this, watches keep it from stopping for a minute.
+		// Otherwise open watches delay its exit for a minute.
 		"--shutdown-watch-termination-grace-period=2s",
 		"--profiling=false",
 	}
@@ -163,12 +163,12 @@ func (l layout) controllerManagerArgs() []string {
 		"--service-cluster-ip-range=" + serviceRange,
 		"--kube-api-qps=1000",
 		"--kube-api-burst=2000",
-		// It takes the taint of a new node away at such intervals.
+		// The taint of a new node is removed at this interval.
 		"--node-monitor-period=1s",
-		// kwok lets a node be heard of every ten minutes, and a busy machine or a
-		// stopped component must not make it unreachable.
+		// kwok sends a heartbeat every ten minutes. A busy machine or a stopped
+		// component must not make a node unreachable.
 		"--node-monitor-grace-period=1h",
-		// It creates the directory, by default in the system.
+		// It creates this directory, by default in the system.
 		"--flex-volume-plugin-dir=" + l.file("flex-volume-plugins"),
 		"--profiling=false",
 	}
@@ -179,16 +179,16 @@ func (l layout) schedulerArgs() []string {
 		"--kubeconfig=" + l.file("scheduler.kubeconfig"),
 		"--secure-port=0",
 		"--leader-elect=false",
-		// It binds no more pods in a second than these allow.
+		// These limit how many pods it binds in a second.
 		"--kube-api-qps=1000",
 		"--kube-api-burst=2000",
 		"--profiling=false",
 	}
 }
 
-// realNodeArgs are further arguments of the API server, for real nodes: it lets a
-// kubelet do what a node has to, and is a client of it for logs and the like. What
-// is a list is added to what is there.
+// realNodeArgs returns further arguments of the API server for real nodes: it
+// authorizes kubelets, and connects to them for logs and exec. Lists are appended
+// to existing ones.
 func (l layout) realNodeArgs() []string {
 	if len(l.ports.kubelets) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	podfast "sigs.k8s.io/kwok/kustomize/stage/pod/fast"
 )
 
-// writeFiles writes all that the components read when they start.
+// writeFiles writes the configuration files of the components.
 func (l layout) writeFiles(ca *authority) error {
 	files := map[string][]byte{}
 	for name, content := range map[string]object{
@@ -40,7 +40,7 @@ func (l layout) writeFiles(ca *authority) error {
 	return l.writeCredentials(ca)
 }
 
-// superusers is the group that RBAC lets do everything.
+// superusers is the group that RBAC permits everything.
 const superusers = "system:masters"
 
 func (l layout) writeCredentials(ca *authority) error {
@@ -79,13 +79,13 @@ func (l layout) writeCredentials(ca *authority) error {
 	return nil
 }
 
-// stage is a file that tells kwok how to play a part of the kubelet, without
-// which it does nothing.
+// stage is a file that configures kwok to simulate one step of a kubelet. kwok
+// does nothing without stages.
 type stage struct {
 	file, content string
 }
 
-// The stages of pods that come to nothing, named after their images.
+// The stages of failing pods, named after their images.
 var (
 	//go:embed stages/no-such-image.yaml
 	noSuchImage string
@@ -118,11 +118,10 @@ func kwokConfiguration() object {
 		"metadata":   object{"name": "kwok"},
 		"options": object{
 			"cidr": podRange,
-			// There are no node leases: a kwok that is started again would do
-			// nothing until those of the one before it have run out.
+			// There are no node leases: a restarted kwok would do nothing until
+			// those of its predecessor expire.
 			//
-			// As soon as one of these is given, the others are no longer at their
-			// defaults but at zero.
+			// If one of these is set, the others default to zero.
 			"podPlayStageParallelism":   64,
 			"nodePlayStageParallelism":  4,
 			"nodeLeaseParallelism":      4,
@@ -131,8 +130,8 @@ func kwokConfiguration() object {
 	}
 }
 
-// auditPolicy logs all that clients do. What the API server does itself and the
-// health checks would only be in the way.
+// auditPolicy logs all requests of clients. Health checks and requests of the API
+// server itself are left out.
 func auditPolicy() object {
 	return object{
 		"apiVersion": "audit.k8s.io/v1",

@@ -6,8 +6,7 @@ import (
 	"os"
 )
 
-// writeKubeconfig writes a kubeconfig that holds all it needs, so that it can be
-// copied elsewhere. It is JSON, which is YAML too.
+// writeKubeconfig writes a self-contained kubeconfig, as JSON, which is also YAML.
 func writeKubeconfig(path, server string, ca []byte, user string, client keyPair) error {
 	config := object{
 		"apiVersion": "v1",

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// holdKwokToKubelet makes kwok delete what a kubelet would: a pod that somebody
-// else has begun to delete. It names a pod and not its UID, so a deletion that it
-// sends twice would otherwise end the next pod of the same name.
+// holdKwokToKubelet limits kwok to what a kubelet would delete: a pod whose
+// deletion someone else has begun. kwok deletes by name, not by UID, so a repeated
+// deletion could otherwise delete the next pod of that name.
 func holdKwokToKubelet(ctx context.Context, api *apiClient) error {
 	const name = "kwok-as-kubelet"
 	for path, o := range map[string]object{

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// fileLock is an advisory lock that the kernel releases when its holder ends, no
-// matter how. Therefore, unlike a recorded process id, it never lies about
-// whether its holder is alive.
+// fileLock is an advisory file lock. The kernel releases it when its holder exits,
+// so unlike a recorded process ID it is never stale.
 type fileLock struct {
 	file *os.File
 }
 
-// openLock opens the file of a lock without taking the lock.
+// openLock opens a lock file without locking it.
 func openLock(path string, flag int) (*fileLock, error) {
 	file, err := os.OpenFile(path, flag|os.O_RDWR, 0o600)
 	if err != nil {
@@ -25,7 +24,7 @@ func openLock(path string, flag int) (*fileLock, error) {
 	return &fileLock{file: file}, nil
 }
 
-// try takes the lock if nobody else holds it and says whether it did.
+// try takes the lock if it is free, and reports whether it did.
 func (l *fileLock) try() (bool, error) {
 	err := syscall.Flock(int(l.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -37,19 +36,19 @@ func (l *fileLock) try() (bool, error) {
 	return true, nil
 }
 
-// wait takes the lock as soon as nobody else holds it.
+// wait waits until the lock is free, and takes it.
 func (l *fileLock) wait(ctx context.Context) error {
 	return poll(ctx, func(context.Context) (bool, error) { return l.try() })
 }
 
-// release gives up the lock if it is held.
+// release releases the lock if it is held.
 func (l *fileLock) release() {
 	l.file.Close()
 }
 
 const pollInterval = 50 * time.Millisecond
 
-// poll calls condition until it says true, it fails or ctx ends.
+// poll calls condition until it returns true or an error, or ctx is done.
 func poll(ctx context.Context, condition func(context.Context) (bool, error)) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

@@ -60,15 +60,14 @@ up prints what a shell needs to use the control plane:
   eval "$(go run . up)"
 `
 
-// exitCode is the error of a command that has nothing to say beyond the exit
-// code that the process is to end with.
+// exitCode is the error of a command that exits with a code and prints nothing.
 type exitCode int
 
 func (e exitCode) Error() string { return "exit code " + strconv.Itoa(int(e)) }
 
 func main() {
-	// Whoever reads the output may be killed. Writing to nobody must then be an
-	// error like others, not the end of a launcher that has not cleaned up yet.
+	// Without this, writing to a closed pipe would kill a launcher before it has
+	// cleaned up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	err := dispatch(ctx, os.Args[1:])
@@ -85,7 +84,7 @@ func main() {
 	os.Exit(1)
 }
 
-// endSignals are the signals that ask the launcher to end.
+// endSignals returns the signals that stop the launcher.
 func endSignals() []os.Signal {
 	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 }
@@ -117,7 +116,7 @@ func dispatch(ctx context.Context, args []string) error {
 	}
 }
 
-// options is what can be chosen about a control plane.
+// options are the options of a control plane.
 type options struct {
 	dir         string
 	keep        bool
@@ -125,12 +124,11 @@ type options struct {
 	realNodes   int
 	images      []image
 	kwokConfigs []string
-	// extraArgs holds, by component, arguments that are added after its own and
-	// so override them.
+	// extraArgs are additional arguments by component. They override the defaults.
 	extraArgs map[string][]string
 }
 
-// flagSet returns the flags of every command that starts a control plane.
+// flagSet returns the common flags of all commands that start a control plane.
 func (o *options) flagSet(name string) *flag.FlagSet {
 	flags := newFlagSet(name)
 	flags.IntVar(&o.nodes, "nodes", 3, "`number` of nodes that kwok plays")
@@ -172,7 +170,7 @@ func (o *options) flagSet(name string) *flag.FlagSet {
 	return flags
 }
 
-// addStateFlags adds the flags of a command that runs a control plane itself.
+// addStateFlags adds the flags of commands that run a control plane themselves.
 func (o *options) addStateFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.dir, "dir", "", "state `directory`, which must be empty or not exist (default a new temporary one)")
 	flags.BoolVar(&o.keep, "keep", false, "keep the state directory at the end, to read its logs")
@@ -180,13 +178,13 @@ func (o *options) addStateFlags(flags *flag.FlagSet) {
 
 func newFlagSet(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet("cluster "+name, flag.ContinueOnError)
-	flags.Usage = func() {} // parse prints it, where it is wanted
+	flags.Usage = func() {} // parse prints it on request
 	flags.SetOutput(io.Discard)
 	return flags
 }
 
-// parse parses args and prints the flags on stdout if they were asked for. What
-// is wrong with args is returned as one line and nothing is printed.
+// parse parses args, and prints the flags on stdout if requested. An invalid
+// argument is returned as a one-line error.
 func parse(flags *flag.FlagSet, args []string) error {
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -201,7 +199,7 @@ func parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// parseAll is parse for a command that takes flags only.
+// parseAll is parse for a command without positional arguments.
 func parseAll(flags *flag.FlagSet, args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err
@@ -212,8 +210,7 @@ func parseAll(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// progress tells people what a command is doing, on stderr: stdout is for what
-// programs read.
+// progress prints progress to stderr; stdout is for programs.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "cluster: "+format+"\n", args...)
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// readModule returns the set of the tools of the module in a directory. A tool
-// may be the module's own command: so a program whose command does what cannot be
-// done here gets another one.
+// readModule returns the programs of a module's tools. A tool may be the module's
+// own command, to replace the command of a program that cannot run here.
 func readModule(dir string) (programSet, error) {
 	m := module{sources: map[string][]byte{}, args: []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w"}}
 	for name, at := range map[string]*string{"go.mod": &m.goMod, "go.sum": &m.goSum} {
@@ -38,8 +37,8 @@ func readModule(dir string) (programSet, error) {
 	return programSet{"the tools of " + filepath.Base(dir), "4 minutes", []module{m}}, err
 }
 
-// tools are the programs that a module names as its tools, each by the last word
-// of its path.
+// tools returns the programs that a module declares as tools, named after the last
+// element of their paths.
 func tools(dir string) ([]node.Program, error) {
 	cmd := exec.Command("go", "-C", dir, "mod", "edit", "-json")
 	out, err := cmd.Output()

@@ -6,11 +6,11 @@ import (
 	"runtime"
 )
 
-// kwokNode is the annotation of the nodes that kwok plays.
+// kwokNode is the annotation of the nodes that kwok simulates.
 const kwokNode = "kwok.x-k8s.io/node"
 
-// createNodes creates the nodes of which kwok is the kubelet. They are large
-// enough for tests with thousands of pods.
+// createNodes creates the nodes that kwok simulates. They are large enough for
+// thousands of pods.
 func createNodes(ctx context.Context, api *apiClient, count int) error {
 	for i := range count {
 		if err := api.create(ctx, "/api/v1/nodes", playedNode(fmt.Sprintf("node-%d", i))); err != nil {

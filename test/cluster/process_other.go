@@ -9,17 +9,16 @@ import (
 	"syscall"
 )
 
-// endWithParent does nothing: only Linux can end a process with its parent.
-// Elsewhere the next launcher ends what one that was killed has left behind.
+// endWithParent does nothing: only Linux can kill a process with its parent.
+// Elsewhere, the next launcher stops the processes of a killed one.
 func endWithParent(*syscall.SysProcAttr) {}
 
-// commandLine returns the command line of a process, which is empty if there is
-// no such process.
+// commandLine returns the command line of a process, or "" if it does not exist.
 func commandLine(pid int) (string, error) {
 	output, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return "", nil // that is how ps says that there is none
+		return "", nil // ps fails if there is no such process
 	}
 	return string(output), err
 }

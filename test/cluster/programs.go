@@ -22,12 +22,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// cacheVariable names the environment variable that overrides where the programs
-// are kept.
+// cacheVariable is the environment variable that overrides the cache directory of
+// the programs.
 const cacheVariable = "IMOOCPOD_CLUSTER_CACHE"
 
-// The module files are embedded so that the launcher can build the programs
-// wherever it itself lies and whatever the working directory is.
+// The module files are embedded, so that the launcher can build the programs from
+// any directory.
 var (
 	//go:embed go.mod
 	goMod string
@@ -35,25 +35,25 @@ var (
 	goSum string
 )
 
-// programSet is what is built together, once per machine.
+// programSet is a set of programs that are built together, once per machine.
 type programSet struct {
-	// what names it to people, and duration says about how long a first build takes
-	// on a machine with two cores.
+	// what is the name of the set for users, and duration the approximate time of
+	// a first build on two cores.
 	what, duration string
 	modules        []module
 }
 
-// module is a Go module with programs that are built from it.
+// module is a Go module and the programs to build from it.
 type module struct {
 	goMod, goSum string
-	// sources are further files, by their path.
+	// sources are additional files, by path.
 	sources  map[string][]byte
 	args     []string
 	programs []node.Program
 }
 
-// controlPlanePrograms are those of a control plane. How long each takes profits
-// from those before it.
+// controlPlanePrograms returns the programs of a control plane. Later builds are
+// faster because they share packages.
 func controlPlanePrograms() (programSet, error) {
 	args, err := buildArgs()
 	return programSet{"the control plane", "6 minutes", []module{{
@@ -69,8 +69,8 @@ func controlPlanePrograms() (programSet, error) {
 	}}}, err
 }
 
-// nodePrograms are those of a real node. The kubelet is of the same module as the
-// control plane, and so of the same version.
+// nodePrograms returns the programs of a real node. The kubelet is built from the
+// module of the control plane, and so has the same version.
 func nodePrograms() (programSet, error) {
 	args, err := buildArgs()
 	if err != nil {
@@ -88,7 +88,7 @@ func nodePrograms() (programSet, error) {
 	}}, err
 }
 
-// key returns the name of what is built.
+// key returns the cache key of the set.
 func (s programSet) key() string {
 	parts := []string{}
 	for _, m := range s.modules {
@@ -134,8 +134,8 @@ func buildCommand(ctx context.Context, args []string) error {
 	return nil
 }
 
-// ensureControlPlane builds the programs of a control plane unless they have been
-// built before and returns their directory.
+// ensureControlPlane builds the programs of a control plane unless they are
+// cached, and returns their directory.
 func ensureControlPlane(ctx context.Context) (string, error) {
 	set, err := controlPlanePrograms()
 	if err != nil {
@@ -153,7 +153,7 @@ func ensureNodePrograms(ctx context.Context) (string, error) {
 	return ensurePrograms(ctx, set)
 }
 
-// cacheDir returns the directory that belongs to the launcher on this machine.
+// cacheDir returns the cache directory of the launcher.
 func cacheDir() (string, error) {
 	if dir := os.Getenv(cacheVariable); dir != "" {
 		dir, err := filepath.Abs(dir)
@@ -169,11 +169,10 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "kubectl-imoocpod", "cluster"), nil
 }
 
-// keyPattern tells the directories of built programs from others in the cache.
+// keyPattern matches the directories of built programs in the cache.
 var keyPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// cacheKey returns the name of what is built from the given parts: it changes with
-// everything that the programs depend on.
+// cacheKey returns a hash of everything that a build depends on.
 func cacheKey(parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {
@@ -191,9 +190,9 @@ func buildArgs() ([]string, error) {
 	return []string{"-trimpath", "-buildvcs=false", "-ldflags", linkerFlags(version)}, nil
 }
 
-// linkerFlags returns linker flags that tell the Kubernetes programs their
-// version. A release build does the same; without it no client can parse the
-// version that the API server reports.
+// linkerFlags returns linker flags that set the version of Kubernetes programs, as
+// in a release build. Without a version, clients cannot parse that of the API
+// server.
 func linkerFlags(version string) string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -224,8 +223,8 @@ func requiredVersion(goMod, module string) (string, error) {
 	return "", fmt.Errorf("no version of %s in go.mod", module)
 }
 
-// ensurePrograms builds programs unless they have been built before and returns
-// their directory.
+// ensurePrograms builds programs unless they are cached, and returns their
+// directory.
 func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -233,7 +232,7 @@ func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 	}
 	key := set.key()
 	bin := filepath.Join(cache, key, "bin")
-	// The directory appears under its name only when it is complete.
+	// The directory is renamed into place when it is complete.
 	if _, err := os.Stat(bin); err == nil {
 		markUsed(filepath.Join(cache, key))
 		return bin, nil
@@ -261,13 +260,12 @@ func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 		return bin, nil
 	}
 
-	// What lies here was left by a build that was killed: whoever builds has the
-	// lock.
+	// Remove the rest of a killed build. This process holds the lock.
 	work := filepath.Join(cache, "building")
 	if err := os.RemoveAll(work); err != nil {
 		return "", fmt.Errorf("remove the rest of an unfinished build: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(work) }() // the next build does it otherwise
+	defer func() { _ = os.RemoveAll(work) }() // otherwise the next build does it
 	if err := set.build(ctx, work); err != nil {
 		return "", err
 	}
@@ -309,7 +307,7 @@ func (s programSet) build(ctx context.Context, work string) error {
 	return nil
 }
 
-// hasCompiler reports whether there is the C compiler that go would call.
+// hasCompiler reports whether the C compiler of go exists.
 func hasCompiler() bool {
 	output, err := exec.Command("go", "env", "CC").Output()
 	if err != nil || len(strings.Fields(string(output))) == 0 {
@@ -335,7 +333,7 @@ func (m module) write(dir string) error {
 	return nil
 }
 
-// build builds one program of the module that was written into dir.
+// build builds one program of the module in dir.
 func (m module) build(ctx context.Context, dir, work string, p node.Program) error {
 	temp := filepath.Join(work, "tmp")
 	if err := os.MkdirAll(temp, 0o755); err != nil {
@@ -349,9 +347,9 @@ func (m module) build(ctx context.Context, dir, work string, p node.Program) err
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	// What the user has set for other builds must not change this one.
+	// Ignore the user's settings for other builds.
 	cmd.Env = append(os.Environ(), cgo, "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+temp, "PWD="+dir)
-	// The compilers that go starts are ended with it.
+	// The group includes the compilers that go starts.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second
@@ -366,19 +364,18 @@ func (m module) build(ctx context.Context, dir, work string, p node.Program) err
 	return err
 }
 
-// unusedTimeout is how long programs are kept that nobody uses. Those that were
-// built from other module files or with another Go may be in use elsewhere on
-// this machine, in another checkout for instance.
+// unusedTimeout is how long unused programs are kept. Other checkouts on this
+// machine may use programs of other module files or another Go version.
 const unusedTimeout = 30 * 24 * time.Hour
 
-// markUsed remembers when programs were used last.
+// markUsed updates the time of the last use of programs.
 func markUsed(dir string) {
 	now := time.Now()
-	_ = os.Chtimes(dir, now, now) // at the worst they are built again
+	_ = os.Chtimes(dir, now, now) // at worst, they are built again
 }
 
-// removeUnused removes the programs of other keys that have not been used for
-// long, as each set takes hundreds of megabytes.
+// removeUnused removes programs with other keys that have not been used for a long
+// time. Each set takes hundreds of megabytes.
 func removeUnused(cache, key string) error {
 	entries, err := os.ReadDir(cache)
 	if err != nil {
@@ -390,7 +387,7 @@ func removeUnused(cache, key string) error {
 		}
 		info, err := entry.Info()
 		if err != nil || time.Since(info.ModTime()) < unusedTimeout {
-			continue // it has just gone, or is still of use
+			continue // just removed, or still used
 		}
 		if err := os.RemoveAll(filepath.Join(cache, entry.Name())); err != nil {
 			return fmt.Errorf("remove old programs: %w", err)

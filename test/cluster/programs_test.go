@@ -92,11 +92,12 @@ func TestToolsOfAModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := readModule(dir); err == nil {
-		t.Error("a module without tools is read")
+		t.Error("readModule accepted a module without tools")
 	}
 }
 
-// The lists of programs and the tools of the module files must not drift apart.
+// TestProgramsAreTools checks that the lists of programs match the tools of the
+// module files.
 func TestProgramsAreTools(t *testing.T) {
 	for _, programs := range []func() (programSet, error){controlPlanePrograms, nodePrograms} {
 		set, err := programs()
@@ -105,7 +106,7 @@ func TestProgramsAreTools(t *testing.T) {
 		}
 		for _, m := range set.modules {
 			for _, p := range m.programs {
-				// The kubelet is of the module of the control plane, as it is.
+				// The kubelet is built from the module of the control plane.
 				tool := p.Name == "kubelet" || strings.HasPrefix(p.ImportPath, "./") || strings.Contains(m.goMod, "\t"+p.ImportPath+"\n")
 				if !tool {
 					t.Errorf("%s is not a tool in the module file of %s", p.ImportPath, set.what)
@@ -115,8 +116,8 @@ func TestProgramsAreTools(t *testing.T) {
 	}
 }
 
-// Each set is kept under a key of its own, and that of the nodes changes with the
-// sources that are built with them.
+// TestKeysOfProgramSetsDiffer checks that each set has its own key, and that the
+// key of the nodes depends on their sources.
 func TestKeysOfProgramSetsDiffer(t *testing.T) {
 	controlPlane, err := controlPlanePrograms()
 	if err != nil {

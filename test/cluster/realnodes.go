@@ -14,24 +14,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// image is an image that real nodes can pull beside those that are made for them.
+// image is an additional image that real nodes can pull.
 type image struct {
 	name, layout string
 }
 
-// realNode is a node with containers that run.
+// realNode is a node with a kubelet and running containers.
 type realNode struct {
 	name string
 	dir  string
-	// port is where its kubelet is reached.
+	// port is the port of its kubelet.
 	port int
-	// index tells it from others.
+	// index is the number of the node.
 	index int
 }
 
 const realNodePrefix = "real-"
 
-// isRealNode reports whether a name is that of a real node, if there are so many.
+// isRealNode reports whether a name is that of one of count real nodes.
 func isRealNode(name string) bool {
 	number, found := strings.CutPrefix(name, realNodePrefix)
 	_, err := strconv.ParseUint(number, 10, 8)
@@ -40,7 +40,7 @@ func isRealNode(name string) bool {
 
 func (n realNode) kubelet() string { return loopback + ":" + strconv.Itoa(n.port) }
 
-// realNodes returns the real nodes of a control plane, which have ports.
+// realNodes returns the real nodes of a control plane.
 func (l layout) realNodes() []realNode {
 	var all []realNode
 	for i, port := range l.ports.kubelets {
@@ -50,7 +50,7 @@ func (l layout) realNodes() []realNode {
 	return all
 }
 
-// component returns what runs the node: this program.
+// component returns the component that runs the node: this program.
 func (n realNode) component() (component, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -59,10 +59,10 @@ func (n realNode) component() (component, error) {
 	return component{name: n.name, path: self, args: []string{"node", n.dir}, tidies: true}, nil
 }
 
-// imageDir is what the registry of the real nodes serves.
+// imageDir returns the directory of the registry of the real nodes.
 func (l layout) imageDir() string { return l.file("images") }
 
-// writeRealNodes writes all that the real nodes read when they start.
+// writeRealNodes writes the configuration files of the real nodes.
 func (l layout) writeRealNodes(ca *authority, nodeBin string, o options) error {
 	nodes := l.realNodes()
 	if len(nodes) == 0 {
@@ -113,9 +113,9 @@ func (l layout) writeRealNode(ca *authority, nodeBin string, n realNode, kubelet
 	}.Write(n.dir)
 }
 
-// createRealNodes creates the objects of the real nodes. A kubelet that finds its
-// own has nothing to say about its addresses: it would not take one on the
-// loopback, and for a name the API server would ask DNS.
+// createRealNodes creates the Node objects of the real nodes. A kubelet does not
+// set the addresses of an existing node: it would reject loopback addresses, and
+// the API server would resolve a name by DNS.
 func createRealNodes(ctx context.Context, api *apiClient, nodes []realNode) error {
 	for _, n := range nodes {
 		if err := api.create(ctx, "/api/v1/nodes", object{
@@ -134,7 +134,7 @@ func createRealNodes(ctx context.Context, api *apiClient, nodes []realNode) erro
 	return nil
 }
 
-// nodeCommand runs one of the processes that a real node consists of.
+// nodeCommand runs one of the processes of a real node.
 func nodeCommand(ctx context.Context, name string, args []string) error {
 	if len(args) != 1 {
 		return errors.New("want the directory of a node")
@@ -150,7 +150,7 @@ func nodeCommand(ctx context.Context, name string, args []string) error {
 }
 
 // removeCgroupsOfStale removes the cgroups of the real nodes of a dead launcher,
-// if what should have done so was killed with it.
+// if their cleanup was killed, too.
 func removeCgroupsOfStale(stateDir string) error {
 	dirs, err := filepath.Glob(filepath.Join(stateDir, realNodePrefix+"*", node.Kubeconfig))
 	if err != nil {

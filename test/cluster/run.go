@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// auditLogVariable names the environment variable by which a command finds the
-// audit log of the API server.
+// auditLogVariable is the environment variable with the path of the API server's
+// audit log.
 const auditLogVariable = "IMOOCPOD_CLUSTER_AUDIT_LOG"
 
-// graceTimeout is how long a command may take to end after a signal.
+// graceTimeout is how long a command may take to exit after a signal.
 const graceTimeout = 30 * time.Second
 
 func runCommand(ctx context.Context, args []string) error {
@@ -35,8 +35,8 @@ func runCommand(ctx context.Context, args []string) error {
 	})
 }
 
-// run runs a command for which the control plane is the current one. It returns
-// an exitCode if the command fails.
+// run runs a command with the control plane as the current cluster. It returns an
+// exitCode if the command fails.
 func (c *cluster) run(ctx context.Context, command []string) error {
 	path, err := c.lookPath(command[0])
 	if err != nil {
@@ -50,10 +50,10 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 		auditLogVariable+"="+c.layout.auditLog(),
 	)
 
-	// At a terminal the command stays in the process group of the launcher, so
-	// that it can read from the terminal and be suspended. Ctrl-C then reaches it
-	// without help, and it may well want to live on, if it is a shell.
-	// Elsewhere it gets a group of its own, so that all of it can be ended.
+	// At a terminal, the command stays in the process group of the launcher, so
+	// that it can read from the terminal and be suspended. It receives Ctrl-C
+	// directly, and may choose to ignore it, like a shell. Otherwise, it gets its
+	// own group, so that all of its processes can be stopped.
 	interactive := inForeground()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !interactive}
 
@@ -69,7 +69,8 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 	target := cmd.Process.Pid
 	if !interactive {
 		target = -target
-		// What it has left in the background would speak to nobody.
+		// Kill the background processes of the command: their control plane is
+		// gone.
 		defer kill(target, syscall.SIGKILL)
 	}
 	done := make(chan error, 1)
@@ -98,16 +99,16 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 	}
 }
 
-// kill sends a signal to a process, or to a group if target is negative. It may
-// have ended already.
+// kill sends a signal to a process, or to a group if target is negative. It
+// ignores errors because the process may have exited.
 func kill(target int, signal os.Signal) {
 	if signal, ok := signal.(syscall.Signal); ok {
 		_ = syscall.Kill(target, signal)
 	}
 }
 
-// lookPath finds a program like a shell does that has the programs of the control
-// plane first in its path.
+// lookPath finds a program like a shell with the programs of the control plane
+// first in its path.
 func (c *cluster) lookPath(name string) (string, error) {
 	if !strings.ContainsRune(name, filepath.Separator) {
 		path := filepath.Join(c.layout.bin, name)

@@ -27,8 +27,7 @@ func serveCommand(ctx context.Context, args []string) error {
 	defer cancel(nil)
 	lines := make(chan string)
 	if !*detached {
-		// Also the start ends when stdin does: then whoever wanted the control
-		// plane is gone.
+		// If stdin closes, cancel the start, too: the client is gone.
 		go func() { cancel(readLines(ctx, os.Stdin, lines)) }()
 	}
 	return withCluster(ctx, o, func(ctx context.Context, c *cluster) error {
@@ -41,13 +40,12 @@ func serveCommand(ctx context.Context, args []string) error {
 	})
 }
 
-// readLines sends what it reads to lines. It returns when there is no more to
-// read.
+// readLines sends lines of the input to a channel until the end of the input.
 func readLines(ctx context.Context, input io.Reader, lines chan<- string) error {
 	scanner := bufio.NewScanner(input)
 	for scanner.Scan() {
-		// The one who sends commands waits for the answer to each. If it does not,
-		// its end is noticed only when its commands have been executed.
+		// A client waits for the answer to each command. If one does not, the end
+		// of the input is noticed only after its commands were executed.
 		select {
 		case lines <- scanner.Text():
 		case <-ctx.Done():
@@ -60,8 +58,8 @@ func readLines(ctx context.Context, input io.Reader, lines chan<- string) error 
 	return errStdinEnded
 }
 
-// obey executes commands until ctx ends. It returns an error only if that is
-// because a component has ended.
+// obey executes commands until ctx ends. It returns an error only if a component
+// has exited.
 func (c *cluster) obey(ctx context.Context, lines <-chan string) error {
 	for {
 		select {

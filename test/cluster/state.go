@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// tempPrefix begins the names of the temporary state directories, by which a
-// later launcher finds those that were left behind.
+// tempPrefix is the prefix of temporary state directories. A later launcher finds
+// stale ones by this prefix.
 const tempPrefix = "imoocpod-cluster-"
 
 // Files of a state directory.
@@ -25,14 +25,14 @@ const (
 	pidSuffix = ".pid"          // contains the process id of a component
 )
 
-// stateDir is the directory of one control plane. It belongs to the launcher
-// that holds its lock, and everything in it ends with that launcher.
+// stateDir is the directory of one control plane. It belongs to the launcher that
+// holds its lock. Processes in it stop with that launcher.
 type stateDir struct {
 	path string
 	lock *fileLock
 }
 
-// endpoint says how to use a control plane that is ready.
+// endpoint describes how to connect to a running control plane.
 type endpoint struct {
 	Kubeconfig string `json:"kubeconfig"`
 	Bin        string `json:"bin"`
@@ -40,9 +40,8 @@ type endpoint struct {
 	AuditLog   string `json:"auditLog"`
 }
 
-// claimStateDir makes path, or else a new temporary directory, the state
-// directory of this launcher. It removes what launchers that were killed have
-// left behind.
+// claimStateDir makes path, or a new temporary directory, the state directory of
+// this launcher. It cleans up after killed launchers.
 func claimStateDir(ctx context.Context, path string) (*stateDir, error) {
 	if path == "" {
 		if err := removeStaleTemporaries(ctx); err != nil {
@@ -76,8 +75,8 @@ func claimStateDir(ctx context.Context, path string) (*stateDir, error) {
 }
 
 func lockStateDir(path string) (*stateDir, error) {
-	// The lock appears under its name only when it is held, or else another
-	// launcher could take the directory for one that was left behind.
+	// Rename the lock into place once it is held. Otherwise another launcher could
+	// treat the directory as stale.
 	temporary := filepath.Join(path, lockName+".new")
 	lock, err := openLock(temporary, os.O_CREATE)
 	if err != nil {
@@ -108,7 +107,7 @@ func lockStateDir(path string) (*stateDir, error) {
 
 func (s *stateDir) file(name string) string { return filepath.Join(s.path, name) }
 
-// announce tells other processes that the control plane is ready.
+// announce signals to other processes that the control plane is ready.
 func (s *stateDir) announce(e endpoint) error {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -124,8 +123,8 @@ func (s *stateDir) announce(e endpoint) error {
 	return nil
 }
 
-// release gives up the directory when no component runs anymore and removes it
-// unless it is to be kept.
+// release releases the directory after all components have stopped, and removes it
+// unless keep is set.
 func (s *stateDir) release(keep bool) error {
 	defer s.lock.release()
 	if !keep {
@@ -134,7 +133,7 @@ func (s *stateDir) release(keep bool) error {
 		}
 		return nil
 	}
-	// A directory that is kept must not look like one of a dead launcher.
+	// A kept directory must not look stale.
 	for _, name := range []string{readyName, lockName} {
 		if err := os.Remove(s.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("release the state directory: %w", err)
@@ -143,7 +142,7 @@ func (s *stateDir) release(keep bool) error {
 	return nil
 }
 
-// inUseError says that a state directory belongs to a launcher that is alive.
+// inUseError is returned if another running launcher uses a state directory.
 type inUseError struct {
 	path string
 	pid  int
@@ -153,8 +152,9 @@ func (e *inUseError) Error() string {
 	return fmt.Sprintf("state directory %s is in use by process %d", e.path, e.pid)
 }
 
-// openStateLock opens the lock of a state directory and says whether it was free,
-// in which case it is held now. It returns no lock if there is none.
+// openStateLock opens the lock of a state directory, and reports whether it was
+// free. In that case, the lock is held now. It returns no lock if the file does
+// not exist.
 func openStateLock(path string) (lock *fileLock, free bool, err error) {
 	name := filepath.Join(path, lockName)
 	lock, err = openLock(name, 0)
@@ -166,8 +166,8 @@ func openStateLock(path string) (lock *fileLock, free bool, err error) {
 	}
 	free, err = lock.try()
 	if err == nil && free {
-		// In the meantime another launcher may have removed the directory and
-		// even made it anew.
+		// Another launcher may have removed or replaced the directory in the
+		// meantime.
 		var opened, named os.FileInfo
 		if opened, err = lock.file.Stat(); err == nil {
 			named, err = os.Stat(name)
@@ -184,8 +184,8 @@ func openStateLock(path string) (lock *fileLock, free bool, err error) {
 	return lock, free, nil
 }
 
-// removeStale removes the directory and ends the components that still run in it
-// if its launcher is dead. If the launcher is alive the error is an inUseError.
+// removeStale stops the remaining components in the directory and removes it if
+// its launcher is dead. If the launcher is running, it returns an inUseError.
 func removeStale(ctx context.Context, path string) error {
 	lock, free, err := openStateLock(path)
 	if lock == nil {
@@ -200,8 +200,8 @@ func removeStale(ctx context.Context, path string) error {
 		return &inUseError{path: path, pid: pid}
 	}
 
-	// Only where the kernel does not end the components with their launcher is
-	// there one left to be ended here.
+	// Components remain only where the kernel does not kill them with their
+	// launcher.
 	pidFiles, err := filepath.Glob(filepath.Join(path, "*"+pidSuffix))
 	if err != nil {
 		return fmt.Errorf("look for components: %w", err)
@@ -224,9 +224,9 @@ func removeStale(ctx context.Context, path string) error {
 	return nil
 }
 
-// endStray ends the process if it is a component that runs in the given state
-// directory. As the kernel uses a process id again, the command line decides: the
-// arguments of every component contain the directory.
+// endStray stops a process if it is a component of the state directory. Process
+// IDs are reused, so it checks the command line: the arguments of every component
+// contain the directory.
 func endStray(ctx context.Context, pid int, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -257,7 +257,7 @@ func removeStaleTemporaries(ctx context.Context) error {
 	for _, dir := range dirs {
 		err := removeStale(ctx, dir)
 		var inUse *inUseError
-		// What cannot be opened is another user's.
+		// Directories without permission belong to other users.
 		if err != nil && !errors.As(err, &inUse) && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}

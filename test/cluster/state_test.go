@@ -18,7 +18,7 @@ func TestStateDirOfALivingLauncherIsLeftAlone(t *testing.T) {
 	}
 	var inUse *inUseError
 	if _, err := claimStateDir(t.Context(), path); !errors.As(err, &inUse) || inUse.pid != os.Getpid() {
-		t.Errorf("claiming it again: %v, want that it is in use by process %d", err, os.Getpid())
+		t.Errorf("claiming it again: got error %v, want in use by process %d", err, os.Getpid())
 	}
 	if err := state.release(false); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestWhatADeadLauncherLeftIsCleanedUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The end of a launcher releases its lock and does nothing else.
+	// The kernel does only this when a launcher dies: it releases the lock.
 	state.lock.release()
 	stray := startSleeper(t, state.file("data"))
 	foreign := startSleeper(t, filepath.Join(t.TempDir(), "data"))
@@ -95,18 +95,18 @@ func TestWhatADeadLauncherLeftIsCleanedUp(t *testing.T) {
 	}
 	select {
 	case <-foreign.done:
-		t.Error("a process that has got a recorded process id was ended")
+		t.Error("a process with a reused process ID was stopped")
 	default:
 	}
 }
 
-// sleeper is a process that runs until it is ended.
+// sleeper is a process that runs until it is stopped.
 type sleeper struct {
 	pid  int
 	done chan struct{}
 }
 
-// startSleeper starts a process with arg among its arguments.
+// startSleeper starts a process with arg as one of its arguments.
 func startSleeper(t *testing.T, arg string) sleeper {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "while :; do sleep 1; done", arg)
@@ -115,7 +115,7 @@ func startSleeper(t *testing.T, arg string) sleeper {
 	}
 	s := sleeper{pid: cmd.Process.Pid, done: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait() // it is killed
+		_ = cmd.Wait() // killed
 		close(s.done)
 	}()
 	t.Cleanup(func() {

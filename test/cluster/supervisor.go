@@ -16,22 +16,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
-// stopTimeout is how long a component may take to end after SIGTERM. The API
-// server takes its time, as it waits for the requests that it serves.
+// stopTimeout is how long a component may take to exit after SIGTERM. The API
+// server waits for its open requests.
 const stopTimeout = 90 * time.Second
 
-// component is a program with all that it takes to start it.
+// component is a program and its configuration.
 type component struct {
 	name string
 	path string
 	args []string
-	// tidies says that it has something to take down when it is ended.
+	// tidies is set if the component has to clean up when it is stopped.
 	tidies bool
 }
 
-// starter starts processes. All come from one thread that lives as long as the
-// launcher, because Linux ends a process that is to end with its parent already
-// when the thread that started it ends.
+// starter starts processes from a single thread that lives as long as the
+// launcher. Linux kills a process with PDEATHSIG when the thread that started it
+// exits.
 type starter struct {
 	commands chan *exec.Cmd
 	results  chan error
@@ -49,7 +49,7 @@ func newStarter() *starter {
 	return s
 }
 
-// start starts the command, which ends when the launcher does.
+// start starts a command that is killed with the launcher.
 func (s *starter) start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -67,15 +67,15 @@ type process struct {
 	cmd     *exec.Cmd
 	logPath string
 	tidies  bool
-	// stopped is closed when the process is about to be ended on purpose.
+	// stopped is closed when the process is about to be stopped on purpose.
 	stopped  chan struct{}
 	stopOnce sync.Once
-	// done is closed when the process has ended, err then says how.
+	// done is closed when the process has exited; err is valid then.
 	done chan struct{}
 	err  error
 }
 
-// diedError says that a component ended although nobody wanted it to.
+// diedError is returned when a component exits unexpectedly.
 type diedError struct {
 	component string
 	err       error
@@ -90,13 +90,13 @@ func (e *diedError) Error() string {
 	return fmt.Sprintf("%s ended unexpectedly (%s), the end of its log is:\n%s", e.component, state, e.log)
 }
 
-// supervisor starts and ends the components of one control plane and notices
-// when one of them ends by itself.
+// supervisor starts and stops the components of a control plane, and detects
+// unexpected exits.
 type supervisor struct {
 	dir     string
 	starter *starter
-	// died is closed when a component has ended unexpectedly, death then says
-	// which was the first.
+	// died is closed when a component has exited unexpectedly; death is the first
+	// one.
 	died     chan struct{}
 	death    *diedError
 	diedOnce sync.Once
@@ -130,13 +130,12 @@ func (s *supervisor) start(c component) error {
 	defer log.Close()
 	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir = s.dir
-	// etcd and kwok would take settings from the environment and from the home
-	// directory. GOGC trades memory for processor time.
+	// Hide settings in the environment and the home directory from etcd and kwok.
+	// GOGC trades memory for CPU time.
 	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "GOGC=" + os.Getenv("GOGC")}
 	cmd.Stdout = log
 	cmd.Stderr = log
-	// A Ctrl-C at the terminal is for the launcher, which ends the components in
-	// its own way.
+	// Ctrl-C at the terminal is only for the launcher, which stops the components.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.starter.start(cmd); err != nil {
 		return fmt.Errorf("start %s: %w", c.name, err)
@@ -167,15 +166,15 @@ func (s *supervisor) watch(p *process) {
 		return
 	default:
 	}
-	// The first one is the cause, others may follow from it.
+	// The first exit is the cause; others may follow from it.
 	s.diedOnce.Do(func() {
 		s.death = &diedError{component: p.name, err: p.err, log: node.LogTail(p.logPath)}
 		close(s.died)
 	})
 }
 
-// untilDeath returns a context that ends with ctx or as soon as a component ends
-// unexpectedly, which then is its cause.
+// untilDeath returns a context that is canceled with ctx or when a component exits
+// unexpectedly, which is its cause.
 func (s *supervisor) untilDeath(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -188,7 +187,7 @@ func (s *supervisor) untilDeath(ctx context.Context) (context.Context, context.C
 	return ctx, func() { cancel(nil) }
 }
 
-// stop ends a component with the given signal and waits until it is gone.
+// stop stops a component with a signal, and waits until it has exited.
 func (s *supervisor) stop(ctx context.Context, name string, signal syscall.Signal) error {
 	s.mutex.Lock()
 	p := s.processes[name]
@@ -215,8 +214,8 @@ func (s *supervisor) stop(ctx context.Context, name string, signal syscall.Signa
 	return errors.Join(err, p.kill())
 }
 
-// stopAll ends all components at once. Nothing that most of them could still do
-// on SIGTERM matters, as their data is not used again.
+// stopAll kills all components at once, except those that have to clean up. Their
+// data is not used again.
 func (s *supervisor) stopAll() error {
 	s.mutex.Lock()
 	processes := s.processes
@@ -242,7 +241,7 @@ func (s *supervisor) stopAll() error {
 	return errors.Join(errs...)
 }
 
-// signal sends a signal that is expected to end the process.
+// signal sends a signal that is expected to stop the process.
 func (p *process) signal(signal syscall.Signal) error {
 	p.stopOnce.Do(func() { close(p.stopped) })
 	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -251,7 +250,7 @@ func (p *process) signal(signal syscall.Signal) error {
 	return nil
 }
 
-// kill ends the process and waits until it is gone.
+// kill kills the process, and waits until it has exited.
 func (p *process) kill() error {
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// inForeground says whether stdin is a terminal that sends Ctrl-C to the process
-// group of the launcher.
+// inForeground reports whether stdin is a terminal whose foreground process group
+// is that of the launcher.
 func inForeground() bool {
 	var group int32
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, os.Stdin.Fd(), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&group))) //nolint:gosec // the standard library has no other way to ask

@@ -14,16 +14,16 @@ import (
 
 const (
 	cgroupRoot = "/sys/fs/cgroup"
-	// cgroup2Magic tells a file system of version 2 (linux/magic.h).
+	// cgroup2Magic identifies a cgroup v2 file system (linux/magic.h).
 	cgroup2Magic = 0x63677270
 )
 
-// neededControllers are those without which the kubelet does not start. Version 1
-// has one more for devices, which version 2 does otherwise.
+// neededControllers returns the controllers that the kubelet requires. Version 1
+// also has one for devices.
 func neededControllers() []string { return []string{"cpu", "cpuset", "memory", "pids"} }
 
-// hierarchies are the trees of cgroups: one for each controller in version 1, the
-// only one in version 2.
+// hierarchies are the cgroup trees: one for each controller in version 1, a single
+// one in version 2.
 type hierarchies struct {
 	roots []string
 	v2    bool
@@ -43,14 +43,14 @@ func findHierarchies() (hierarchies, error) {
 	}
 	var h hierarchies
 	for _, entry := range entries {
-		if entry.IsDir() { // the links are other names of the same
+		if entry.IsDir() { // skip symbolic links to other hierarchies
 			h.roots = append(h.roots, filepath.Join(cgroupRoot, entry.Name()))
 		}
 	}
 	return h, nil
 }
 
-// missing are the controllers that a node needs and that are not there.
+// missing returns the required controllers that are not available.
 func (h hierarchies) missing() ([]string, error) {
 	var have []string
 	if h.v2 {
@@ -66,7 +66,7 @@ func (h hierarchies) missing() ([]string, error) {
 	return slices.DeleteFunc(neededControllers(), func(c string) bool { return slices.Contains(have, c) }), nil
 }
 
-// create makes a cgroup in each hierarchy.
+// create creates a cgroup in each hierarchy.
 func (h hierarchies) create(name string) error {
 	if h.v2 {
 		if err := delegate(cgroupRoot); err != nil {
@@ -76,7 +76,7 @@ func (h hierarchies) create(name string) error {
 	for _, root := range h.roots {
 		dir := root + name
 		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("make a cgroup: %w", err)
+			return fmt.Errorf("create a cgroup: %w", err)
 		}
 		if h.v2 {
 			if err := delegate(dir); err != nil {
@@ -84,7 +84,7 @@ func (h hierarchies) create(name string) error {
 			}
 			continue
 		}
-		// A new cgroup of version 1 has no processor and no memory to run on.
+		// A new cgroup of version 1 has no CPUs and no memory nodes.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			data, err := os.ReadFile(filepath.Join(root, file))
 			if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func (h hierarchies) create(name string) error {
 	return nil
 }
 
-// delegate lets the children of a cgroup of version 2 have its controllers.
+// delegate enables the controllers of a v2 cgroup for its children.
 func delegate(dir string) error {
 	control := filepath.Join(dir, "cgroup.subtree_control")
 	data, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
@@ -128,8 +128,8 @@ func delegate(dir string) error {
 	return nil
 }
 
-// remove removes a cgroup, and all below it, from each hierarchy. The last
-// processes in it may still be on their way out.
+// remove removes a cgroup and its descendants from each hierarchy. It retries
+// because the last processes may still be exiting.
 func (h hierarchies) remove(name string) error {
 	const patience, interval = 30 * time.Second, 20 * time.Millisecond
 	var errs []error
@@ -139,10 +139,10 @@ func (h hierarchies) remove(name string) error {
 			if err == nil && entry.IsDir() {
 				dirs = append(dirs, path)
 			}
-			return nil // what has gone already is as it should be
+			return nil // already gone
 		})
 		errs = append(errs, err)
-		// Those within others come first.
+		// Remove children before their parents.
 		for _, dir := range slices.Backward(dirs) {
 			err := os.Remove(dir)
 			for end := time.Now().Add(patience); errors.Is(err, syscall.EBUSY) && time.Now().Before(end); err = os.Remove(dir) {

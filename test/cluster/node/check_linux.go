@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Check says what is missing on this machine to run a node, and how to get it.
+// Check returns an error that explains what a node lacks on this machine.
 func Check() error {
 	if os.Geteuid() != 0 {
 		return errors.New("a real node needs root, because containers need namespaces, mounts and cgroups: run this with sudo, or as root")
@@ -37,7 +37,7 @@ func Check() error {
 	return checkNamespaces()
 }
 
-// checkNamespaces makes the namespaces of a node, and mounts something there.
+// checkNamespaces creates the namespaces of a node, and mounts something there.
 func checkNamespaces() error {
 	cmd := exec.Command("mount", "-t", "tmpfs", "tmpfs", "/run")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Unshareflags: syscall.CLONE_NEWNS}

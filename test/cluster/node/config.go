@@ -9,15 +9,16 @@ import (
 	"strings"
 )
 
-// Addresses and names inside of a node, which only differ from each other.
+// Addresses and names inside a node. They only have to be distinct.
 const (
 	registryAddress  = "127.0.0.1:5000"
 	bridgeName       = "pods0"
 	containerdSocket = "/run/containerd/containerd.sock"
 )
 
-// settings are those of the machine that the kubelet wants to own and that have
-// no namespace. It sees them as it wants them, and leaves the machine's alone.
+// settings returns the sysctls that the kubelet sets and that are not namespaced.
+// Files with the expected values hide them from the kubelet, so those of the
+// machine stay unchanged.
 func settings() map[string]string {
 	return map[string]string{
 		"vm/overcommit_memory":      "1",
@@ -29,11 +30,11 @@ func settings() map[string]string {
 	}
 }
 
-// layout knows where a node has its files.
+// layout locates the files of a node.
 type layout struct {
 	Config
 	dir string
-	// snapshotter is how containerd lays images and containers over each other.
+	// snapshotter is the snapshotter of containerd.
 	snapshotter string
 }
 
@@ -45,7 +46,7 @@ func (l layout) settingFile(setting string) string {
 	return l.file("settings", strings.ReplaceAll(setting, "/", "."))
 }
 
-// writeFiles writes all that the programs of a node read when they start.
+// writeFiles writes the configuration files of the programs of a node.
 func (l layout) writeFiles() error {
 	kubelet, err := l.kubeletConfig()
 	if err != nil {
@@ -58,7 +59,7 @@ func (l layout) writeFiles() error {
 "type":"bridge","bridge":%q,"isGateway":true,"ipMasq":false,"hairpinMode":true,
 "ipam":{"type":"host-local","dataDir":"/run/cni","ranges":[[{"subnet":%q,"gateway":%q}]],"routes":[{"dst":"0.0.0.0/0"}]}}]}
 `, bridgeName, l.PodRange, l.Gateway),
-		// Whatever registry an image names, this one is asked, and no other.
+		// Pull all images from this registry, whatever registry they name.
 		l.file("registries", "_default", "hosts.toml"): fmt.Sprintf("server = \"http://%[1]s\"\n[host.\"http://%[1]s\"]\n  capabilities = [\"pull\", \"resolve\"]\n", registryAddress),
 	}
 	for setting, value := range settings() {
@@ -99,14 +100,14 @@ func (l layout) kubeletConfig() (string, error) {
 		"cgroupRoot":   cgroup(l.dir),
 		"failCgroupV1": false, // it refuses version 1 by default
 		"failSwapOn":   false,
-		"oomScoreAdj":  0, // less than that is not for everybody
+		"oomScoreAdj":  0, // lower values need privileges
 
 		"resolvConf":             "",
-		"clusterDNS":             []string{"10.0.0.10"}, // nobody answers, but without one each pod has a warning
+		"clusterDNS":             []string{"10.0.0.10"}, // does not exist, but without an address each pod gets a warning event
 		"clusterDomain":          "cluster.local",
 		"makeIPTablesUtilChains": false,
 
-		// Tests must not wait for what spares large clusters.
+		// Disable the limits that protect large clusters: they slow tests down.
 		"registryPullQPS":           0,
 		"eventRecordQPS":            0,
 		"serializeImagePulls":       false,
@@ -115,7 +116,7 @@ func (l layout) kubeletConfig() (string, error) {
 		"nodeLeaseDurationSeconds":  10,
 		"crashLoopBackOff":          map[string]any{"maxContainerRestartPeriod": "3s"},
 
-		// The disk and the memory of the machine are not the node's to judge.
+		// The node does not own the disk and the memory of the machine.
 		"evictionHard": map[string]string{
 			"memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%",
 			"imagefs.available": "0%", "imagefs.inodesFree": "0%",

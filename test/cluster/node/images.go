@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// containerProgram is what the images contain.
+	// containerProgram is the program in the images.
 	containerProgram = "container"
 	pauseImage       = "imoocpod.local/pause:1"
 
@@ -33,19 +33,19 @@ type descriptor struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// index lists the images of a layout.
+// index lists the images of an OCI layout.
 type index struct {
 	SchemaVersion int          `json:"schemaVersion"`
 	MediaType     string       `json:"mediaType"`
 	Manifests     []descriptor `json:"manifests"`
 }
 
-// MakeImages makes the images that samples and tests name, as OCI image layouts
-// in the directory of a registry, out of a program that lies in bin.
+// MakeImages creates the images that samples and tests name, as OCI image layouts
+// in the directory of a registry, from a program in bin.
 func MakeImages(registry, bin string) error {
 	program, err := os.ReadFile(filepath.Join(bin, containerProgram))
 	if err != nil {
-		return fmt.Errorf("make the images of the nodes: %w", err)
+		return fmt.Errorf("create the images of the nodes: %w", err)
 	}
 	applets := []string{"act", "cat", "false", "httpd", "pause", "sleep", "true", "uptime"}
 	for name, command := range map[string]string{
@@ -53,17 +53,17 @@ func MakeImages(registry, bin string) error {
 	} {
 		layer, err := layerOf(program, applets)
 		if err != nil {
-			return fmt.Errorf("make image %s: %w", name, err)
+			return fmt.Errorf("create image %s: %w", name, err)
 		}
 		if err := makeImage(imageDir(registry, name), layer, command); err != nil {
-			return fmt.Errorf("make image %s: %w", name, err)
+			return fmt.Errorf("create image %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// AddImage adds the image in an OCI image layout to the directory of a registry,
-// under a name as a pod has it. It is there all at once.
+// AddImage adds an image to the directory of a registry atomically, under the name
+// that pods use.
 func AddImage(registry, name, layout string) error {
 	layout, err := filepath.Abs(layout)
 	if err != nil {
@@ -82,8 +82,7 @@ func AddImage(registry, name, layout string) error {
 	return nil
 }
 
-// imageDir is where the image of a name lies. Which registry the name asks for
-// makes no difference: all lead here.
+// imageDir returns the directory of an image. The registry in the name is ignored.
 func imageDir(registry, name string) string {
 	repository, tag := name, "latest"
 	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
@@ -99,8 +98,7 @@ func imageDir(registry, name string) string {
 	return filepath.Join(registry, filepath.FromSlash(repository), tag)
 }
 
-// manifestOf reads the manifest of an image from a layout: the one with the tag,
-// or the only one.
+// manifestOf reads the manifest with a tag from a layout, or the only manifest.
 func manifestOf(layout, tag string) (digest string, data []byte, err error) {
 	data, err = os.ReadFile(filepath.Join(layout, "index.json"))
 	if err != nil {
@@ -130,7 +128,7 @@ func blobPath(layout, digest string) string {
 	return filepath.Join(layout, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))
 }
 
-// layerOf makes a root file system with a program under some names.
+// layerOf returns a root file system with a program under several names.
 func layerOf(program []byte, applets []string) ([]byte, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
@@ -159,7 +157,7 @@ func layerOf(program []byte, applets []string) ([]byte, error) {
 	return layer.Bytes(), errors.Join(append(errs, w.Close())...)
 }
 
-// makeImage writes a layout with one image of one layer.
+// makeImage writes a layout with one image with a single layer.
 func makeImage(layout string, layer []byte, command string) error {
 	if err := os.MkdirAll(filepath.Join(layout, "blobs", "sha256"), 0o755); err != nil {
 		return err

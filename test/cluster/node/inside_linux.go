@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// overlayMagic tells the file system that cannot be laid over itself
-// (linux/magic.h).
+// overlayMagic identifies overlayfs, which cannot be nested (linux/magic.h).
 const overlayMagic = 0x794c7630
 
 // RunInside runs the node of a directory as process 1 of its namespaces. It
-// returns when one of its programs has ended, which none does by itself.
+// returns when one of its programs exits, which is always an error.
 func RunInside(dir string) error {
 	c, err := readConfig(dir)
 	if err != nil {
@@ -60,8 +59,8 @@ func RunInside(dir string) error {
 		"--kubeconfig=" + l.file(Kubeconfig),
 		"--cert-dir=" + l.file("var", "lib", "kubelet", "pki"),
 		"--hostname-override=" + c.Name,
-		// The addresses of the node are not the kubelet's to find: it would refuse
-		// one on the loopback.
+		// With this, the kubelet does not detect the addresses of the node. It
+		// would refuse loopback addresses.
 		"--cloud-provider=external",
 		"--v=2",
 	}, c.KubeletArgs...)...); err != nil {
@@ -71,7 +70,7 @@ func RunInside(dir string) error {
 	return <-failed
 }
 
-// mount gives the node its own view of the machine's files.
+// mount sets up the mount namespace of the node.
 func (l layout) mount() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return err
@@ -96,13 +95,13 @@ func (l layout) mount() error {
 			return fmt.Errorf("%s: %w", to, err)
 		}
 	}
-	// Volumes must reach the containers, which have namespaces of their own.
+	// Propagate the mounts of volumes to the mount namespaces of the containers.
 	return syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_SHARED, "")
 }
 
 func (l layout) logFile(program string) string { return l.file(program + ".log") }
 
-// children are the programs of the node by their process ids.
+// children are the programs of the node, by process ID.
 type children map[int]string
 
 func (c children) start(l layout, path string, args ...string) error {
@@ -122,8 +121,7 @@ func (c children) start(l layout, path string, args ...string) error {
 	return nil
 }
 
-// wait waits until one of the programs has ended. As process 1, it inherits what
-// others leave behind.
+// wait waits until one of the programs exits. As process 1, it also reaps orphans.
 func (c children) wait(l layout) error {
 	for {
 		var status syscall.WaitStatus

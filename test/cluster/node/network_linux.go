@@ -8,15 +8,15 @@ import (
 	"unsafe"
 )
 
-// interfaceRequest is what the kernel is asked about an interface by (struct
-// ifreq in linux/if.h).
+// interfaceRequest is the argument of network interface ioctls (struct ifreq in
+// linux/if.h).
 type interfaceRequest struct {
 	name [syscall.IFNAMSIZ]byte
 	data [24]byte
 }
 
-// setUpLoopback brings up the loopback of the node, and gives it the address by
-// which pods know the API server.
+// setUpLoopback brings up the loopback interface of the node, and adds the service
+// address of the API server.
 func setUpLoopback(serviceIP string) error {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -35,17 +35,17 @@ func setUpLoopback(serviceIP string) error {
 	}
 	address := func(ip net.IP) func(*[24]byte) {
 		return func(data *[24]byte) { // struct sockaddr_in
-			*(*uint16)(unsafe.Pointer(&data[0])) = syscall.AF_INET //nolint:gosec // in the order of the machine
+			*(*uint16)(unsafe.Pointer(&data[0])) = syscall.AF_INET //nolint:gosec // in host byte order
 			copy(data[4:8], ip.To4())
 		}
 	}
 	up := func(data *[24]byte) {
-		*(*uint16)(unsafe.Pointer(&data[0])) = syscall.IFF_UP | syscall.IFF_RUNNING //nolint:gosec // in the order of the machine
+		*(*uint16)(unsafe.Pointer(&data[0])) = syscall.IFF_UP | syscall.IFF_RUNNING //nolint:gosec // in host byte order
 	}
 	if err := request(syscall.SIOCSIFFLAGS, "lo", up); err != nil {
 		return err
 	}
-	// A further address of an interface has a label.
+	// Additional addresses of an interface need a label.
 	const label = "lo:1"
 	if err := request(syscall.SIOCSIFADDR, label, address(net.ParseIP(serviceIP))); err != nil {
 		return err

@@ -18,33 +18,33 @@ import (
 	"path/filepath"
 )
 
-// Config is what a node is told, in a file of its directory.
+// Config is the configuration of a node, stored in its directory.
 type Config struct {
 	Name string
-	// Bin holds the programs, KubeletPath is the kubelet, Images holds what the
-	// registry of the node has.
+	// Bin is the directory of the programs, KubeletPath the kubelet, and Images
+	// the directory of the node's registry.
 	Bin, KubeletPath, Images string
-	// API is the address of the API server, Kubelet the one that the kubelet is to
-	// be reached at. Both are on the loopback outside.
+	// API is the address of the API server, and Kubelet that of the kubelet, both
+	// on the loopback of the host.
 	API, Kubelet string
-	// PodRange is the range of the addresses of pods, Gateway the first of them.
+	// PodRange is the CIDR of pod addresses, and Gateway its first address.
 	PodRange, Gateway string
-	// ServiceIP is the address by which pods know the API server.
+	// ServiceIP is the service address of the API server.
 	ServiceIP string
-	// KubeletArgs are further arguments of the kubelet.
+	// KubeletArgs are additional arguments of the kubelet.
 	KubeletArgs []string
 }
 
-// The files that a node finds in its directory.
+// The files in the directory of a node.
 const (
 	configName = "node.json"
-	// Kubeconfig is the file of the kubelet.
+	// Kubeconfig is the kubeconfig of the kubelet.
 	Kubeconfig = "kubelet.kubeconfig"
-	// ClientCA is the file with the authority whose clients the kubelet obeys.
+	// ClientCA is the CA of the clients that the kubelet accepts.
 	ClientCA = "client-ca.crt"
 )
 
-// Write writes the configuration into the directory of a node.
+// Write writes the configuration to the directory of a node.
 func (c Config) Write(dir string) error {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -68,8 +68,8 @@ func readConfig(dir string) (Config, error) {
 	return c, nil
 }
 
-// cgroup is the cgroup below which all containers of a node are. Its name tells
-// one directory from another.
+// cgroup returns the parent cgroup of all containers of a node. Its name is unique
+// for the directory.
 func cgroup(dir string) string {
 	return fmt.Sprintf("/imoocpod-node-%x", sha256.Sum256([]byte(dir)))[:31]
 }

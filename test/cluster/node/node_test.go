@@ -28,8 +28,7 @@ func TestImageDir(t *testing.T) {
 	}
 }
 
-// What is made can be pulled, as a container runtime does it, and what is not
-// there cannot.
+// TestRegistry pulls images like a container runtime, and requests missing ones.
 func TestRegistry(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, containerProgram), []byte("the program"), 0o755); err != nil {
@@ -42,7 +41,7 @@ func TestRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := AddImage(dir, "example.com/team/none:v1", t.TempDir()); err == nil {
-		t.Error("a directory without an image was added")
+		t.Error("AddImage accepted a directory without an image")
 	}
 	server := httptest.NewServer(registry{dir})
 	defer server.Close()
@@ -86,7 +85,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// A relay passes on both directions, and the end of each.
+// TestRelay checks that a relay forwards both directions, and the end of each.
 func TestRelay(t *testing.T) {
 	far, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -99,7 +98,7 @@ func TestRelay(t *testing.T) {
 			return
 		}
 		defer func() { _ = connection.Close() }()
-		question, err := io.ReadAll(connection) // until the caller has ended its half
+		question, err := io.ReadAll(connection) // until the client closes its half
 		if err == nil {
 			_, _ = connection.Write(bytes.ToUpper(question))
 		}
@@ -120,6 +119,6 @@ func TestRelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if answer, err := io.ReadAll(near); err != nil || string(answer) != "HELLO" {
-		t.Errorf("the answer is %q, %v", answer, err)
+		t.Errorf("got answer %q, error %v", answer, err)
 	}
 }

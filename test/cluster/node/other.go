@@ -9,17 +9,17 @@ import (
 
 var errNotLinux = errors.New("a real node needs Linux: run this in a virtual machine with Linux")
 
-// Check says what is missing on this machine to run a node.
+// Check returns an error: a node needs Linux.
 func Check() error { return errNotLinux }
 
-// Run runs the node of a directory, on Linux.
+// Run returns an error: a node needs Linux.
 func Run(context.Context, string, []string, []string) error { return errNotLinux }
 
-// RunInside runs the node of a directory in its namespaces, on Linux.
+// RunInside returns an error: a node needs Linux.
 func RunInside(string) error { return errNotLinux }
 
-// CleanUp removes what a node leaves behind, on Linux.
+// CleanUp returns an error: a node needs Linux.
 func CleanUp(string) error { return errNotLinux }
 
-// RemoveCgroups removes the cgroups of a node that has ended, on Linux.
+// RemoveCgroups does nothing: there are no cgroups.
 func RemoveCgroups(string) error { return nil }

@@ -5,12 +5,12 @@ import (
 	"io/fs"
 )
 
-// The module files and sources from which the launcher builds the programs of a
-// node but the kubelet, which comes from the module of the control plane:
-// containerd asks for other versions of the Kubernetes modules.
+// The module files and sources of the programs of a node, except the kubelet,
+// which is built from the module of the control plane: containerd requires other
+// versions of the Kubernetes modules.
 //
-// They bear other names than go.mod and go.sum because Go embeds nothing of
-// another module.
+// They are not called go.mod and go.sum because Go does not embed files of another
+// module.
 var (
 	//go:embed programs.mod
 	goMod string
@@ -23,29 +23,30 @@ var (
 // Program is a program of a node.
 type Program struct {
 	Name, ImportPath string
-	// Duration says about how long a first build takes on two cores, after the
+	// Duration is the approximate time of a first build on two cores, after the
 	// programs before it.
 	Duration string
-	// Cgo says that it is linked with C, for which there must be a compiler.
+	// Cgo is set if the program needs a C compiler.
 	Cgo bool
 }
 
-// Module is what the programs of a node are built from.
+// Module is the module of the programs of a node.
 type Module struct {
 	GoMod, GoSum string
-	// Sources are further files, by their path.
+	// Sources are additional files, by path.
 	Sources  map[string][]byte
 	Tags     string
 	Programs []Program
 }
 
-// Programs returns the module that holds the programs of a node.
+// Programs returns the module of the programs of a node.
 func Programs() (Module, error) {
 	m := Module{
 		GoMod:   goMod,
 		GoSum:   goSum,
 		Sources: map[string][]byte{},
-		// Of containerd, what a node on one disk does not need, or needs C for.
+		// Leave out parts of containerd that a node on one disk does not need, or
+		// that need C.
 		Tags: "no_btrfs,no_devmapper,no_zfs,no_aufs,no_erofs,no_blockio,no_rdt,no_tracing",
 		Programs: []Program{
 			{Name: "containerd", ImportPath: "github.com/containerd/containerd/v2/cmd/containerd", Duration: "2 minutes"},

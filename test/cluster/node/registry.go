@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// registry serves the images in a directory, to be pulled and no more
-// (OCI distribution specification). An image is there as soon as its directory
-// is.
+// registry is a read-only registry of the images in a directory (OCI distribution
+// specification). New images are available immediately.
 type registry struct {
 	dir string
 }
 
-// serve serves the registry at an address until that fails.
+// serve serves the registry at an address until an error occurs.
 func (r registry) serve(address string) error {
 	server := http.Server{Addr: address, Handler: r, ReadHeaderTimeout: time.Minute}
 	return server.ListenAndServe()
@@ -30,7 +29,7 @@ var (
 	digestPattern  = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 )
 
-// ServeHTTP answers a request of a container runtime.
+// ServeHTTP implements http.Handler.
 func (r registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.URL.Path == "/v2/" {
 		return
@@ -59,7 +58,7 @@ func (r registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// find finds a manifest by its tag, or whatever there is by its digest.
+// find finds a manifest by its tag, or a manifest or blob by its digest.
 func (r registry) find(repository, what, reference string) (digest, mediaType string, data []byte, err error) {
 	dir := filepath.Join(r.dir, filepath.FromSlash(repository))
 	if !digestPattern.MatchString(reference) {

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// relay passes connections on from one address to another, as long as the process
-// lives. A network and an address are as net.Dial takes them.
+// relay forwards connections from one address to another until the process exits.
+// Networks and addresses are as in net.Dial.
 func relay(fromNetwork, from, toNetwork, to string) error {
 	if fromNetwork == "unix" {
 		if err := os.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func connect(near net.Conn, network, address string) {
 	defer func() { _ = near.Close() }()
 	far, err := net.Dial(network, address)
 	if err != nil {
-		return // whoever called sees the connection close
+		return // the client sees the connection close
 	}
 	defer func() { _ = far.Close() }()
 	answered := make(chan struct{})
@@ -48,14 +48,14 @@ func connect(near net.Conn, network, address string) {
 	<-answered
 }
 
-// pass copies one direction of a connection, and its end.
+// pass copies one direction of a connection, and forwards its end.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	if half, is := to.(interface{ CloseWrite() error }); is && err == nil {
 		_ = half.CloseWrite()
 		return
 	}
-	// Nothing more comes in this direction, and the other may wait for ever.
+	// Close both directions; otherwise the other one may wait forever.
 	_ = to.Close()
 	_ = from.Close()
 }

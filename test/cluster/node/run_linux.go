@@ -11,18 +11,17 @@ import (
 	"syscall"
 )
 
-// namespaces are those that a node has of its own.
+// namespaces are the namespaces of a node.
 const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
 
-// The Unix sockets through which a node and the loopback outside reach each
-// other.
+// The Unix sockets between a node and the loopback of the host.
 const (
 	apiSocket     = "api.sock"
 	kubeletSocket = "kubelet.sock"
 )
 
 // Run runs the node of a directory until ctx ends. The program of this process
-// must run RunInside and CleanUp when it is called with the arguments given.
+// must call RunInside and CleanUp when it runs with these arguments.
 func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) {
 	c, err := readConfig(dir)
 	if err != nil {
@@ -36,14 +35,15 @@ func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) 
 	if err != nil {
 		return fmt.Errorf("find the cgroups: %w", err)
 	}
-	// What cleans up after a node of this directory that was killed may still be at
-	// work, and would remove the new cgroups, too.
+	// The cleanup of a killed node of this directory may still be running. It
+	// would remove the new cgroups, too.
 	lock, err := lockCgroups(dir)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	// A node that was killed may have left some that the new kubelet would find.
+	// Remove the cgroups of a killed node. Otherwise the new kubelet would find
+	// them.
 	if err := h.remove(cgroup(dir)); err != nil {
 		return err
 	}
@@ -65,27 +65,27 @@ func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) 
 	cmd := exec.Command(self, inside...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Setsid: true, Pdeathsig: syscall.SIGKILL}
-	// The kernel ends it when the thread ends that started it.
+	// The kernel kills the process when the thread that started it exits.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("make the namespaces of the node: %w", err)
+		return fmt.Errorf("create the namespaces of the node: %w", err)
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	select {
 	case err := <-done:
-		return fmt.Errorf("the node has ended: %w", err)
+		return fmt.Errorf("the node has exited: %w", err)
 	case <-ctx.Done():
-		// With it, the kernel ends all that is in its namespaces.
+		// The kernel kills all processes in its namespaces, too.
 		_ = cmd.Process.Kill()
 		<-done
 		return nil
 	}
 }
 
-// lockCgroups waits until no other node of the directory has cgroups, and what
-// removes them has ended. The lock holds as long as a process has the file open.
+// lockCgroups waits until no other node or cleanup uses the cgroups of the
+// directory. The lock is held as long as a process has the file open.
 func lockCgroups(dir string) (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(dir, "cgroups.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -97,9 +97,9 @@ func lockCgroups(dir string) (*os.File, error) {
 	return lock, nil
 }
 
-// startCleanUp starts a process that removes the cgroups when this one has ended,
-// however it ends. It does so earlier when finish is called, which waits for it. It
-// keeps the lock until then.
+// startCleanUp starts a process that removes the cgroups when this process exits,
+// however it exits. finish removes them earlier, and waits for that. The process
+// holds the lock meanwhile.
 func startCleanUp(self string, args []string, lock *os.File) (finish func() error, err error) {
 	cmd := exec.Command(self, args...)
 	cmd.ExtraFiles = []*os.File{lock}
@@ -107,10 +107,10 @@ func startCleanUp(self string, args []string, lock *os.File) (finish func() erro
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, fmt.Errorf("start what cleans up after the node: %w", err)
+		return nil, fmt.Errorf("start the cleanup of the node: %w", err)
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start what cleans up after the node: %w", err)
+		return nil, fmt.Errorf("start the cleanup of the node: %w", err)
 	}
 	return func() error {
 		_ = pipe.Close()
@@ -118,8 +118,8 @@ func startCleanUp(self string, args []string, lock *os.File) (finish func() erro
 	}, nil
 }
 
-// CleanUp waits until nobody writes to stdin any more, which is when the node has
-// ended, and removes its cgroups.
+// CleanUp waits until stdin is closed, which means that the node has exited, and
+// removes its cgroups.
 func CleanUp(dir string) error {
 	var buffer [1]byte
 	for {
@@ -130,7 +130,7 @@ func CleanUp(dir string) error {
 	return RemoveCgroups(dir)
 }
 
-// RemoveCgroups removes the cgroups of a node that has ended.
+// RemoveCgroups removes the cgroups of a node that has exited.
 func RemoveCgroups(dir string) error {
 	h, err := findHierarchies()
 	if err != nil {

@@ -1,8 +1,8 @@
-// Command container is the only program in the images of a real node. By the
-// name that it is called by it is one of a few programs that samples and tests
-// use, with as much of them as is used.
+// Command container is the only program in the images of a real node. The name it
+// is called by selects one of the programs that samples and tests use, reduced to
+// what they need.
 //
-// As "act" it does what a test wants a container to do.
+// As "act" it plays the role of a container in a test.
 package main
 
 import (
@@ -56,7 +56,7 @@ func run(name string, args []string) error {
 	return errors.New("there is no such program in this image")
 }
 
-// forever is longer than any container is meant to run.
+// forever is longer than any container runs.
 const forever = 1 << 62
 
 func sleep(args []string) error {
@@ -71,8 +71,8 @@ func sleep(args []string) error {
 		}
 		duration = time.Duration(seconds * float64(time.Second))
 	}
-	// The kernel keeps signals from process 1 that it does not handle, and the
-	// sleep of busybox handles none. A program in Go handles all.
+	// The kernel drops signals to process 1 that it does not handle. The sleep of
+	// busybox handles none, but a Go program handles all of them.
 	if os.Getpid() == 1 {
 		signal.Ignore(syscall.SIGTERM)
 	}
@@ -101,7 +101,7 @@ func pause() error {
 		if s != syscall.SIGCHLD {
 			return nil
 		}
-		// What a container leaves behind, where a pod shares its processes.
+		// Reap the zombies of a pod that shares its process namespace.
 		for {
 			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
 				break
@@ -111,7 +111,7 @@ func pause() error {
 	return nil
 }
 
-// role is what a container of a test does.
+// role is the behavior of a container in a test.
 type role struct {
 	web, tcp            string
 	readyAfter, okFor   time.Duration
@@ -184,12 +184,12 @@ func (r role) play() error {
 	return nil
 }
 
-// count writes numbered lines until it is told to write the last one.
+// count writes numbered lines until last is called, which writes the last one.
 func (r role) count(begin time.Time) (last func()) {
 	if r.print == 0 {
 		return func() {}
 	}
-	fmt.Println(begin.UnixNano(), 1) // whatever comes next
+	fmt.Println(begin.UnixNano(), 1) // always written first
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -210,7 +210,7 @@ func (r role) count(begin time.Time) (last func()) {
 	}
 }
 
-// becomeReady does what is due when the container is ready.
+// becomeReady is called when the container becomes ready.
 func (r role) becomeReady() error {
 	time.Sleep(r.readyAfter)
 	if r.touch != "" {
@@ -230,7 +230,7 @@ func (r role) becomeReady() error {
 		if err != nil {
 			return err
 		}
-		_ = connection.Close() // a probe wants no more
+		_ = connection.Close() // enough for a probe
 	}
 }
 

@@ -1,6 +1,6 @@
-// Command runc stands in for a runc that was built without libseccomp, which is
-// no Go module: it takes the seccomp profile out of a container, which such a
-// runc refuses, and becomes the runc that lies beside it as runc.real.
+// Command runc wraps a runc that was built without libseccomp, which is not a Go
+// module. It removes the seccomp profile of a container, which such a runc
+// rejects, and executes runc.real in the same directory.
 package main
 
 import (
@@ -33,13 +33,13 @@ func run() error {
 			continue
 		}
 		if err := removeProfile(filepath.Join(bundle, "config.json")); err != nil {
-			return fmt.Errorf("take the seccomp profile out of a container: %w", err)
+			return fmt.Errorf("remove the seccomp profile of a container: %w", err)
 		}
 	}
 	return syscall.Exec(self+".real", os.Args, os.Environ())
 }
 
-// removeProfile takes the seccomp profile out of the description of a container.
+// removeProfile removes the seccomp profile from the configuration of a container.
 func removeProfile(file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -23,19 +23,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 )
 
-// try is how one example of a verb is run.
+// try is an example of a verb and how to run it.
 type try struct {
-	// before is a script that makes what the example is about.
+	// before is a script that prepares the example.
 	before string
-	// after is a script that succeeds if the example has done its work, in the same shell.
+	// after is a script that checks the effect of the example, run in the same shell.
 	after string
-	// says are words that it prints. One that goes on is stopped by Ctrl-C then.
+	// says are words of the expected output. A long-running example is then stopped with
+	// Ctrl-C.
 	says   string
 	code   int
 	goesOn bool
 }
 
-// exampleObjects are those that the examples name.
+// exampleObjects are the objects named in the examples.
 const exampleObjects = `
 apiVersion: apps/v1
 kind: Deployment
@@ -61,7 +62,7 @@ metadata: {name: es}
 spec: {nodeSets: [{name: master, count: 3}, {name: hot, count: 2}]}
 `
 
-// exampleKinds are those of others that the examples name.
+// exampleKinds are the foreign kinds named in the examples.
 const exampleKinds = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -86,9 +87,9 @@ spec:
     replicas: {type: integer}, deploymentName: {type: string}}}}}}}]
 `
 
-// examplesInNamespaces are of verbs that concern one namespace. They run in the
-// order of the help, with a loop, and find the objects ready; those of create
-// find none.
+// examplesInNamespaces are examples of verbs that affect one namespace. They run in the
+// order of the help, with a controller, and with the objects already created, except
+// those of create.
 func examplesInNamespaces() map[string][]try {
 	const none, foo = "kubectl delete imoocpods --all", "kubectl imoocpod create foo --replicas 2"
 	const two, three = "kubectl imoocpod scale foo --replicas 2", "kubectl imoocpod create foo --replicas 3"
@@ -129,7 +130,7 @@ func examplesInNamespaces() map[string][]try {
 			{says: "NAME", goesOn: true, code: harness.ExitInterrupted}, {says: "Ready"}, {says: "imoocpod.batch.tutorial.kubebuilder.io/foo"},
 		},
 		"describe": {{says: "2 of 2 pods ready"}, {says: "web"}},
-		// The kubelets are played, and have no logs: see test/node.
+		// The kubelets are simulated and have no logs; test/node tests these.
 		"logs": {
 			{says: "read the log of container busybox", code: harness.ExitError}, {says: "cannot be read, trying again", goesOn: true, code: harness.ExitInterrupted},
 			{says: "all pods of deployment/web are ready"}, {says: "imoocpod/foo has no pod whose name ends in -2", code: harness.ExitError},
@@ -165,22 +166,21 @@ func examplesInNamespaces() map[string][]try {
 	}
 }
 
-// examplesForAll concern everybody.
+// examplesForAll are examples that affect the whole cluster.
 func examplesForAll() map[string][]try {
 	return map[string][]try{
 		"install": {{says: "imoocpods.batch.tutorial.kubebuilder.io unchanged"}, {says: "deployment.apps/imoocpod-controller created"}, {says: "kind: Deployment"}},
 		"uninstall": {
 			{says: "deployment.apps/imoocpod-controller deleted"},
 			{before: "kubectl imoocpod create foo", says: "refused: removing imoocpods.batch.tutorial.kubebuilder.io", code: harness.ExitPrecondition},
-			// With objects it is tried in TestUninstall, where the garbage collector has
-			// heard of the kinds.
+			// TestUninstall covers this with objects; there, the garbage collector has
+			// discovered the kinds.
 			{before: "kubectl delete imoocpod foo", says: "imoocpods.batch.tutorial.kubebuilder.io deleted"},
 		},
 	}
 }
 
-// Every verb's help has examples, and all of them come to what they are said to
-// come to.
+// Every verb's help has examples, and each has the promised effect.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	cluster.Apply(t, "", exampleKinds)
@@ -190,7 +190,7 @@ func TestExamples(t *testing.T) {
 		t.Cleanup(func() { _ = cluster.Core.Namespaces().Delete(context.Background(), team, metav1.DeleteOptions{}) })
 	}
 	tries := examplesInNamespaces()
-	// Of each group in one namespace, one after the other.
+	// Run each group in one namespace, sequentially.
 	for _, group := range [][]string{
 		{"create"},
 		{""},
@@ -225,8 +225,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// The same of what other tests would notice. Not in parallel with them, as the
-// tests of the installation; in the order in which things are installed and removed.
+// The examples that would disturb other tests run sequentially, in the order of
+// installing and removing.
 func TestExamplesForAll(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	env := inContext(t, ns)
@@ -247,7 +247,7 @@ func TestExamplesForAll(t *testing.T) {
 	}
 }
 
-// verbs are all commands by what is typed, "" the program itself.
+// verbs returns all commands by their name; "" is the root command.
 func verbs() map[string]*cobra.Command {
 	all := map[string]*cobra.Command{}
 	var add func(name string, c *cobra.Command)
@@ -261,7 +261,7 @@ func verbs() map[string]*cobra.Command {
 	return all
 }
 
-// examplesOf are the command lines in the help of a verb, which are so many.
+// examplesOf returns the command lines in the help of a verb, and checks their number.
 func examplesOf(t *testing.T, verb string, many int) []string {
 	t.Helper()
 	var lines []string
@@ -276,8 +276,8 @@ func examplesOf(t *testing.T, verb string, many int) []string {
 	return lines
 }
 
-// inContext is an environment in which a namespace is the current one, and the
-// plugin is installed as by krew.
+// inContext returns an environment with a current namespace, and with the plugin
+// installed as by krew.
 func inContext(t *testing.T, namespace string) []string {
 	t.Helper()
 	_, env := asKrew(t)
@@ -286,7 +286,7 @@ func inContext(t *testing.T, namespace string) []string {
 	return append(append(cluster.Environment(), env...), "KUBECONFIG="+kubeconfig)
 }
 
-// run runs a command line in a shell.
+// run runs the example in a shell.
 func (want try) run(t *testing.T, env []string, line string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -309,7 +309,7 @@ func (want try) run(t *testing.T, env []string, line string) {
 		t.Fatal(err)
 	}
 	_ = in.Close()
-	// To the shell and all that it runs, as a terminal sends it.
+	// Signal the whole process group, as a terminal does.
 	stop := sync.OnceFunc(func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGINT) })
 	late := time.AfterFunc(harness.Timeout, stop)
 	defer late.Stop()

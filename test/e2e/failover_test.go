@@ -6,9 +6,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Of two copies of the controller, with the arguments of the Deployment and as its
-// service account, one works. When it is killed in the middle of its work, or
-// freezes, or stops, another takes over, and never is there a pod too many.
+// Two copies of the controller run with the arguments and the service account of the
+// Deployment; one is active. When it is killed in the middle of its work, freezes, or
+// stops, the other takes over, and there is never an extra pod.
 func TestSecondCopyTakesOver(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -39,8 +39,8 @@ func TestSecondCopyTakesOver(t *testing.T) {
 		t.Errorf("saw %d pods at once and %d ever, want %d and %d", most, made, n, n)
 	}
 
-	// One that does not get on, and is not known to be dead, has the lease until it
-	// runs out. When it gets on again it writes nothing.
+	// A copy that hangs keeps the lease until it expires. When it resumes, it writes
+	// nothing.
 	third := d.start(t)
 	third.AwaitOutput("waiting until it stops")
 	second.Freeze(t)
@@ -51,7 +51,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	}
 	second.Thaw(t)
 	second.AwaitOutput("could not renew the lease in time")
-	// One that stops in order, as when a node is drained, gives it up at once.
+	// A copy that shuts down, as when a node is drained, releases the lease at once.
 	driver.Scale(n)
 	if code := third.Stop(); code != 0 {
 		t.Errorf("the third copy ended with exit code %d", code)

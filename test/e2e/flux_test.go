@@ -7,8 +7,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// An object that Flux applies from a Kustomization or a HelmRelease is warned of, with the
-// place to change its count. One whose count Flux leaves to others is not.
+// scale warns about an object that Flux applies from a Kustomization or a HelmRelease,
+// and names the place to change its count. It does not warn if Flux does not set the
+// count.
 func TestWarnsOfFlux(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -38,8 +39,7 @@ func TestWarnsOfFlux(t *testing.T) {
 		if row.warning == "" {
 			continue
 		}
-		// Whoever scales all the same is the manager of the count then, and Flux is still
-		// the one who brings the old one back.
+		// After a scale, the plugin manages the count, but Flux will still revert it.
 		if r := cluster.Kubectl(t, ns, "imoocpod", "status", row.target, "-o", "json"); !strings.Contains(harness.Must(t, r), row.warning) {
 			t.Errorf("%s does not tell of Flux:\n%s", r.Line, r.Stdout)
 		}

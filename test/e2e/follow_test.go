@@ -7,9 +7,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// A wait reads what stands below its target once, and follows the changes, however
-// many pods come up. Before the change, scale looks at what stands against it; at
-// the end, a wait for what others reconcile looks once more.
+// A wait lists the objects below its target once and then watches, however many pods are
+// created. In addition, scale lists once before the change to find obstacles, and a wait
+// for a foreign kind lists once at the end.
 func TestWaitReadsOnceAndFollows(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -30,7 +30,7 @@ func TestWaitReadsOnceAndFollows(t *testing.T) {
 		}) {
 			count[r.Verb+" "+r.Resource()]++
 		}
-		// A busy server may end a watch, which is taken up again.
+		// A busy server may end a watch, which is then restarted.
 		if count["list pods"] > test.lists || count["watch pods"] > 2 || count["list events"] > 1 || count["list replicasets"] > test.lists {
 			t.Errorf("to follow %s took the requests %v", test.target, count)
 		}

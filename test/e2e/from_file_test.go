@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// A file says which object is meant; how it is doing, the server says.
+// A file identifies the object; the status comes from the server.
 func TestObjectNamedByAFile(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

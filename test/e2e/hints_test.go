@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// A hint that is pasted acts on the cluster, and as the user, of the command that printed
-// it, although another context is the current one.
+// A hint uses the cluster and the user of the command that printed it, even if another
+// context is current.
 func TestHintsActWhereTheyWerePrinted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -31,13 +31,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// hostile is what somebody with the rights of a namespace may write into an
-// object, for whoever looks at it: a title, a line that is forged in each way to
-// begin one, a cleared screen, and text that runs backwards.
+// hostile is text that a user with write access to a namespace may put into an object: a
+// window title, several ways to forge a new line, a sequence to clear the screen, and
+// right-to-left text.
 const hostile = "w\x1b]0;title\x07\rFORGED 1 of 1 pods ready\nFORGED\u2028FORGED\u0085FORGED\x1b[2J\u009b2J\u202eback\u2066\u200b\ufeff\U000e0041\x7f"
 
-// mustBeHarmless fails the test where a program wrote more than what is seen, or
-// a line that somebody else began. Nothing is coloured where there is no terminal.
+// mustBeHarmless fails the test if output contains control characters or forged lines.
+// Without a terminal, there must be no color either.
 func mustBeHarmless(t *testing.T, what, said string) {
 	t.Helper()
 	if !utf8.ValidString(said) {
@@ -56,11 +56,11 @@ func mustBeHarmless(t *testing.T, what, said string) {
 	}
 }
 
-// Whoever has the rights of a namespace, and even a server, chooses what the
-// programs say. It is shown, and does nothing to the terminal of whoever reads it.
+// Users with write access to a namespace, and even the server, influence the output. It
+// must be shown without affecting the reader's terminal.
 //
-// The definitions are everybody's, and "check" finds fault with them, so this is
-// run before the tests that run at the same time.
+// CRDs are global, and "check" complains about these, so this test runs before the
+// parallel tests.
 func TestHostileText(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	h := hostileObjects{t: t, namespace: ns}
@@ -69,8 +69,7 @@ func TestHostileText(t *testing.T) {
 	h.leases()
 	server := hostileServer(t)
 
-	// What is done is in turn what each verb shows. All at the same time: they wait
-	// more than they work.
+	// Run the verbs concurrently: they mostly wait.
 	var running sync.WaitGroup
 	for _, line := range []string{
 		"status -o wide", "status --not-ready", "status -o custom-columns=A:.metadata.name,B:.reason,C:.problems",
@@ -89,16 +88,16 @@ func TestHostileText(t *testing.T) {
 		running.Go(func() { mustBeHarmless(t, line, plugin(t, ns, line)) })
 	}
 	running.Wait()
-	mustBeHarmless(t, "a completion", plugin(t, ns, "__complete scale hostile/x --replicas-path ")) // it gives up where a machine is busy
+	mustBeHarmless(t, "a completion", plugin(t, ns, "__complete scale hostile/x --replicas-path ")) // completion gives up on a busy machine
 	for _, e := range h.eventsOfLoop() {
 		mustBeHarmless(t, "an event of the loop", e)
 	}
-	// A context that cannot be typed is not offered.
+	// A context whose name cannot be typed is not offered.
 	if said := plugin(t, ns, "__complete status --kubeconfig "+server+" --context "); strings.Contains(said, "FORGED") {
 		t.Errorf("the completion of contexts is %q", said)
 	}
 
-	// On a terminal there are sequences, and they are ours.
+	// On a terminal, only our own escape sequences appear.
 	s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", "status", "bar", "-w", "-n", ns)
 	s.AwaitText(`\x1b]0;title`)
 	s.Stop()
@@ -109,8 +108,8 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// plugin runs the program without kubectl, and returns all that it says. How it
-// ends does not matter here.
+// plugin runs the program without kubectl, and returns its whole output. The exit code
+// does not matter here.
 func plugin(t *testing.T, namespace, line string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Timeout)
@@ -130,14 +129,14 @@ func plugin(t *testing.T, namespace, line string) string {
 	return string(said)
 }
 
-// hostileObjects are what a server takes and a person should not be shown raw.
+// hostileObjects creates objects that the server accepts and that contain hostile text.
 type hostileObjects struct {
 	t         *testing.T
 	namespace string
 	foo       types.UID
 }
 
-// pods makes foo, whose pod's name is taken, and bar with a pod in trouble.
+// pods creates foo, whose pod's name is taken, and bar with a failing pod.
 func (h *hostileObjects) pods() {
 	var bar types.UID
 	for name, uid := range map[string]*types.UID{"foo": &h.foo, "bar": &bar} {
@@ -170,7 +169,7 @@ func (h *hostileObjects) pods() {
 	}
 }
 
-// owner makes an ImoocPod that wants a pod.
+// owner creates an ImoocPod that wants a pod.
 func (h *hostileObjects) owner(name string) types.UID {
 	objects := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(h.namespace)
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
@@ -196,7 +195,7 @@ func (h *hostileObjects) owner(name string) types.UID {
 	return obj.GetUID()
 }
 
-// pod makes a pod that somebody controls, and that no node takes.
+// pod creates an unschedulable pod with a controller reference.
 func (h *hostileObjects) pod(name string, controller metav1.OwnerReference) *corev1.Pod {
 	controller.Controller = new(true)
 	pod, err := cluster.Core.Pods(h.namespace).Create(h.t.Context(), &corev1.Pod{
@@ -214,8 +213,8 @@ func (h *hostileObjects) pod(name string, controller metav1.OwnerReference) *cor
 	return pod
 }
 
-// definitions makes a kind of which nothing says where its count is, and one with
-// a declaration that cannot be.
+// definitions creates a kind with an ambiguous count, and one with an invalid
+// declaration.
 func (h *hostileObjects) definitions() {
 	for plural, annotations := range map[string]map[string]string{
 		"hostiles": {"hostile": hostile},
@@ -265,8 +264,8 @@ func (h *hostileObjects) definitions() {
 	})
 }
 
-// leases makes two loops live that are not: one beside those of the test, and one
-// that holds what another wants.
+// leases creates leases of two controllers that do not exist: one beside the test's
+// controllers, and one that holds what another wants.
 func (h *hostileObjects) leases() {
 	_, held := leaserecord.Scope{Namespace: h.namespace, Selector: "app=held"}.Lease()
 	for name, selector := range map[string]string{held: "app=held", "hostile": hostile} {
@@ -288,10 +287,10 @@ func (h *hostileObjects) leases() {
 	}
 }
 
-// eventsOfLoop are the messages of what loops recorded on foo.
+// eventsOfLoop returns the messages of the events that controllers recorded on foo.
 func (h *hostileObjects) eventsOfLoop() []string {
 	h.t.Helper()
-	cluster.StartRunController(h.t, h.namespace, "-l", "app=foo,!d") // those above may have ended before
+	cluster.StartRunController(h.t, h.namespace, "-l", "app=foo,!d") // the ones above may have ended before
 	var messages []string
 	harness.Eventually(h.t, "the loop records that a name is taken", func() bool {
 		list, err := cluster.Core.Events(h.namespace).List(h.t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(h.foo)})
@@ -306,9 +305,9 @@ func (h *hostileObjects) eventsOfLoop() []string {
 	return messages
 }
 
-// hostileServer stands before the real one: it refuses what is written, warns at
-// each answer and tells another version. It returns the kubeconfig that leads to
-// it, whose names are no better.
+// hostileServer starts a proxy to the API server that refuses writes, adds a warning to
+// each response and reports a hostile version. It returns a kubeconfig for it with
+// hostile names.
 func hostileServer(t *testing.T) string {
 	t.Helper()
 	proxy := cluster.ServerProxy(t)
@@ -334,11 +333,11 @@ func hostileServer(t *testing.T) string {
   clusters: [{name: %[1]s, cluster: {server: %[2]s}}], users: [{name: %[1]s, user: {}}]}`, name, server.URL))
 }
 
-// inJSON is a text as JSON has it.
+// inJSON returns a text as a JSON string.
 func inJSON(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // cannot be: it is a text
+		panic(err) // impossible for a string
 	}
 	return string(data)
 }

@@ -16,8 +16,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// I3: once converged, no reconcile and no write, for as long as it is watched;
-// also not for events that change nothing a plan reads.
+// I3: once converged, there is no reconcile and no write, not even after events that
+// change nothing a plan reads.
 func TestConvergedMeansQuiet(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -30,8 +30,8 @@ func TestConvergedMeansQuiet(t *testing.T) {
 	w.AwaitConverged(t, "foo", 1)
 	pod := w.Owned("foo")[0]
 
-	// What the server does after the fact (garbage, endpoints) is over when
-	// nothing changes any more.
+	// Wait until the server's own follow-up work (garbage collection, endpoints) is
+	// done.
 	w.AwaitQuiet(t, time.Second)
 	looks, writes := l.Reconciles(), len(cluster.Requests(t, ns, harness.ByControllerOf(t)))
 	cluster.PatchFoo(t, ns, `{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`)
@@ -51,7 +51,7 @@ func TestConvergedMeansQuiet(t *testing.T) {
 	}
 }
 
-// An owner that somebody else's finalizer holds gets no new pods (rule 6).
+// A deleted owner that is held by another finalizer gets no new pods (rule 6).
 func TestDeletedOwnerGetsNoNewPods(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -80,8 +80,8 @@ func TestDeletedOwnerGetsNoNewPods(t *testing.T) {
 	}
 }
 
-// An object that comes back under its old name has nothing to do with the pods
-// of the first, and the loop gives it its own (I4).
+// An object recreated under its old name ignores the pods of the first, and gets its own
+// (I4).
 func TestOwnerRecreatedUnderItsName(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -111,7 +111,7 @@ func TestOwnerRecreatedUnderItsName(t *testing.T) {
 	w.Until(t, "the old pods are gone", func() bool { return len(w.Pods) == 3 })
 }
 
-// forward is a clock that a test turns forward.
+// forward is a clock that a test moves forward.
 type forward struct {
 	clock.PassiveClock
 	by atomic.Int64
@@ -119,8 +119,8 @@ type forward struct {
 
 func (f *forward) Now() time.Time { return f.PassiveClock.Now().Add(time.Duration(f.by.Load())) }
 
-// A pod far past its grace period, on a node that is lost, is bypassed under
-// another name, once, and its slot stays filled when it is gone after all.
+// A pod on a lost node that is far past its grace period is replaced once under another
+// name. The slot stays filled when the old pod disappears after all.
 func TestLostPodIsBypassed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -146,7 +146,7 @@ func TestLostPodIsBypassed(t *testing.T) {
 		t.Fatalf("%d pods were made while the slot was taken", made)
 	}
 	clk.by.Store(int64(10 * time.Minute))
-	d.Scale(3) // an event, to look again
+	d.Scale(3) // an event that triggers a reconcile
 	w.Until(t, "the lost pod is bypassed", func() bool { return w.Created[d.UID] == 4 })
 	if _, err := cluster.Core.Pods(ns).Patch(t.Context(), lost.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestLostPodIsBypassed(t *testing.T) {
 	}
 }
 
-// explosive is a clock that panics the first time it is asked.
+// explosive is a clock that panics on first use.
 type explosive struct {
 	clock.PassiveClock
 	once atomic.Bool
@@ -170,7 +170,8 @@ func (e *explosive) Now() time.Time {
 	return e.PassiveClock.Now()
 }
 
-// A panic in one object's plan is reported on that object and does not stop the loop.
+// A panic while planning one object is reported on that object and does not stop the
+// controller.
 func TestPanicIsReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -184,9 +185,8 @@ func TestPanicIsReported(t *testing.T) {
 	})
 }
 
-// A loop that is asked to stop finishes the write under way, and leaves no
-// goroutine behind. Other tests would add to the goroutines, so this one runs
-// before those that run in parallel.
+// A controller that is stopped completes the write under way, and leaks no goroutines.
+// The test runs before the parallel tests, which would add goroutines.
 func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)

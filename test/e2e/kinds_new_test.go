@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// removeCRD takes a CRD away when the test is over, and its objects with it.
+// removeCRD deletes a CRD and its objects when the test ends.
 func removeCRD(t *testing.T, name string) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -23,14 +23,14 @@ func removeCRD(t *testing.T, name string) {
 	})
 }
 
-// What "kinds new" makes, the server takes without a word, and defaults, rules,
-// columns and /scale are in force. What is there is never overwritten.
+// The server accepts the output of "kinds new" without warnings, and enforces its
+// defaults, rules, columns and /scale. Existing files are never overwritten.
 func TestKindsNew(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	for _, test := range []struct {
 		args, plural string
-		// count is where the default of 1 appears, "" where there is none.
+		// count is the output column in which the default of 1 appears, or "".
 		count string
 	}{
 		{"Podder --plan pods", "podders", ".spec.replicas"},
@@ -72,7 +72,7 @@ func TestKindsNew(t *testing.T) {
 		}
 
 		object := test.plural + ".new.example.com/foo"
-		cluster.Apply(t, ns, manifest(head, "foo", "")) // nothing but a name
+		cluster.Apply(t, ns, manifest(head, "foo", "")) // only a name
 		image := harness.Must(t, cluster.Kubectl(t, ns, "get", object, "-o", "jsonpath={.spec.image}"))
 		if image != map[bool]string{true: "httpd", false: "nginx"}[strings.Contains(test.args, "httpd")] {
 			t.Errorf("the default image of %s is %q", kind, image)
@@ -111,7 +111,7 @@ func TestKindsNew(t *testing.T) {
 		{args: "kinds new Podder --group new.example.com -o wide", code: harness.ExitUsage, says: []string{"wide"}},
 		{args: "kinds nonesuch", code: harness.ExitUsage, says: []string{`unknown command "nonesuch" for "kubectl imoocpod kinds"`}},
 	})
-	t.Cleanup(func() { // when the refusals have run
+	t.Cleanup(func() { // after the refusals
 		after, err := cluster.CRDs().Get(context.Background(), "podders.new.example.com", metav1.GetOptions{})
 		if err != nil || after.GetResourceVersion() != before.GetResourceVersion() {
 			t.Errorf("what was refused changed the CRD (%v)", err)

@@ -22,8 +22,8 @@ var (
 	kindsInstalled  bool
 )
 
-// installKinds installs the small CRDs of testdata/crds once: one for each way
-// in which a replica count appears in the wild. They bother nobody, and stay.
+// installKinds installs the small CRDs of testdata/crds once: one for each way in which
+// CRDs hold a replica count. They do not disturb other tests, and remain.
 func installKinds(t *testing.T) {
 	t.Helper()
 	installingKinds.Lock()
@@ -46,8 +46,8 @@ func installKinds(t *testing.T) {
 	kindsInstalled = true
 }
 
-// changedOnly fails the test unless an object is as before but for the value at
-// the path, whose elements are names of fields and indexes of elements.
+// changedOnly fails the test unless only the value at the path has changed. The path
+// consists of field names and list indexes.
 func changedOnly(t *testing.T, before, after *unstructured.Unstructured, value any, path ...any) {
 	t.Helper()
 	want := before.DeepCopy()
@@ -59,7 +59,7 @@ func changedOnly(t *testing.T, before, after *unstructured.Unstructured, value a
 	}
 }
 
-// plain is an object without what any change changes.
+// plain returns an object without the metadata that every change modifies.
 func plain(obj *unstructured.Unstructured) map[string]any {
 	obj = obj.DeepCopy()
 	for _, field := range []string{"resourceVersion", "generation", "managedFields"} {
@@ -68,7 +68,7 @@ func plain(obj *unstructured.Unstructured) map[string]any {
 	return obj.Object
 }
 
-// put is deliberately not the plugin's own way of finding a place.
+// put sets a value, deliberately not with the plugin's own code.
 func put(t *testing.T, in any, value any, path ...any) {
 	t.Helper()
 	for i, key := range path {
@@ -91,7 +91,7 @@ func put(t *testing.T, in any, value any, path ...any) {
 	t.Fatalf("%v ends with no field", path)
 }
 
-// below is what a container has under a name or at an index.
+// below returns an element of a map or list.
 func below(in, key any) any {
 	switch key := key.(type) {
 	case string:
@@ -113,7 +113,7 @@ func toJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// commands are those that a refusal prints, by the path that each gives.
+// commands returns the commands in a refusal by their paths.
 func commands(t *testing.T, r harness.Result) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -123,7 +123,7 @@ func commands(t *testing.T, r harness.Result) map[string]string {
 	return found
 }
 
-// ownedBy makes an object the controller of another.
+// ownedBy makes owner the controller of an object.
 func ownedBy(t *testing.T, namespace, resource, name string, owner *unstructured.Unstructured) {
 	t.Helper()
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
@@ -137,7 +137,7 @@ func ownedBy(t *testing.T, namespace, resource, name string, owner *unstructured
 	}
 }
 
-// keys are those of a map, to be told.
+// keys returns the keys of a map for messages.
 func keys[V any](m map[string]V) []string {
 	var all []string
 	for key := range maps.Keys(m) {
@@ -146,10 +146,10 @@ func keys[V any](m map[string]V) []string {
 	return all
 }
 
-// isClusterwide says whether a resource type is in no namespace.
+// isClusterwide reports whether a resource is cluster-scoped.
 func isClusterwide(resource string) bool { return resource == "fleets.cluster-scoped.example.com" }
 
-// contains fails the test unless a pattern matches somewhere.
+// contains fails the test unless the pattern matches somewhere.
 func contains(t *testing.T, got, pattern string) {
 	t.Helper()
 	if !regexp.MustCompile(pattern).MatchString(got) {

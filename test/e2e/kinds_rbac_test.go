@@ -16,14 +16,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// With what "kinds rbac" prints, bound as it says, a loop for a kind of one's own
-// does all that it is for, and asks for nothing else.
+// The output of "kinds rbac", bound as it describes, is enough for a controller of a
+// custom kind, and the controller needs nothing else.
 func TestKindsRBAC(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		kind string
 		plan kinds.Strategy
-		// unused are rights that are for what does not happen here.
+		// unused are rights for situations that do not occur here.
 		unused []string
 	}{
 		{"Ranger", kinds.StrategyPods, nil},
@@ -56,7 +56,7 @@ func TestKindsRBAC(t *testing.T) {
 				})
 				quota(t, ns, "20")
 			}
-			// For half a minute the server refuses references to a kind that is new.
+			// For half a minute, the server refuses references to a new kind.
 			cluster.Imoocpod(t, ns, "status", object, "--wait", "--timeout", "2m")
 			resource := harness.Resource(crd)
 			resource.Version = "v1alpha1"
@@ -122,8 +122,8 @@ func TestKindsRBAC(t *testing.T) {
 	})
 }
 
-// grantedBy is the controller's account with the roles that a text holds, bound as
-// the comments in it say for one namespace.
+// grantedBy returns the controller with the roles in a text, bound for one namespace as
+// the comments in it describe.
 func grantedBy(t *testing.T, namespace, text string) *deployed {
 	t.Helper()
 	d := &deployed{namespace: namespace}

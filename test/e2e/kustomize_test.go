@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// What "install --controller" applies is what the kustomizations make.
+// "install --controller" applies the same objects as the kustomizations.
 func TestInstallsWhatKustomizeMakes(t *testing.T) {
 	t.Parallel()
 	for dir, args := range map[string]string{
@@ -50,7 +50,7 @@ func TestInstallsWhatKustomizeMakes(t *testing.T) {
 	}
 }
 
-// manifests are the objects of a stream of YAML, by what they are.
+// manifests parses a YAML stream into objects by their identity.
 func manifests(t *testing.T, text string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string]*unstructured.Unstructured{}

@@ -17,7 +17,7 @@ import (
 
 var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 
-// leaseOf reads the lease of a scope.
+// leaseOf returns the lease of a scope.
 func leaseOf(t *testing.T, scope leaserecord.Scope) leaserecord.Loop {
 	t.Helper()
 	namespace, name := scope.Lease()
@@ -32,8 +32,8 @@ func leaseOf(t *testing.T, scope leaserecord.Scope) leaserecord.Loop {
 	return leaserecord.LoopOf(&lease)
 }
 
-// One loop of a scope works at a time. The second says who does, and waits or
-// exits; it takes over when the first stops, and at once from one that was killed.
+// One controller of a scope is active at a time. The second names the active one, and
+// waits or exits. It takes over when the first stops, and at once if it was killed.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -69,7 +69,7 @@ func TestLease(t *testing.T) {
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1")
 	cluster.AwaitConverged(t, ns, "foo", 1)
 
-	// A converged system writes its lease and nothing else.
+	// A converged system writes only its lease.
 	byLoop := func(lease bool) int {
 		return len(cluster.Requests(t, ns, func(r harness.Request) bool {
 			return harness.ByPlugin(r) && r.Writes() && (r.Object.Resource == "leases") == lease
@@ -82,8 +82,8 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// A loop whose lease somebody takes away stops, says who it was, and goes on
-// when the lease is free again.
+// A controller that loses its lease stops reconciling, names the new holder, and
+// continues when the lease is free.
 func TestLostLease(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -105,8 +105,8 @@ func TestLostLease(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 3)
 }
 
-// Loops of scopes that overlap say so, and who may not have a lease is told
-// what to do.
+// Controllers with overlapping scopes report that, and a user who may not have a lease
+// sees what to do.
 func TestLeaseOfOthers(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Somebody looks on while an object is scaled and the terminal changes its size,
-// and stops it with Ctrl-C.
+// A user watches while an object is scaled and the terminal is resized, and stops with
+// Ctrl-C.
 func TestLiveScreen(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -45,7 +45,7 @@ func TestLiveScreen(t *testing.T) {
 				strings.Contains(text, "NoFailure  no errors while creating pods") == (size[0] >= 80)
 		})
 	}
-	// What is typed neither shows nor moves what is there.
+	// Typed keys are not echoed and do not move the screen.
 	s.Press(strings.Repeat("typed in vain\r", 30))
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "13")
 	s.AwaitScreen("the screen is whole", func(text string) bool {
@@ -67,7 +67,7 @@ func TestLiveScreen(t *testing.T) {
 	s.CheckRestored(before)
 }
 
-// awaitRow waits until a terminal shows an object in a row of a table.
+// awaitRow waits until a terminal shows a table row with these cells.
 func awaitRow(s *harness.Terminal, cells ...string) {
 	var quoted []string
 	for _, cell := range cells {
@@ -77,8 +77,8 @@ func awaitRow(s *harness.Terminal, cells ...string) {
 	s.AwaitScreen(fmt.Sprintf("it shows a row %q", cells), row.MatchString)
 }
 
-// A wait ends by itself, with the code of what came of it, and leaves the last
-// frame below what was there.
+// A wait ends by itself with the exit code of its result, and leaves the last frame
+// below the earlier output.
 func TestLiveWait(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -112,14 +112,14 @@ func TestLiveWait(t *testing.T) {
 		}
 	}
 
-	// All there are, while one goes.
+	// All objects, while one is deleted.
 	all := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "-n", ns, "-w")
 	awaitRow(all, "✖", "imoocpod/foo", "2/5", "failed")
 	awaitRow(all, "✔", "imoocpod/bar", "0/0", "ready")
 	cluster.Imoocpod(t, ns, "delete", "bar")
 	all.AwaitScreen("bar is off the screen", func(text string) bool { return !strings.Contains(text, "/bar") && strings.Contains(text, "/foo") })
 
-	// What is not ready alone, also of what comes later.
+	// Only objects that are not ready, including later ones.
 	one := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "foo", "-n", ns, "-w", "--not-ready")
 	one.AwaitText("✖ imoocpod/foo in " + ns + ": failed")
 	selected := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "imoocpods", "-l", "!nothing", "-n", ns, "-w", "--not-ready")
@@ -127,22 +127,22 @@ func TestLiveWait(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "late", "--replicas", "1")
 	awaitRow(selected, "✖", "imoocpod/late", "0/1", "failed")
 
-	// Of what never was there is nothing to see.
+	// An object that never existed leaves no output.
 	none := wait(100, 30, nil, "none -w")
 	none.AwaitText("after 6")
 	if text := none.Text(); strings.Contains(text, "deleted") || !strings.Contains(text, `"none" not found`) {
 		t.Errorf("of what is not there it shows\n%s", text)
 	}
 
-	// Where nothing can be drawn, there is a line for every change.
+	// On a dumb terminal, a line is printed for every change.
 	dumb := wait(100, 30, []string{"TERM=dumb"}, "foo --wait --fail-after 1s")
 	dumb.AwaitText("after 3")
 	if strings.Contains(dumb.Written(), "\x1b") {
 		t.Errorf("escape sequences for a terminal that has none: %q", dumb.Written())
 	}
 
-	// And where there is no terminal, one for what came of it, or a document for
-	// every change.
+	// Without a terminal, print one line with the result, or a document for every
+	// change.
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
 	if out, want := cluster.Imoocpod(t, ns, "status", "foo", "--wait"), "imoocpod/foo: ready: 2 of 2 pods ready\n"; out != want {
 		t.Errorf("--wait printed %q, want %q", out, want)
@@ -161,7 +161,7 @@ func TestLiveWait(t *testing.T) {
 	}
 }
 
-// Ctrl-Z gives the terminal back until the screen is wanted again.
+// Ctrl-Z restores the terminal until the process continues.
 func TestLiveScreenIsSuspended(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -188,8 +188,8 @@ func TestLiveScreenIsSuspended(t *testing.T) {
 	s.Wait()
 }
 
-// Ctrl-C gives the terminal back at once, also where the program cannot end yet:
-// something that it called does not listen. A second one does not wait for that.
+// Ctrl-C restores the terminal at once, even if the program cannot exit yet because a
+// program that it called ignores the signal. A second Ctrl-C exits without waiting.
 func TestLiveScreenIsInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -199,7 +199,8 @@ func TestLiveScreenIsInterruptedTwice(t *testing.T) {
 	token := strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, ns, "create", "token", "looker")))
 	dir := t.TempDir()
 	plugin := filepath.Join(dir, "login")
-	// A login that is asked before each request, as what it gives has expired.
+	// A credential plugin that runs before each request, because its credentials have
+	// expired.
 	script := fmt.Sprintf(`#!/bin/sh
 if [ -e %[1]s/deaf ]; then
 	trap '' INT

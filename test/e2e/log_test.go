@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// The log as records: each names its object and the reconcile, -v=2 tells why
-// there was one, and the token is in none.
+// In the JSON log, each record names its object and the reconcile, -v=2 adds the
+// trigger, and the token never appears.
 func TestLogFormat(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	const token = "the-secret-of-a-person" // sent beside the certificate, which is what counts
+	const token = "the-secret-of-a-person" // sent in addition to the certificate, which takes precedence
 	l := cluster.StartRunController(t, ns, "--log-format", "json", "-v=8", "--resync", "1s", "--kube-api-qps", "50", "--workers", "1", "--token", token)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	cluster.AwaitConverged(t, ns, "foo", 1)
@@ -68,13 +68,13 @@ func TestLogFormat(t *testing.T) {
 	}
 }
 
-// endless can be read for ever.
+// endless is a reader without end.
 type endless struct{}
 
-// Read gives whatever is there.
+// Read fills p with arbitrary bytes.
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// Output that nobody reads stops neither the loop nor its end.
+// If nobody reads the output, the controller still works and still stops.
 func TestBlockedOutput(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"human", "json"} {

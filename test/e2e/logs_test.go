@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// What logs says where there are none. The kubelets here are played; what containers
-// write is followed in test/node.
+// The output of logs if there are none. The kubelets here are simulated; test/node
+// follows real containers.
 
 func TestLogsBadInput(t *testing.T) {
 	t.Parallel()
@@ -66,7 +66,7 @@ func TestLogsWithoutLogs(t *testing.T) {
 		}
 	}
 
-	// A pod is shown alone.
+	// A single pod is shown.
 	pod := strings.TrimPrefix(harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-o", "name", "-l", apis.LabelSlot+"=1")), "pod/")
 	pod = strings.TrimSpace(pod)
 	r := cluster.Kubectl(t, ns, "imoocpod", "logs", "pod/"+pod)
@@ -77,7 +77,7 @@ func TestLogsWithoutLogs(t *testing.T) {
 		t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
 	}
 
-	// Who may see pods and not their logs is told so once, with the rule.
+	// A user who may read pods but not their logs sees one error with the missing rule.
 	looker := lookerIn(t, ns)
 	for _, follow := range []string{"--follow=false", "--follow"} {
 		r := cluster.Kubectl(t, ns, "imoocpod", "logs", "foo", follow, "--as", looker)
@@ -90,8 +90,8 @@ func TestLogsWithoutLogs(t *testing.T) {
 	}
 }
 
-// lookerIn makes a user who may see the ImoocPods and pods of a namespace, and not their
-// logs.
+// lookerIn creates a user who may read the ImoocPods and pods of a namespace, but not
+// their logs.
 func lookerIn(t *testing.T, ns string) string {
 	t.Helper()
 	user := "looker-" + ns
@@ -114,7 +114,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+user+`}]`)
 	return user
 }
 
-// A command that follows ends when the object is gone, and at Ctrl-C.
+// A command that follows logs ends when the object is gone, and on Ctrl-C.
 func TestLogsFollowUntilGone(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -140,8 +140,8 @@ func TestLogsFollowUntilGone(t *testing.T) {
 	}
 }
 
-// A wait that fails says what the container wrote, or why that cannot be read, below its
-// reason. What they write is read in test/node.
+// A failed wait prints the container's logs below the reason, or why they cannot be
+// read. test/node tests real logs.
 func TestWaitWithLogs(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -164,7 +164,7 @@ func TestWaitWithLogs(t *testing.T) {
 		}
 	}
 
-	// That logs may not be read hides neither the reason nor the exit code.
+	// A missing right to read logs hides neither the reason nor the exit code.
 	looker := lookerIn(t, ns)
 	r := cluster.Kubectl(t, ns, "imoocpod", "wait", "crashes", "--logs", "--fail-after", "0s", "--as", looker)
 	if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "error: imoocpod/crashes has failed: pod ") || !strings.Contains(r.Stderr, "cannot be read: no permission to read the logs of pods in namespace "+ns) {

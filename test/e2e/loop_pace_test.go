@@ -13,24 +13,23 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// gate stands in front of the API server, keeps each creation of a pod until it
-// is opened, and counts what comes.
+// gate is a proxy to the API server that holds back pod creates until it is opened, and
+// counts requests.
 type gate struct {
 	opened chan struct{}
 
 	mu sync.Mutex
-	// creating is how many creations of pods are under way, and most how many it
-	// ever were.
+	// creating is the number of pod creates in flight; most is its maximum.
 	creating, most int
 	renewals       int
-	// bounded are the requests that a bound holds for: all but those of the lease,
-	// watches, and the look at the namespace before there is a loop.
+	// bounded counts the requests subject to the rate limit: all but those for the
+	// lease, watches, and the initial check of the namespace.
 	bounded int
 }
 
 var namespaceItself = regexp.MustCompile(`^/api/v1/namespaces/[^/]+$`)
 
-// newGate makes a gate, and the flags that lead a loop through it.
+// newGate returns a gate, and the flags that direct a controller through it.
 func newGate(t *testing.T) (*gate, []string) {
 	t.Helper()
 	g := &gate{opened: make(chan struct{})}
@@ -55,7 +54,7 @@ func newGate(t *testing.T) (*gate, []string) {
 	return g, []string{"--server", server.URL, "--certificate-authority="}
 }
 
-// came notes a request, and says whether it creates a pod.
+// came records a request, and reports whether it creates a pod.
 func (g *gate) came(r *http.Request) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -86,7 +85,7 @@ func (g *gate) ask(condition func() bool) bool {
 	return condition()
 }
 
-// So many objects are worked on at the same time, and no more.
+// --workers limits the number of objects reconciled at the same time.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{2, 5} {
@@ -115,8 +114,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// So many requests are sent at once, and then none until it is time; the lease is
-// renewed all the same.
+// Requests beyond the burst wait for the rate limit, but the lease is renewed on time.
 func TestRequestLimit(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

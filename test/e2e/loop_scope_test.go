@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A loop that is to reconcile some kinds, and of these some objects, leaves all
-// others as they are, also one that was among them.
+// A controller restricted to some kinds and a selector leaves all other objects alone,
+// including one that no longer matches.
 func TestKindsAndSelector(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -29,7 +29,7 @@ func TestKindsAndSelector(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo", "team=b", "--overwrite"))
 	cluster.PatchFoo(t, ns, `{"spec":{"replicas":1}}`)
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "4"))
-	cluster.AwaitConverged(t, ns, "baz", 4) // so foo's change has been seen too
+	cluster.AwaitConverged(t, ns, "baz", 4) // so foo's change has been seen, too
 	foo := cluster.ImoocPod(t, ns, "foo")
 	pod := podName(foo, 1)
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "pod", pod, apis.LabelOwner+"-"))
@@ -50,13 +50,13 @@ func TestKindsAndSelector(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo", "team=a", "--overwrite"))
 	cluster.AwaitConverged(t, ns, "foo", 1)
 
-	// Another team's loop does not wait for this one.
+	// Another team's controller does not wait for this one.
 	cluster.StartRunController(t, ns, "-l", "team=b")
 	cluster.AwaitConverged(t, ns, "bar", 2)
 }
 
-// The tutorials counted what one change costs their loops. This counts ours,
-// and prints it with -v; docs/how-it-works.md has the numbers.
+// The tutorials count the reconciles that one change causes. This test counts ours, and
+// prints them with -v; docs/how-it-works.md has the numbers.
 func TestReconcileCounts(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.HelloWorld()} {
@@ -99,7 +99,7 @@ func TestReconcileCounts(t *testing.T) {
 			})
 			foo.AwaitReady("restarted")
 			count("restart", 16)
-			// What changes nothing costs nothing.
+			// Irrelevant changes cause no reconcile.
 			foo.Patch(`{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`)
 			cluster.PatchPodStatus(t, ns, foo.LivePods()[0].Name, map[string]any{"message": "a heartbeat"})
 			count("nothing", 0)
@@ -107,7 +107,7 @@ func TestReconcileCounts(t *testing.T) {
 	}
 }
 
-// triggersOf is how often something asked a loop to look at an object.
+// triggersOf returns how often a controller was triggered for an object.
 func triggersOf(t *testing.T, l *harness.Controller) int {
 	t.Helper()
 	families, err := l.Metrics.Gather()

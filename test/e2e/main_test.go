@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// cluster is the control plane of this test run, set once before the tests.
+// cluster is the control plane of this test run.
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {

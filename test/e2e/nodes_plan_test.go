@@ -15,12 +15,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// For every write of a story and every way in which it can go wrong, a new loop
-// ends with one pod of the last image on every node.
+// For every write of a story and every way in which it can fail, a new controller ends
+// with one pod of the last image on every node.
 func TestEveryCrashPointOfNodes(t *testing.T) {
 	t.Parallel()
 	nodes := cluster.NodeNames(t)
-	// A create and a deletion of each node's pod, and a create again.
+	// For each node: create a pod, delete it, and create another.
 	everyCrashPoint(t, int64(3*len(nodes)), func(t *testing.T, k int64, way string) int64 {
 		ns := cluster.NewNamespace(t)
 		w := cluster.WatchPods(t, ns)
@@ -38,8 +38,8 @@ func TestEveryCrashPointOfNodes(t *testing.T) {
 	})
 }
 
-// What is written is written for the owner as it was just read, also where the
-// cache has yet to hear of a change that makes no generation.
+// Writes are based on a fresh read of the owner, even if the cache has not seen a change
+// that does not increase the generation.
 func TestCacheThatIsBehindStopsNothing(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -63,8 +63,8 @@ func TestCacheThatIsBehindStopsNothing(t *testing.T) {
 	foo.AwaitPodsOn(len(nodes), "nginx", nodes...)
 }
 
-// Nodes are the cluster's: who may not read them is told so, and the other kinds
-// go on. When the right comes, so do the pods.
+// A controller that may not read nodes reports that and reconciles the other kinds. When
+// the right is granted, the pods are created.
 func TestNodesThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -7,15 +7,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// imagesOf are those of the pods with a label that are not going.
+// imagesOf returns the images of the pods with a label that are not terminating.
 func imagesOf(t *testing.T, ns, label string) []string {
 	t.Helper()
 	out := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", label, "-o", `go-template={{range .items}}{{if not .metadata.deletionTimestamp}}{{(index .spec.containers 0).image}}{{"\n"}}{{end}}{{end}}`))
 	return strings.Fields(out)
 }
 
-// A wait for a built-in kind ends when all pods are of the new template, and at
-// once where a person holds them back.
+// A wait for a built-in kind ends when all pods have the new template, or at once if a
+// user has paused the rollout.
 func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -51,7 +51,7 @@ func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 		if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "is paused: ") || !strings.Contains(r.Stderr, "hint: kubectl rollout resume deployment/paused -n "+ns) {
 			t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 		}
-		// The count has its effect all the same.
+		// The count takes effect nevertheless.
 		harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "scale", "deployment/paused", "--replicas", "2", "--timeout", "2m"))
 		if r := cluster.Kubectl(t, ns, "imoocpod", "status", "deployment/paused", "--exit-code"); r.Code != harness.ExitFailed || !strings.Contains(r.Stdout, ": paused: ") {
 			t.Errorf("exit code %d, printed %q", r.Code, r.Stdout)
@@ -59,7 +59,7 @@ func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 	})
 }
 
-// boatCRD is a kind whose controller tells no generation.
+// boatCRD is a kind whose controller does not report a generation.
 const boatCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -80,8 +80,8 @@ spec:
           spec: {type: object, properties: {replicas: {type: integer}, color: {type: string}}}
           status: {type: object, properties: {replicas: {type: integer}, phase: {type: string}}}`
 
-// An object is not ready before its operator has looked at it, nor while what it
-// owns is not.
+// An object is not ready before its operator has seen it, nor while an object that it
+// owns is not ready.
 func TestOperatorThatIsLate(t *testing.T) {
 	t.Parallel()
 	cluster.Apply(t, "", boatCRD)
@@ -100,12 +100,12 @@ func TestOperatorThatIsLate(t *testing.T) {
 		harness.Must(t, cluster.Kubectl(t, ns, "patch", "boat/it", "--subresource=status", "--type=merge", "--field-manager", "captain", "-p", `{"status":`+fields+`}`))
 	}
 	waits(harness.ExitTimeout, "last seen: progressing: ", "wait", "boat/it", "--timeout", "5s")
-	// The operator copies the count before there is anything.
+	// The operator copies the count before the object is ready.
 	cluster.CreateObject(t, ns, "statefulsets.apps", workload("StatefulSet", "crew", 2))
 	ownedBy(t, ns, "statefulsets.apps", "crew", boat)
 	waits(0, "", "wait", "boat/it", "--timeout", "2m")
 
-	// It is stopped, and the spec changes.
+	// The operator is stopped, and the spec changes.
 	harness.Must(t, cluster.Kubectl(t, ns, "patch", "boat/it", "--type=merge", "-p", `{"spec":{"color":"blue"}}`))
 	waits(harness.ExitTimeout, "cannot tell whether its controller has seen the last change", "wait", "boat/it", "--timeout", "5s")
 	w := cluster.StartPlugin(t, "wait", "boat/it", "-n", ns, "--timeout", "1h")
@@ -114,7 +114,7 @@ func TestOperatorThatIsLate(t *testing.T) {
 		t.Errorf("the wait ended with exit code %d", code)
 	}
 
-	// Its count changes, and its child is still as it was.
+	// The count changes, but the child does not yet.
 	waits(harness.ExitTimeout, "", "scale", "boat/it", "--replicas", "3", "--timeout", "1s")
 	w = cluster.StartPlugin(t, "wait", "boat/it", "-n", ns, "--timeout", "1h")
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "statefulset.apps/crew", "--replicas", "3"))
@@ -125,7 +125,7 @@ func TestOperatorThatIsLate(t *testing.T) {
 	if m := statusOf(t, ns, "statefulset.apps/crew"); m.Replicas.Ready != 3 {
 		t.Errorf("with the boat ready, its crew is %+v", m)
 	}
-	// The child is replaced, and the operator says nothing.
+	// The child is updated, but the operator reports nothing.
 	harness.Must(t, cluster.Kubectl(t, ns, "set", "image", "statefulset.apps/crew", "main=web:v2"))
 	harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "wait", "boat/it", "--timeout", "2m"))
 	for _, image := range imagesOf(t, ns, "app=crew") {

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// --once ends when all is as wanted, or says what is not, and why.
+// --once exits when everything is ready, or reports what is not, and why.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
@@ -30,13 +30,14 @@ func TestOnce(t *testing.T) {
 			t.Errorf("it ended when %d of %d pods of %s were ready", s.ReadyReplicas, n, name)
 		}
 	}
-	// A status of before says nothing: the pods that went meanwhile are replaced.
+	// An outdated status is ignored: pods that were deleted in the meantime are
+	// replaced.
 	foo := cluster.ImoocPod(t, ns, "foo")
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", cluster.PodsOf(t, ns, foo.UID)[0].Name))
 	harness.Must(t, once())
 	cluster.AwaitConverged(t, ns, "foo", 3)
 
-	// There is no node for this one.
+	// No node matches this one.
 	cluster.Apply(t, ns, `
 apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
 kind: ImoocPod
@@ -55,7 +56,7 @@ spec: {replicas: 1, template: {spec: {nodeSelector: {no: such}, containers: [{na
 		t.Errorf("%s: exit code %d, said %s", failed.Line, failed.Code, failed.Stderr)
 	}
 
-	// Of several namespaces one that is refused does not stop the others.
+	// An error in one namespace does not stop the others.
 	cluster.Imoocpod(t, other, "create", "foo", "--replicas", "1")
 	several := cluster.Kubectl(t, other+",e2e-no-such-namespace", "imoocpod", "run-controller", "--once")
 	if several.Code != harness.ExitNotFound || !strings.Contains(several.Stderr, `namespaces "e2e-no-such-namespace" not found`) {
@@ -63,7 +64,8 @@ spec: {replicas: 1, template: {spec: {nodeSelector: {no: such}, containers: [{na
 	}
 	cluster.AwaitConverged(t, other, "foo", 1)
 
-	// Of what may not be read the objects that need it are left, and the rest is done.
+	// If a resource may not be read, the objects that need it are left alone and the
+	// others are reconciled.
 	cluster.Apply(t, other, fmt.Sprintf(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -87,7 +89,7 @@ spec: {image: busybox}`, other))
 	}
 	cluster.AwaitConverged(t, other, "foo", 2)
 
-	// Of a kind that may not be listed, nobody can say that all is well.
+	// If a kind may not be listed, --once cannot report success.
 	cluster.Apply(t, other, fmt.Sprintf(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -105,8 +107,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: some-of-%s}]`
 	}
 }
 
-// --dry-run tells what would be done, and writes nothing: a person who may only
-// read can run it.
+// --dry-run prints what a controller would do, and writes nothing: read access is
+// enough.
 func TestLoopDryRun(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -150,7 +152,7 @@ func TestLoopDryRun(t *testing.T) {
 	}
 }
 
-// A dry run says what keeps an object from getting what it asks for.
+// A dry run prints why an object cannot get what it requests.
 func TestDryRunOfWhatIsBlocked(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -162,7 +164,8 @@ func TestDryRunOfWhatIsBlocked(t *testing.T) {
 	}
 }
 
-// newReader makes a user who may read everything of a namespace that a loop reads.
+// newReader creates a user with read access to everything in a namespace that a
+// controller reads.
 func newReader(t *testing.T, namespace string) string {
 	t.Helper()
 	name := "reader-" + namespace
@@ -182,7 +185,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 	return name
 }
 
-// With several namespaces, a loop that is refused in one goes on in the others.
+// A controller for several namespaces continues in the others when one refuses access.
 func TestSeveralNamespaces(t *testing.T) {
 	t.Parallel()
 	a, b := cluster.NewNamespace(t), cluster.NewNamespace(t)
@@ -203,8 +206,8 @@ func TestSeveralNamespaces(t *testing.T) {
 	}
 }
 
-// How far a loop has come can still be told when ended: --once ends it,
-// and then says of what it gave up why.
+// The final state of the objects is reported after --once has stopped the controller,
+// with the reasons for failures.
 func TestStandingsOutliveTheLoop(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

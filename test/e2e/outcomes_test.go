@@ -11,8 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// A count that another sets after the scale ends the wait for it, and the other
-// is named.
+// A count set by another writer after the scale ends the wait, and the writer is named.
 func TestReverted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -28,8 +27,8 @@ func TestReverted(t *testing.T) {
 	w.AwaitOutput("hint: HorizontalPodAutoscaler/auto keeps its replica count between 2 and 9")
 }
 
-// Who will put a count back, and who guards the pods, is told before the change,
-// where there is a wait for it or the kind is not this program's.
+// scale warns before the change who will revert the count and what protects the pods, if
+// it waits or if the kind is not this program's.
 func TestScaleWarns(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -45,7 +44,7 @@ func TestScaleWarns(t *testing.T) {
 	set := strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, ns, "get", "replicaset", "-o", "jsonpath={.items[0].metadata.name}")))
 	const auto, guard = "Warning: deployment/web: HorizontalPodAutoscaler/auto keeps its replica count between 2 and 9\n",
 		"Warning: deployment/web: PodDisruptionBudget/guard requires at least 2 available pods, and only 1 would be left\n"
-	changed := regexp.MustCompile(`(?m)^\S+: \d+ → \d+.*\n`) // of every scale
+	changed := regexp.MustCompile(`(?m)^\S+: \d+ → \d+.*\n`) // printed by every scale
 	for _, test := range []struct{ args, want string }{
 		{"deployment/web --replicas 4 --dry-run=server", auto},
 		{"deployment/web --by=-2 --dry-run=server", auto + guard},
@@ -59,7 +58,7 @@ func TestScaleWarns(t *testing.T) {
 	}
 }
 
-// What would delete the objects of others is refused.
+// An uninstall that would delete other users' objects is refused.
 func TestRefusedUninstall(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -70,8 +69,8 @@ func TestRefusedUninstall(t *testing.T) {
 	}
 }
 
-// What will not become ready without help ends the wait when the patience is
-// over, and not when that is without end.
+// A wait fails early once --fail-after has passed for an object that cannot become ready
+// by itself, unless that is infinite.
 func TestFailsEarly(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -85,7 +84,7 @@ func TestFailsEarly(t *testing.T) {
 	if r.Code != harness.ExitTimeout || !strings.Contains(r.Stderr, "timed out; last seen: failed: ") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
-	// Help comes in time.
+	// The problem is fixed in time.
 	w := cluster.StartPlugin(t, "wait", "foo", "-n", ns, "--timeout", "1h", "--fail-after", "1h")
 	w.AwaitOutput("failed, gives up in ")
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "resourcequota", "few"))
@@ -94,8 +93,7 @@ func TestFailsEarly(t *testing.T) {
 	}
 }
 
-// The pod that will not come up is named, with its last events and what to do,
-// in the words of status.
+// The failing pod is named, with its last events and a hint, as in status.
 func TestFailsWithTheCulprit(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -112,12 +110,11 @@ func TestFailsWithTheCulprit(t *testing.T) {
 	}
 }
 
-// Of the outcomes of several objects each is told, and the gravest is the exit
-// code.
+// Every outcome is printed, and the most serious one sets the exit code.
 func TestSeveralOutcomes(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	cluster.Imoocpod(t, ns, "create", "waits", "--replicas", "1") // for a loop
+	cluster.Imoocpod(t, ns, "create", "waits", "--replicas", "1") // for a controller
 	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "ready", 0))
 	// The server refuses its pods, which the ReplicaSet controller reports at once.
 	quota(t, ns, "0")

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Match reports whether it selects a request.
@@ -137,6 +136,3 @@ func (s *Server) Forget() {
 	defer s.mu.Unlock()
 	s.requests = nil
 }
-
-// ErrAway is the answer of a server that is starting or shutting down.
-func ErrAway() error { return apierrors.NewServiceUnavailable("the server is away") }

@@ -2,58 +2,94 @@ package replicas
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"strings"
 	"testing"
+	"time"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
 
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// shelf is a server that has objects, by their paths, and takes patches of them.
+// shelf is a server that has objects in the namespace ns.
 type shelf struct {
-	t       *testing.T
-	objects map[string]map[string]any
-	// patches are those that it took: the last word of the path, and the patch.
+	*apiserver.Server
+
+	t *testing.T
+	// versions are those of the objects when they were put there, by their names.
+	versions map[string]string
+	// patches are those that it took: the name of the object, and the patch.
 	patches []string
-	// read, where it is set, is called after an object was read.
-	read func(path string)
 }
 
-func newShelf(t *testing.T) *shelf { return &shelf{t: t, objects: map[string]map[string]any{}} }
+func newShelf(t *testing.T) *shelf {
+	t.Helper()
+	s := &shelf{Server: apiserver.New(t), t: t, versions: map[string]string{}}
+	crds, err := deploy.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range crds {
+		if crd.GetName() == kinds.ImoocPod().CRD() {
+			s.Create(crd)
+		}
+	}
+	s.CreateYAML(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: clonesets.apps.kruise.io},
+  spec: {group: apps.kruise.io, scope: Namespaced, names: {kind: CloneSet, plural: clonesets}, versions: [{name: v1alpha1, served: true, storage: true,
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`)
+	return s
+}
 
 func (s *shelf) clients() (dynamic.Interface, corev1client.CoreV1Interface) {
 	s.t.Helper()
-	config := &rest.Config{Host: "http://shelf", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-	client := &http.Client{Transport: s}
-	objects, err := dynamic.NewForConfigAndClient(config, client)
+	config := s.RESTConfig()
+	config.Transport = s
+	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	pods, err := corev1client.NewForConfigAndClient(config, client)
+	pods, err := corev1client.NewForConfig(config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return objects, pods
 }
 
-// put puts an object on the shelf, with the version 1.
+// RoundTrip notes the patches that the server takes.
+func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
+	var patch []byte
+	if r.Method == http.MethodPatch {
+		var err error
+		if patch, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(patch))
+	}
+	resp, err := s.Server.RoundTrip(r)
+	if patch != nil && err == nil && resp.StatusCode == http.StatusOK {
+		s.patches = append(s.patches, path.Base(r.URL.Path)+" "+string(patch))
+	}
+	return resp, err
+}
+
+// put puts an object on the shelf.
 func (s *shelf) put(apiVersion, kind, name string, fields map[string]any) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: fields}
 	obj.SetAPIVersion(apiVersion)
@@ -61,25 +97,40 @@ func (s *shelf) put(apiVersion, kind, name string, fields map[string]any) *unstr
 	obj.SetNamespace("ns")
 	obj.SetName(name)
 	obj.SetUID(types.UID("uid-of-" + name))
-	obj.SetResourceVersion("1")
-	gv, _ := schema.ParseGroupVersion(apiVersion)
-	root := "/apis/" + apiVersion
-	if gv.Group == "" {
-		root = "/api/" + apiVersion
-	}
-	s.objects[fmt.Sprintf("%s/namespaces/ns/%ss/%s", root, strings.ToLower(kind), name)] = obj.Object
-	return obj
+	created := s.Create(obj)
+	s.versions[name] = created.GetResourceVersion()
+	return created
+}
+
+// guard is the operation of a patch that fails unless an object is as it was put there.
+func (s *shelf) guard(name string) string {
+	return `{"op":"replace","path":"/metadata/resourceVersion","value":"` + s.versions[name] + `"}`
+}
+
+// template is the pod template of a workload.
+func template() map[string]any {
+	return map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "web"}}, "spec": containers()}
+}
+
+func containers() map[string]any {
+	return map[string]any{"containers": []any{map[string]any{"name": "main", "image": "example.com/web:1"}}}
+}
+
+// workload is the spec of a Deployment or ReplicaSet.
+func workload(replicas int64) map[string]any {
+	return map[string]any{"replicas": replicas, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template()}
 }
 
 // pod puts a pod on the shelf, of an owner or of nobody.
 func (s *shelf) pod(name string, owner *unstructured.Unstructured, labels ...string) {
-	pod := s.put("v1", "Pod", name, map[string]any{})
+	pod := &unstructured.Unstructured{Object: map[string]any{"spec": containers()}}
 	if len(labels) > 0 {
 		pod.SetLabels(map[string]string{labels[0]: labels[1]})
 	}
 	if owner != nil {
 		ownedBy(pod, owner)
 	}
+	s.put("v1", "Pod", name, pod.Object)
 }
 
 func ownedBy(obj, owner *unstructured.Unstructured) {
@@ -88,79 +139,9 @@ func ownedBy(obj, owner *unstructured.Unstructured) {
 	}}, "metadata", "ownerReferences")
 }
 
-func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer := func(code int, value any) (*http.Response, error) {
-		text, err := json.Marshal(value)
-		return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text)), Request: r}, err
-	}
-	fail := func(code int, reason string) (*http.Response, error) {
-		return answer(code, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": reason + " " + r.URL.Path})
-	}
-	obj := s.objects[r.URL.Path]
-	switch {
-	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "s"):
-		items := []any{}
-		for path, obj := range s.objects {
-			if strings.HasPrefix(path, r.URL.Path+"/") {
-				items = append(items, obj)
-			}
-		}
-		return answer(http.StatusOK, map[string]any{"kind": "List", "apiVersion": "v1", "items": items})
-	case obj == nil:
-		return fail(http.StatusNotFound, "NotFound")
-	case r.Method == http.MethodGet:
-		resp, err := answer(http.StatusOK, obj)
-		if s.read != nil {
-			s.read(r.URL.Path)
-		}
-		return resp, err
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	after, err := patched(obj, body, r.Header.Get("Content-Type"))
-	if err != nil {
-		return nil, err
-	}
-	before := &unstructured.Unstructured{Object: obj}
-	if after.GetResourceVersion() != before.GetResourceVersion() || after.GetUID() != before.GetUID() {
-		return fail(http.StatusConflict, "Conflict")
-	}
-	s.patches = append(s.patches, after.GetName()+" "+string(body))
-	if r.URL.Query().Get("dryRun") == "" {
-		after.SetResourceVersion(before.GetResourceVersion() + "0")
-		s.objects[r.URL.Path] = after.Object
-	}
-	return answer(http.StatusOK, after.Object)
-}
-
-func patched(obj map[string]any, body []byte, contentType string) (*unstructured.Unstructured, error) {
-	text, err := json.Marshal(obj)
-	if err != nil {
-		return nil, err
-	}
-	if contentType == string(types.JSONPatchType) {
-		patch, err := jsonpatch.DecodePatch(body)
-		if err != nil {
-			return nil, err
-		}
-		text, err = patch.Apply(text)
-		if err != nil {
-			return nil, err
-		}
-	} else if text, err = jsonpatch.MergePatch(text, body); err != nil {
-		return nil, err
-	}
-	after := &unstructured.Unstructured{}
-	return after, after.UnmarshalJSON(text)
-}
-
-const fooVersion = `{"op":"replace","path":"/metadata/resourceVersion","value":"1"}`
-
 // foo is an ImoocPod of so many replicas, with pods in slots.
 func (s *shelf) foo(replicas int64, removed string, in ...slots.Slot) observe.Target {
-	fields := map[string]any{"spec": map[string]any{"replicas": replicas}}
+	fields := map[string]any{"spec": map[string]any{"replicas": replicas, "template": template()}}
 	if removed != "" {
 		fields["metadata"] = map[string]any{"annotations": map[string]any{apis.AnnotationRemovedSlots: removed}}
 	}
@@ -173,6 +154,12 @@ func (s *shelf) foo(replicas int64, removed string, in ...slots.Slot) observe.Ta
 
 // podOf is the name of foo's pod in a slot.
 func podOf(slot slots.Slot) string { return slots.PodName("foo", "uid-of-foo", "", slot) }
+
+// terminate has an object be deleted, and stay for a while.
+func terminate(obj *unstructured.Unstructured) {
+	obj.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1e9, 0)})
+	obj.SetFinalizers([]string{"example.com/stay"})
+}
 
 func (s *shelf) remove(target observe.Target, c Request) (Result, error) {
 	s.t.Helper()
@@ -224,10 +211,10 @@ func TestRemoveGivesUpSlots(t *testing.T) {
 		s := newShelf(t)
 		foo := s.foo(test.replicas, test.removed, 0, 1, 2, 3)
 		done, err := s.remove(foo, Request{Remove: test.pods})
-		if err != nil || done.String() != test.says || done.UID != "uid-of-foo" || done.ResourceVersion != "10" {
+		if err != nil || done.String() != test.says || done.UID != "uid-of-foo" || done.ResourceVersion != s.Get("imoocpods", "ns", "foo").GetResourceVersion() {
 			t.Errorf("%s: %+v, %v, want %q", name, done, err, test.says)
 		}
-		if want := "foo [" + fooVersion + "," + test.patch + remembered(t, test.says, true) + "]"; len(s.patches) != 1 || s.patches[0] != want {
+		if want := "foo [" + s.guard("foo") + "," + test.patch + remembered(t, test.says, true) + "]"; len(s.patches) != 1 || s.patches[0] != want {
 			t.Errorf("%s: the patches are\n%q, want\n%q", name, s.patches, want)
 		}
 	}
@@ -242,7 +229,7 @@ func TestRemoveRefuses(t *testing.T) {
 		want     string
 		is       error
 	}{
-		"no such pod":                 {3, "", "nothing", "NotFound", nil},
+		"no such pod":                 {3, "", "nothing", `pods "nothing" not found`, nil},
 		"a pod of nobody":             {3, "", "stray", "pod stray is not a pod of imoocpod/foo: it has no controller", nil},
 		"a pod of another":            {3, "", "bar-1", "pod bar-1 is not a pod of imoocpod/foo: its controller is the ImoocPod bar", nil},
 		"a pod without a slot":        {3, "", "foo-earlier", "cannot remove pod foo-earlier: its name is not that of a slot of imoocpod/foo", nil},
@@ -256,8 +243,8 @@ func TestRemoveRefuses(t *testing.T) {
 		s := newShelf(t)
 		foo := s.foo(test.replicas, test.removed, 0, 1, 2, 3, 1001)
 		s.pod("stray", nil)
-		s.pod("foo-earlier", &unstructured.Unstructured{Object: s.objects["/apis/batch.tutorial.kubebuilder.io/v1alpha1/namespaces/ns/imoocpods/foo"]})
-		s.pod("bar-1", s.put(kinds.ImoocPod().Resource.GroupVersion().String(), "ImoocPod", "bar", map[string]any{}))
+		s.pod("foo-earlier", s.Get("imoocpods", "ns", "foo"))
+		s.pod("bar-1", s.put(kinds.ImoocPod().Resource.GroupVersion().String(), "ImoocPod", "bar", map[string]any{"spec": map[string]any{"template": template()}}))
 		done, err := s.remove(foo, Request{Remove: []string{test.pod}})
 		if err == nil || !strings.Contains(told(err), test.want) || (test.is != nil) != errors.Is(err, outcome.ErrPrecondition) || len(s.patches) > 0 {
 			t.Errorf("%s: %+v, %v, patches %q, want %q", name, done, err, s.patches, test.want)
@@ -280,12 +267,14 @@ func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 	s := newShelf(t)
 	foo := s.foo(2, "", 0, 1)
 	name := slots.PodName("foo", "uid-of-foo", "lost", 1)
-	s.pod(name, &unstructured.Unstructured{Object: s.objects["/apis/batch.tutorial.kubebuilder.io/v1alpha1/namespaces/ns/imoocpods/foo"]}, apis.LabelReplaces, "lost")
+	s.pod(name, s.Get("imoocpods", "ns", "foo"), apis.LabelReplaces, "lost")
 	if _, err := s.remove(foo, Request{Remove: []string{name, podOf(1)}}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "two of the pods are in slot 1") {
 		t.Errorf("both: %v", err)
 	}
-	_ = unstructured.SetNestedField(s.objects["/api/v1/namespaces/ns/pods/"+podOf(1)], "2026-01-02T12:00:00Z", "metadata", "deletionTimestamp")
-	_ = unstructured.SetNestedField(s.objects["/api/v1/namespaces/ns/pods/"+podOf(1)], "lost", "metadata", "uid")
+	s.Update("pods", "ns", podOf(1), func(pod *unstructured.Unstructured) {
+		terminate(pod)
+		pod.SetUID("lost")
+	})
 	for pods, want := range map[string]string{
 		podOf(1):              "pod " + podOf(1) + " is terminating, and the controller has replaced it by pod " + name,
 		name + " " + podOf(1): "and the controller has replaced it",
@@ -304,7 +293,7 @@ func TestRemoveAPodThatTerminates(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	foo := s.foo(2, "", 0, 1)
-	_ = unstructured.SetNestedField(s.objects["/api/v1/namespaces/ns/pods/"+podOf(1)], "2026-01-02T12:00:00Z", "metadata", "deletionTimestamp")
+	s.Update("pods", "ns", podOf(1), terminate)
 	if _, err := s.remove(foo, Request{Remove: []string{podOf(1)}}); err != nil || len(s.patches) != 1 {
 		t.Errorf("%v, %q", err, s.patches)
 	}
@@ -314,29 +303,21 @@ func TestRemoveAPodThatTerminates(t *testing.T) {
 // all is computed again.
 func TestRemoveRaces(t *testing.T) {
 	t.Parallel()
-	const path = "/apis/batch.tutorial.kubebuilder.io/v1alpha1/namespaces/ns/imoocpods/foo"
-	race := func(change func(obj map[string]any), c Request) (*shelf, Result, error) {
+	race := func(change func(*unstructured.Unstructured), c Request) (*shelf, Result, error) {
 		s := newShelf(t)
 		foo := s.foo(3, "", 0, 1, 2)
-		once := false
-		s.read = func(read string) {
-			if read == path && !once {
-				once = true
-				obj := (&unstructured.Unstructured{Object: s.objects[path]}).DeepCopy()
-				change(obj.Object)
-				obj.SetResourceVersion("2")
-				s.objects[path] = obj.Object
-			}
-		}
+		s.Fail(apiserver.On("patch", "imoocpods"), apiserver.Fault{Times: 1, Before: func() { s.Update("imoocpods", "ns", "foo", change) }})
 		done, err := s.remove(foo, c)
 		return s, done, err
 	}
-	scaled := func(n int64) func(map[string]any) {
-		return func(obj map[string]any) { _ = unstructured.SetNestedField(obj, n, "spec", "replicas") }
+	scaled := func(n int64) func(*unstructured.Unstructured) {
+		return func(obj *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(obj.Object, n, "spec", "replicas")
+		}
 	}
-	removed := func(obj map[string]any) {
+	removed := func(obj *unstructured.Unstructured) {
 		scaled(2)(obj)
-		_ = unstructured.SetNestedField(obj, "0", "metadata", "annotations", apis.AnnotationRemovedSlots)
+		obj.SetAnnotations(map[string]string{apis.AnnotationRemovedSlots: "0"})
 	}
 	one := Request{Remove: []string{podOf(1)}}
 	if _, done, err := race(scaled(5), one); err != nil || done.String() != "5 → 4, removing "+podOf(1) {
@@ -403,7 +384,7 @@ func TestReuse(t *testing.T) {
 			}
 			continue
 		}
-		want := fmt.Sprintf(`foo [%s,{"op":"replace","path":"/spec/replicas","value":%d}%s%s]`, fooVersion, test.after, test.patch, remembered(t, test.says, test.removed != ""))
+		want := fmt.Sprintf(`foo [%s,{"op":"replace","path":"/spec/replicas","value":%d}%s%s]`, s.guard("foo"), test.after, test.patch, remembered(t, test.says, test.removed != ""))
 		if len(s.patches) != 1 || s.patches[0] != want {
 			t.Errorf("%s: the patches are\n%q, want\n%q", name, s.patches, want)
 		}
@@ -442,7 +423,7 @@ func TestRemoveFromACloneSet(t *testing.T) {
 			}
 			continue
 		}
-		want := fmt.Sprintf(`web [%s,{"op":"replace","path":"/spec/replicas","value":2},%s]`, fooVersion, test.patch)
+		want := fmt.Sprintf(`web [%s,{"op":"replace","path":"/spec/replicas","value":2},%s]`, s.guard("web"), test.patch)
 		if err != nil || done.String() != "3 → 2, removing web-a" || len(s.patches) != 1 || s.patches[0] != want {
 			t.Errorf("%s: %s, %v, the patches are\n%q, want\n%q", name, done, err, s.patches, want)
 		}
@@ -451,13 +432,21 @@ func TestRemoveFromACloneSet(t *testing.T) {
 
 // deployment is a Deployment with ReplicaSets that have so many pods each.
 func (s *shelf) deployment(pods ...int64) observe.Target {
-	web := s.put("apps/v1", "Deployment", "web", map[string]any{"spec": map[string]any{"replicas": int64(3)}})
+	web := s.put("apps/v1", "Deployment", "web", map[string]any{"spec": workload(3)})
 	for i, n := range pods {
-		rs := s.put("apps/v1", "ReplicaSet", fmt.Sprintf("web-%d", i), map[string]any{"spec": map[string]any{"replicas": n}, "status": map[string]any{"replicas": n}})
-		ownedBy(rs, web)
+		rs := s.replicaSet(fmt.Sprintf("web-%d", i), n, web)
 		s.pod(fmt.Sprintf("web-%d-a", i), rs)
 	}
 	return observe.Target{Kind: kindOf("apps", "v1", "Deployment"), Namespace: "ns", Name: "web"}
+}
+
+// replicaSet is a ReplicaSet that has so many pods, of an owner or of nobody.
+func (s *shelf) replicaSet(name string, pods int64, owner *unstructured.Unstructured) *unstructured.Unstructured {
+	rs := &unstructured.Unstructured{Object: map[string]any{"spec": workload(pods), "status": map[string]any{"replicas": pods}}}
+	if owner != nil {
+		ownedBy(rs, owner)
+	}
+	return s.put("apps/v1", "ReplicaSet", name, rs.Object)
 }
 
 func TestRemoveFromADeployment(t *testing.T) {
@@ -466,8 +455,8 @@ func TestRemoveFromADeployment(t *testing.T) {
 	s := newShelf(t)
 	done, err := s.remove(s.deployment(0, 3), Request{Remove: []string{"web-1-a"}})
 	want := []string{
-		`web-1-a [` + fooVersion + `,{"op":"add","path":"/metadata/annotations","value":{"controller.kubernetes.io/pod-deletion-cost":"-2147483648"}}]`,
-		`web [` + fooVersion + `,{"op":"replace","path":"/spec/replicas","value":2}]`,
+		`web-1-a [` + s.guard("web-1-a") + `,{"op":"add","path":"/metadata/annotations","value":{"controller.kubernetes.io/pod-deletion-cost":"-2147483648"}}]`,
+		`web [` + s.guard("web") + `,{"op":"replace","path":"/spec/replicas","value":2}]`,
 	}
 	if err != nil || done.String() != "3 → 2"+note || len(s.patches) != 2 || s.patches[0] != want[0] || s.patches[1] != want[1] {
 		t.Errorf("%s, %v, %q", done, err, s.patches)
@@ -486,8 +475,8 @@ func TestRemoveFromADeployment(t *testing.T) {
 		"no pods":             {[]int64{0}, "web-0-a", Request{}, "deployment/web has no pods"},
 		"a pod of an old one": {[]int64{0, 3}, "web-0-a", Request{}, "pod web-0-a is not a pod of deployment/web: its controller is the ReplicaSet web-0"},
 		"too few":             {[]int64{3}, "web-0-a", Request{Current: 4}, "expected the replicas of deployment/web to be 4, was 3"},
-		"another version":     {[]int64{3}, "web-0-a", Request{ResourceVersion: "7"}, "expected the resource version of deployment/web to be 7, was 1"},
-		"a pod that is gone":  {[]int64{3}, "web-0-a", Request{Remove: []string{"a", "b", "c"}}, "NotFound"},
+		"another version":     {[]int64{3}, "web-0-a", Request{ResourceVersion: "7777"}, "expected the resource version of deployment/web to be 7777, was "},
+		"a pod that is gone":  {[]int64{3}, "web-0-a", Request{Remove: []string{"a", "b", "c"}}, `pods "a" not found`},
 	} {
 		s := newShelf(t)
 		web := s.deployment(test.pods...)
@@ -502,14 +491,13 @@ func TestRemoveFromADeployment(t *testing.T) {
 // goes for that, and no other one goes for this.
 func TestRemoveFromADeploymentRaces(t *testing.T) {
 	t.Parallel()
-	const path = "/apis/apps/v1/namespaces/ns/deployments/web"
 	s := newShelf(t)
 	web := s.deployment(3)
-	s.read = func(read string) {
-		if strings.Contains(read, "/pods/") {
-			_ = unstructured.SetNestedField(s.objects[path], int64(2), "spec", "replicas")
-		}
-	}
+	s.Fail(apiserver.On("patch", "pods"), apiserver.Fault{Before: func() {
+		s.Update("deployments", "ns", "web", func(obj *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(obj.Object, int64(2), "spec", "replicas")
+		})
+	}})
 	done, err := s.remove(web, Request{Remove: []string{"web-0-a"}})
 	if !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "to be 3, was 2") ||
 		!strings.Contains(told(err), "kubectl annotate pod -n ns web-0-a controller.kubernetes.io/pod-deletion-cost-"+pasted) || len(s.patches) != 1 {
@@ -563,10 +551,8 @@ func TestRemoveBesideOtherReplicaSets(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	web := s.deployment(3)
-	stray := s.put("apps/v1", "ReplicaSet", "stray", map[string]any{"spec": map[string]any{"replicas": int64(2)}, "status": map[string]any{"replicas": int64(2)}})
-	s.pod("stray-a", stray)
-	other := s.put("apps/v1", "ReplicaSet", "other", map[string]any{"spec": map[string]any{"replicas": int64(2)}})
-	ownedBy(other, s.put("apps/v1", "Deployment", "db", map[string]any{}))
+	s.pod("stray-a", s.replicaSet("stray", 2, nil))
+	s.replicaSet("other", 2, s.put("apps/v1", "Deployment", "db", map[string]any{"spec": workload(2)}))
 	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); err != nil || done.Replicas != 2 || len(s.patches) != 2 {
 		t.Errorf("%s, %v, %q", done, err, s.patches)
 	}
@@ -580,22 +566,19 @@ func TestRemoveAPodThatChanges(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	web := s.deployment(3)
-	const pod = "/api/v1/namespaces/ns/pods/web-0-a"
-	reads := 0
-	s.read = func(read string) {
-		if reads++; read == pod && reads < 5 {
-			changed := (&unstructured.Unstructured{Object: s.objects[pod]}).DeepCopy()
-			changed.SetResourceVersion(changed.GetResourceVersion() + "0")
-			changed.SetAnnotations(map[string]string{"note": "kept"})
-			s.objects[pod] = changed.Object
-		}
-	}
+	changes := 0
+	s.Fail(apiserver.On("patch", "pods"), apiserver.Fault{Times: 3, Before: func() {
+		changes++
+		s.Update("pods", "ns", "web-0-a", func(pod *unstructured.Unstructured) {
+			pod.SetAnnotations(map[string]string{"changes": fmt.Sprint(changes)})
+		})
+	}})
 	done, err := s.remove(web, Request{Remove: []string{"web-0-a"}})
 	if err != nil || done.Replicas != 2 || len(s.patches) != 2 {
 		t.Errorf("%s, %v, %q", done, err, s.patches)
 	}
-	after := (&unstructured.Unstructured{Object: s.objects[pod]}).GetAnnotations()
-	if after["note"] != "kept" || after["controller.kubernetes.io/pod-deletion-cost"] != "-2147483648" {
+	after := s.Get("pods", "ns", "web-0-a").GetAnnotations()
+	if after["changes"] != "3" || after["controller.kubernetes.io/pod-deletion-cost"] != "-2147483648" {
 		t.Errorf("its annotations are %v", after)
 	}
 }
@@ -605,14 +588,12 @@ func TestRemoveAPodThatWasMadeAnew(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	web := s.deployment(3)
-	const pod = "/api/v1/namespaces/ns/pods/web-0-a"
-	s.read = func(read string) {
-		if read == pod {
-			again := (&unstructured.Unstructured{Object: s.objects[pod]}).DeepCopy()
-			again.SetUID("another")
-			s.objects[pod] = again.Object
+	reads := 0
+	s.Fail(apiserver.On("get", "pods"), apiserver.Fault{Before: func() {
+		if reads++; reads == 2 { // after it was looked at
+			s.Update("pods", "ns", "web-0-a", func(pod *unstructured.Unstructured) { pod.SetUID("another") })
 		}
-	}
+	}})
 	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "another pod has the name web-0-a now") || len(s.patches) > 0 {
 		t.Errorf("%s, %v, %q", done, err, s.patches)
 	}
@@ -631,17 +612,17 @@ func TestRemoveFromOddObjects(t *testing.T) {
 		}, "a", "which chooses the pods itself"},
 		"an object that is not there": {func(*shelf) observe.Target {
 			return observe.Target{Kind: kindOf("apps", "v1", "Deployment"), Namespace: "ns", Name: "web"}
-		}, "a", "NotFound"},
+		}, "a", `deployments.apps "web" not found`},
 		"a Deployment that is being deleted": {func(s *shelf) observe.Target {
 			web := s.deployment(3)
-			_ = unstructured.SetNestedField(s.objects["/apis/apps/v1/namespaces/ns/deployments/web"], "2026-01-02T12:00:00Z", "metadata", "deletionTimestamp")
+			s.Update("deployments", "ns", "web", terminate)
 			return web
 		}, "web-0-a", "is being deleted and cannot be scaled"},
 		"a count that is none": {func(s *shelf) observe.Target {
-			web := s.deployment(3)
-			_ = unstructured.SetNestedField(s.objects["/apis/apps/v1/namespaces/ns/deployments/web"], "many", "spec", "replicas")
-			return web
-		}, "web-0-a", ".spec.replicas"},
+			web := s.put("apps.kruise.io/v1alpha1", "CloneSet", "web", map[string]any{"spec": map[string]any{"replicas": "many"}})
+			s.pod("web-a", web)
+			return observe.Target{Kind: kindOf("apps.kruise.io", "v1alpha1", "CloneSet"), Namespace: "ns", Name: "web"}
+		}, "web-a", ".spec.replicas"},
 		"a list of pods that is none": {func(s *shelf) observe.Target {
 			web := s.put("apps.kruise.io/v1alpha1", "CloneSet", "web", map[string]any{"spec": map[string]any{"replicas": int64(3), "scaleStrategy": map[string]any{"podsToDelete": "web-a"}}})
 			s.pod("web-a", web)

@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
 )
 
-// What somebody has written into the annotation of a parked object is told safely, and
-// what is no count to go back to changes nothing.
+// A forged annotation on a parked object is printed safely, and an invalid count is not
+// restored.
 func TestHostileParkAnnotation(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

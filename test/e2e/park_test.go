@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// An object is parked and restored, whatever its kind, and is as before. It is not
-// restored over the count of another.
+// Objects of every kind can be parked and unparked, and are then unchanged. A count set
+// by another writer is not overwritten.
 func TestPark(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -90,8 +90,8 @@ func TestPark(t *testing.T) {
 	}
 }
 
-// Several objects are selected across types, listed, and parked; those that others own
-// are left alone, and autoscalers are named.
+// Objects of several types are selected, listed, and parked. Objects with an owner are
+// left alone, and autoscalers are named.
 func TestParkMany(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -113,7 +113,7 @@ func TestParkMany(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	// Somebody is asked on a terminal.
+	// On a terminal, the user is asked for confirmation.
 	for _, answer := range []struct{ keys, says string }{{"\r", "canceled, nothing was changed"}, {"n\r", "canceled, nothing was changed"}} {
 		s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", "park", "-l", "app=a", "-n", ns)
 		s.AwaitText("This scales 3 objects to zero. Do you want to continue? (y/N):")
@@ -150,7 +150,7 @@ func TestParkMany(t *testing.T) {
 	}
 }
 
-// scale lists the changes of several objects, and asks before several become zero.
+// scale lists the changes of several objects, and asks before it scales several to zero.
 func TestScaleAsks(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -164,7 +164,8 @@ func TestScaleAsks(t *testing.T) {
 	if code := s.Wait(); code != 0 || *cluster.ImoocPod(t, ns, "foo").Spec.Replicas != 2 {
 		t.Errorf("exit code %d", code)
 	}
-	// One that becomes zero, several that do not, and --yes: nobody is asked.
+	// No confirmation for one object scaled to zero, for several scaled to more, and
+	// with --yes.
 	for _, args := range []string{"imoocpod/foo --replicas 0", "imoocpod/foo imoocpod/bar --replicas 2", "imoocpod/foo imoocpod/bar --replicas 0 --yes"} {
 		s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", append([]string{"scale", "-n", ns}, harness.Words(args)...)...)
 		if code := s.Wait(); code != 0 || strings.Contains(s.Written(), "continue") {
@@ -179,7 +180,7 @@ func TestScaleAsks(t *testing.T) {
 	}
 }
 
-// Where a count cannot be zero, that is said.
+// park is refused if the count must not be zero.
 func TestParkIsRefused(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -199,7 +200,7 @@ func TestParkIsRefused(t *testing.T) {
 	}
 }
 
-// Before a change, the tool is named that sets the count from a repository.
+// scale warns before the change if a GitOps tool sets the count.
 func TestWarnsOfGitOps(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -14,12 +14,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// writesOfPods matches what a controller writes of pods, and of the history of templates.
+// writesOfPods matches a controller's writes of pods and revisions.
 func writesOfPods(r harness.Request) bool {
 	return harness.ByPlugin(r) && r.Writes() && (strings.HasPrefix(r.Resource(), "pods") || r.Resource() == "controllerrevisions")
 }
 
-// awaitPaused waits until the loop says in the status that foo is paused, or is not.
+// awaitPaused waits until the Paused condition of foo has the wanted status.
 func awaitPaused(t *testing.T, namespace string, want metav1.ConditionStatus) {
 	t.Helper()
 	harness.Eventually(t, "the condition Paused is "+string(want), func() bool {
@@ -27,8 +27,8 @@ func awaitPaused(t *testing.T, namespace string, want metav1.ConditionStatus) {
 	})
 }
 
-// Whatever happens to a paused object and to its pods, the loop writes no pod. Its status
-// stays true, and all that is asked for is done when somebody resumes it.
+// Whatever happens to a paused object and its pods, the controller writes no pod. It
+// keeps the status up to date, and catches up when the object is resumed.
 func TestPausedUnderChaos(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -53,9 +53,9 @@ func TestPausedUnderChaos(t *testing.T) {
 	counted(2)
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "pod", pods[2].Name, apis.LabelOwner+"-", apis.LabelSlot+"-"))
 	cluster.PatchPodStatus(t, ns, pods[3].Name, map[string]any{"phase": "Failed"})
-	counted(1) // a pod without labels is one all the same
+	counted(1) // a pod without labels still counts
 
-	// What changes an object says that it will have to wait.
+	// Commands that change the object report that the change has to wait.
 	for _, line := range []string{"scale foo --replicas 5", "restart foo"} {
 		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(line)...)...)
 		if harness.Must(t, r); !strings.Contains(r.Stderr, "Warning: imoocpod/foo is paused until ") || !strings.Contains(r.Stderr, ": INC-7; the change will be applied then\n") {
@@ -118,8 +118,8 @@ func TestPausedUnderChaos(t *testing.T) {
 	}
 }
 
-// A loop that dies while an object is paused: the next one keeps to the pause, and goes
-// on when it ends. What is paused can be deleted.
+// If a controller dies while an object is paused, the next one respects the pause, and
+// continues when it ends. Paused objects can be deleted.
 func TestPauseOutlivesTheController(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -158,7 +158,7 @@ func TestPauseOutlivesTheController(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "foo", "--cascade=foreground", "--timeout", "2m")
 }
 
-// switchCRD is of a kind whose controller has a switch.
+// switchCRD is a kind with a field that pauses its controller.
 const switchCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -174,8 +174,8 @@ spec:
     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, suspend: {type: boolean}}}}}}
 `
 
-// Objects that others reconcile are paused by the switch that their schema has, and
-// only by who says that nothing ends it. Without a loop, pause warns.
+// Foreign objects are paused with the field in their schema, and only if the user
+// confirms that the pause does not end by itself. Without a controller, pause warns.
 func TestPauseVerbs(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -218,7 +218,7 @@ func TestPauseVerbs(t *testing.T) {
 		}
 	}
 
-	// A loop that is to end by itself does not wait for what is paused.
+	// A controller that is to exit when done does not wait for paused objects.
 	cluster.Imoocpod(t, ns, "pause", "foo", "--reason", "INC-7")
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1")
 	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--dry-run"); harness.Must(t, r) == "" || !strings.Contains(r.Stdout, "blocked: paused until ") {

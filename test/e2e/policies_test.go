@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// The policies of the samples bound what people ask for and what the controller
-// does with its rights, and the loop works under both.
+// The sample policies restrict what users request and what the controller does with its
+// rights, and the controller works under both.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

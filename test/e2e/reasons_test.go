@@ -18,16 +18,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// expected is what a person or a script is told of an object that is not ready.
+// expected is the explanation that users and scripts get for an object that is not
+// ready.
 type expected struct {
 	verdict status.Verdict
 	code    problem.Code
-	// reason and hint are parts of the sentences.
+	// reason and hint are substrings of the explanation.
 	reason, hint string
 }
 
-// tells waits until status tells what is expected of an object, in JSON, and
-// holds what else is shown of it to the same.
+// tells waits until the JSON status of an object explains its problem as expected, and
+// checks the other outputs against it.
 func tells(t *testing.T, namespace, object string, want expected) status.Report {
 	t.Helper()
 	var r status.Report
@@ -41,8 +42,8 @@ func tells(t *testing.T, namespace, object string, want expected) status.Report 
 	if !strings.Contains(r.Hint, want.hint) {
 		t.Errorf("%s: the hint is %q, want %q in it", object, r.Hint, want.hint)
 	}
-	// The sentence may change from one look to the next, as restarts are counted
-	// and time goes by; what is expected of it does not.
+	// The wording may change between looks, as restarts are counted and time passes, but
+	// it always contains the expected part.
 	first, _, _ := strings.Cut(cluster.Imoocpod(t, namespace, "status", object), "\n")
 	if said := fmt.Sprintf(": %s: ", want.verdict); !strings.Contains(first, said) || !strings.Contains(first, want.reason) {
 		t.Errorf("status %s says %q, want %q and %q", object, first, said, want.reason)
@@ -59,8 +60,7 @@ func tells(t *testing.T, namespace, object string, want expected) status.Report 
 	return r
 }
 
-// ailing is an ImoocPod whose pods have the status that a kubelet would give
-// them.
+// ailing returns an ImoocPod whose pods get the given status, as from a kubelet.
 func ailing(name, podSpec, podStatus string) string {
 	return fmt.Sprintf(`
 apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
@@ -82,14 +82,14 @@ const (
 	notReady     = `conditions: [{type: Ready, status: "False", reason: ContainersNotReady}]`
 )
 
-// waiting is the status of a pod whose container waits.
+// waiting returns the status of a pod with a waiting container.
 func waiting(restarts int, reason, message, last string) string {
 	return fmt.Sprintf("phase: Pending\n%s\ncontainerStatuses:\n- {name: web, image: web, imageID: \"\", ready: false, restartCount: %d, state: {waiting: {reason: %s, message: '%s'}}, lastState: {%s}}",
 		notReady, restarts, reason, message, last)
 }
 
-// Each reason that a kubelet tells of is told to a person and to a script, by
-// status and by describe, for as many pods as have it.
+// status and describe report each problem that a kubelet reports, to users and scripts,
+// with the number of affected pods.
 func TestReasonsOfTheKubelet(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -141,7 +141,7 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 	}
 }
 
-// The controller says once why pods do not become ready, and when.
+// The controller reports once why pods do not become ready, and when.
 func TestLoopSaysWhyPodsFail(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -172,7 +172,7 @@ func bothPods(t *testing.T, namespace, name string) []corev1.Pod {
 	return pods
 }
 
-// tellOf records an event of a pod, as a kubelet would.
+// tellOf records an event for a pod, as a kubelet would.
 func tellOf(t *testing.T, pod *corev1.Pod, about *corev1.Event) {
 	t.Helper()
 	event := about.DeepCopy()
@@ -184,8 +184,7 @@ func tellOf(t *testing.T, pod *corev1.Pod, about *corev1.Event) {
 	}
 }
 
-// What the scheduler, the server and the garbage collector say is told in their
-// own words.
+// Reasons of the scheduler, the server and the garbage collector are reported verbatim.
 func TestReasonsOfTheControlPlane(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -228,7 +227,7 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 		pods := bothPods(t, ns, "undying")
 		harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", pods[0].Name, "--wait=false"))
 		t.Cleanup(func() {
-			// Nobody else would end them, and the namespace could not go.
+			// No kubelet would end the pods, and the namespace could not be deleted.
 			now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
 			if err := cluster.Core.Pods(ns).DeleteCollection(context.Background(), now, metav1.ListOptions{}); err != nil {
 				t.Error(err)
@@ -241,8 +240,8 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 	})
 }
 
-// What keeps pods from being made is told of our own objects, of those that have
-// a Deployment below them, and of other programs'.
+// The reason why pods cannot be created is reported for our own objects, for those with
+// a Deployment, and for foreign ones.
 func TestReasonsOfRefusal(t *testing.T) {
 	t.Parallel()
 	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {hostNetwork: true, containers: [{name: web, image: web}]}}}}`
@@ -272,7 +271,7 @@ func TestReasonsOfRefusal(t *testing.T) {
 				cluster.Apply(t, ns, manifest)
 			}
 			objects := []string{"foo", "deployment/web", "statefulset/db"}
-			if name == "quota" { // it has nothing that a policy could mind
+			if name == "quota" { // an AppService cannot violate the other policies
 				cluster.Apply(t, ns, `{apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: shop}, spec: {deploymentName: shop, replicas: 2}}`)
 				objects = append(objects, "appservice/shop")
 			}
@@ -285,8 +284,8 @@ func TestReasonsOfRefusal(t *testing.T) {
 	}
 }
 
-// An object that nobody reconciles says so, with who did last; one that is
-// scaled or controlled by others names them.
+// An object without a controller reports that, and who last reconciled it. One that is
+// scaled or owned by another object names that.
 func TestReasonsOfOthers(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -319,7 +318,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: foo}}}`)
 			t.Errorf("%s does not tell %q and %q:\n%s", verb, scaled, guarded, out)
 		}
 	}
-	// A ReplicaSet belongs to its Deployment.
+	// A ReplicaSet is owned by its Deployment.
 	cluster.Apply(t, ns, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: web}]}}}}`)
 	set := ""
 	harness.Eventually(t, "the ReplicaSet is there", func() bool {
@@ -331,15 +330,15 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: foo}}}`)
 	}
 }
 
-// A kind of others whose schema promises a generation or conditions is not ready
-// before they are there, whatever the counts are.
+// An object of a foreign kind whose schema has observedGeneration or conditions is not
+// ready until they are set, whatever the counts are.
 func TestNotReadyUnlessSeen(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	installKinds(t)
 	unseen := func(object, reason string, code problem.Code) {
 		t.Helper()
-		// Somebody is called absent only some time after a change.
+		// A controller is reported as absent only some time after a change.
 		out := cluster.Imoocpod(t, ns, "status", object, "-o", "jsonpath={.verdict}, {.reasonCode}: {.reason}")
 		if absent, soon := string(status.NotReconciled), string(status.Progressing); !strings.HasPrefix(out, absent+", "+string(code)+": "+reason) && !strings.HasPrefix(out, soon+", "+string(code)+": "+reason) {
 			t.Errorf("%s is %s; want %s: %s", object, out, code, reason)
@@ -351,7 +350,7 @@ func TestNotReadyUnlessSeen(t *testing.T) {
 	}
 	const widget, panel = "widgets.plain.example.com/it", "panels.seen.example.com/it"
 
-	// Widgets do not tell how many pods are ready: those that they own are counted.
+	// Widgets do not report ready pods, so the pods that they own are counted.
 	cluster.CreateObject(t, ns, "widgets.plain.example.com", "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: it}, spec: {replicas: 0}}")
 	unseen(widget, "no controller has seen it yet", problem.CodeNeverSeen)
 	write(widget, `{"replicas":0}`)
@@ -405,7 +404,8 @@ spec:
 	unseen(panel, "its controller has not seen the last change (generation 2, observed 1)", problem.CodeGenerationNotSeen)
 }
 
-// What a user may not read is left out, and said once; what can be told is told.
+// Objects that the user may not read are left out, with one message. The rest is
+// reported.
 func TestStatusWithFewRights(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -13,8 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// One pod is removed, and no other: the slots that are given up are not filled again
-// until --reuse says so.
+// --remove deletes exactly that pod, and its slot is not filled again until --reuse.
 func TestRemovePod(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -101,7 +100,7 @@ func TestRemovePod(t *testing.T) {
 	}
 }
 
-// What cannot be read takes no pod away, and is told.
+// An unreadable list of removed slots deletes no pod, and is reported.
 func TestRemovedSlotsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -119,7 +118,7 @@ func TestRemovedSlotsThatCannotBeRead(t *testing.T) {
 	if n := len(w.Owned("foo")); n != 3 {
 		t.Errorf("%d pods are left of 3", n)
 	}
-	// An annotation alone brings the object into the queue.
+	// A change of the annotation alone triggers a reconcile.
 	cluster.PatchFoo(t, ns, `{"metadata":{"annotations":{"`+apis.AnnotationRemovedSlots+`":"0"}}}`)
 	w.AwaitConverged(t, "foo", 2)
 	for _, pod := range w.Owned("foo") {
@@ -132,7 +131,7 @@ func TestRemovedSlotsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Several people remove pods at the same time, and each gets what they asked for.
+// Several users remove pods at the same time, and each removal takes effect.
 func TestRemovePodsTogether(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -153,7 +152,7 @@ func TestRemovePodsTogether(t *testing.T) {
 		all = append(all, <-results)
 	}
 	slices.Sort(all)
-	// The second one of a pod finds it removed, or gone.
+	// The second removal of a pod finds it removed or gone.
 	if got := strings.Join(all, ", "); got != fmt.Sprintf("1 0, 1 %d, 4 0, 6 0", harness.ExitPrecondition) && got != fmt.Sprintf("1 0, 1 %d, 4 0, 6 0", harness.ExitNotFound) {
 		t.Errorf("slots and exit codes: %s", got)
 	}
@@ -168,7 +167,7 @@ func TestRemovePodsTogether(t *testing.T) {
 	}
 }
 
-// The ReplicaSet controller is told which pod of a Deployment is to go.
+// For a Deployment, the ReplicaSet controller gets a hint which pod to delete.
 func TestRemovePodOfADeployment(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

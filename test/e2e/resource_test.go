@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
-// What people wrote for the original tutorial works unchanged, with kubectl alone.
+// Manifests written for the original tutorial work unchanged, with kubectl alone.
 func TestTutorialObject(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -30,7 +30,7 @@ imoocpod-sample +3 +3 +3 +\d+\w*
 	if pods := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", "app=imoocpod-sample", "-o", "name")); strings.Count(pods, "\n") != 1 {
 		t.Errorf("the label app selects %q", pods)
 	}
-	// The selector that autoscalers and disruption budgets read finds the pods.
+	// The selector that autoscalers and disruption budgets read matches the pods.
 	selector := harness.Must(t, cluster.Kubectl(t, ns, "get", "imp", "imoocpod-sample", "--subresource", "scale", "-o", "jsonpath={.status.selector}"))
 	if pods := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", selector, "-o", "name")); selector == "" || strings.Count(pods, "\n") != 1 {
 		t.Errorf("the selector %q selects %q", selector, pods)
@@ -57,7 +57,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A pod is made as its template says, and carries besides what tells whose it is.
+// A pod is created as in its template, with additional labels that identify its owner.
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -90,7 +90,7 @@ spec:
 	}
 }
 
-// What can never work is refused when it is written, with a reason.
+// Manifests that can never work are rejected with a reason.
 func TestServerRejects(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -112,7 +112,7 @@ func TestServerRejects(t *testing.T) {
 			t.Errorf("%s: exit code %d, said %q, want %q in it", name, r.Code, r.Stderr, test.says)
 		}
 	}
-	// So it is where it was accepted before.
+	// Updates are validated, too.
 	cluster.Imoocpod(t, ns, "create", "foo")
 	r := cluster.Kubectl(t, ns, "patch", "imp", "foo", "--type", "merge", "-p", `{"spec":{"template":{"spec":{"restartPolicy":"Never"}}}}`)
 	if r.Code == 0 || !strings.Contains(r.Stderr, "only the restart policy Always is supported") {
@@ -149,7 +149,7 @@ func TestExplain(t *testing.T) {
 				t.Errorf("explain %s does not say %q:\n%s", field, words, out)
 			}
 		}
-		// What this project describes, it describes in full.
+		// Our own fields all have descriptions.
 		if !strings.Contains(field, "template") && (strings.Contains(out, "<no description>") || strings.Contains(out, "<empty>")) {
 			t.Errorf("explain %s leaves something without words:\n%s", field, out)
 		}

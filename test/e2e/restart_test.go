@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// brigadeCRD has a pod template that keeps annotations in its version v2, and one
-// that does not in v1.
+// brigadeCRD has a pod template that keeps annotations in version v2, but not in v1.
 const brigadeCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -34,7 +33,7 @@ spec:
 
 const somePod = "{metadata: {labels: {app: web}, annotations: {note: mine}}, spec: {containers: [{name: main, image: web}]}}"
 
-// No loop runs here: what is asked for is all that changes.
+// No controller runs, so only the requested change happens.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -68,7 +67,8 @@ func TestRestart(t *testing.T) {
 			return harness.Parse(t, harness.Must(t, cluster.Kubectl(t, ns, "get", type_, name, "-o", "yaml")))
 		}
 		before := read()
-		// The annotation tells the second; a restart in the same one is refused.
+		// The annotation has a resolution of one second; another restart within it is
+		// refused.
 		var r harness.Result
 		harness.Eventually(t, "the second has passed", func() bool {
 			r = cluster.Kubectl(t, ns, append([]string{"imoocpod", "restart"}, harness.Words(step.args)...)...)

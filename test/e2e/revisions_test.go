@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// history lists the revisions of an object, oldest first.
+// history returns the revisions of an object, oldest first.
 func history(t *testing.T, namespace string, uid types.UID) []unstructured.Unstructured {
 	t.Helper()
 	list, err := cluster.Dynamic.Resource(harness.Resource("controllerrevisions.apps")).Namespace(namespace).
@@ -37,10 +37,10 @@ func revisionOf(u *unstructured.Unstructured) int64 {
 	return n
 }
 
-// For every write of A → B → A and every way in which it can go wrong, whether A is
-// asked for again after the rollout, or in the middle of it with a second loop at
-// work: no pod of A is replaced while A is wanted, the count stays, and in the end
-// the history is A, which is the newest, and B.
+// For every write of A → B → A and every way in which it can fail, whether A is
+// requested again after the rollout, or in the middle of it with a second controller: no
+// pod of A is replaced while A is wanted, the count is unchanged, and in the end the
+// history has A as the newest revision, and B.
 func TestEveryCrashPointOfAHistory(t *testing.T) {
 	t.Parallel()
 	const n = 2
@@ -49,7 +49,7 @@ func TestEveryCrashPointOfAHistory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Three times a revision, the pods of A, and one of B at least.
+			// Three writes of revisions, the pods of A, and at least one of B.
 			everyCrashPoint(t, 3+n+1, func(t *testing.T, k int64, way string) int64 {
 				ns := cluster.NewNamespace(t)
 				w := cluster.WatchPods(t, ns)
@@ -116,8 +116,8 @@ func TestEveryCrashPointOfAHistory(t *testing.T) {
 	}
 }
 
-// changesHistory has a loop do all that it does for the history of an object: somebody
-// takes the label from its revision, and makes more revisions than are kept.
+// changesHistory makes a controller write the history in every way: a revision loses its
+// label, and there are more revisions than are kept.
 func changesHistory(t *testing.T, ns string, owner *unstructured.Unstructured) {
 	t.Helper()
 	unlabelRevisions(t, ns)
@@ -137,7 +137,7 @@ func unlabelRevisions(t *testing.T, ns string) {
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "controllerrevisions", "--all", apis.LabelOwner+"-"))
 }
 
-// addRevisions makes twelve revisions of an object as a loop makes them.
+// addRevisions creates twelve revisions of an object, as a controller does.
 func addRevisions(t *testing.T, ns string, owner *unstructured.Unstructured) {
 	t.Helper()
 	for n := int64(1); n <= 12; n++ {

@@ -30,19 +30,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// deployed is the controller as its manifests have it, run here: with the
-// arguments of the Deployment, as its service account, with its rights.
+// deployed is the controller as in its manifests, run on this machine: with the
+// arguments of the Deployment, and with its service account and rights.
 type deployed struct {
 	namespace string
-	// kubeconfig is a file that tells who it is; its namespace is the pod's.
+	// kubeconfig has the credentials and the namespace of the pod.
 	kubeconfig string
 	client     dynamic.Interface
 	args       []string
 	rules      []rbacv1.PolicyRule
 }
 
-// deployHere applies what the controller of one namespace needs beside its
-// Deployment. edit may change its rules.
+// deployHere applies what the controller of one namespace needs besides its Deployment.
+// edit may change its rules.
 func deployHere(t *testing.T, namespace string, edit func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) *deployed {
 	t.Helper()
 	return deployAs(t, deploy.Settings{Namespace: namespace}, edit)
@@ -61,7 +61,7 @@ func deployAs(t *testing.T, settings deploy.Settings, edit func([]rbacv1.PolicyR
 			d.args = localArgs(t, argsOf(t, obj))
 			continue
 		case kind == "ClusterRole" && obj.GetName() != deploy.ControllerName:
-			continue // of people
+			continue // for users
 		case kind == "ClusterRole", kind == "Role" && !settings.AllNamespaces:
 			d.rules = rulesOf(t, obj)
 			if edit != nil {
@@ -80,7 +80,7 @@ func deployAs(t *testing.T, settings deploy.Settings, edit func([]rbacv1.PolicyR
 	return d
 }
 
-// create creates an object that goes with its namespace or with the test.
+// create creates an object that is deleted with its namespace or when the test ends.
 func create(t *testing.T, obj *unstructured.Unstructured) {
 	t.Helper()
 	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
@@ -101,7 +101,7 @@ func (d *deployed) start(t *testing.T) *harness.Process {
 	return cluster.StartPlugin(t, append(slices.Clone(d.args), "--kubeconfig", d.kubeconfig)...)
 }
 
-// user is the controller's name to the server.
+// user returns the controller's user name.
 func (d *deployed) user() string {
 	return "system:serviceaccount:" + d.namespace + ":" + deploy.ControllerName
 }
@@ -138,7 +138,7 @@ func argsOf(t *testing.T, deployment *unstructured.Unstructured) []string {
 	return args
 }
 
-// localArgs are arguments of a pod for several copies on one machine.
+// localArgs adapts the arguments of a pod to several copies on one machine.
 func localArgs(t *testing.T, args []string) []string {
 	t.Helper()
 	local := slices.Clone(args)
@@ -153,7 +153,7 @@ func localArgs(t *testing.T, args []string) []string {
 	return local
 }
 
-// signIn gets a token of the service account, for a kubeconfig and for mayDo.
+// signIn requests a token of the service account, for a kubeconfig and for mayDo.
 func (d *deployed) signIn(t *testing.T) {
 	t.Helper()
 	request, err := cluster.Core.ServiceAccounts(d.namespace).CreateToken(t.Context(), deploy.ControllerName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
@@ -179,7 +179,7 @@ func (d *deployed) signIn(t *testing.T) {
 	}
 }
 
-// mayDo is what the controller may do in a namespace, as the server says.
+// mayDo returns the controller's rights in a namespace, according to the server.
 func (d *deployed) mayDo(t *testing.T, namespace string) map[string]bool {
 	t.Helper()
 	reviews := d.client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectrulesreviews"})
@@ -203,7 +203,7 @@ func (d *deployed) mayDo(t *testing.T, namespace string) map[string]bool {
 	return ruleSet(rules)
 }
 
-// ofEverybody is what RBAC lets everybody do who is logged in.
+// ofEverybody returns the rules that RBAC grants to every authenticated user.
 func ofEverybody() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}},
@@ -219,7 +219,8 @@ func ruleSet(rules []rbacv1.PolicyRule) map[string]bool {
 	return set
 }
 
-// rights lists what rules allow, such as "patch batch.tutorial.kubebuilder.io/imoocpods/status".
+// rights expands rules to rights such as "patch
+// batch.tutorial.kubebuilder.io/imoocpods/status".
 func rights(rules []rbacv1.PolicyRule) map[string]bool {
 	all := map[string]bool{}
 	for _, rule := range rules {
@@ -234,8 +235,8 @@ func rights(rules []rbacv1.PolicyRule) map[string]bool {
 	return all
 }
 
-// asked lists what somebody asked for in a namespace, as rights does: what was
-// allowed, and what was not.
+// asked returns the rights that a user has used in a namespace, in the format of rights:
+// allowed ones and refused ones.
 func asked(t *testing.T, namespace, user string) (allowed, refused map[string]bool) {
 	t.Helper()
 	allowed, refused = map[string]bool{}, map[string]bool{}
@@ -250,7 +251,7 @@ func asked(t *testing.T, namespace, user string) (allowed, refused map[string]bo
 	return allowed, refused
 }
 
-// without makes an edit of rules that takes a right away.
+// without returns an edit of rules that removes a right.
 func without(right string) func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		var left []rbacv1.PolicyRule
@@ -266,8 +267,8 @@ func without(right string) func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	}
 }
 
-// As its service account the controller does all that it is for, with rights of
-// which each is used, and asks for no more.
+// With its service account the controller can do its work, uses each of its rights, and
+// needs no others.
 func TestLeastRights(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -277,7 +278,7 @@ func TestLeastRights(t *testing.T) {
 	if other := d.mayDo(t, "default"); !maps.Equal(other, ruleSet(ofEverybody())) {
 		t.Errorf("in another namespace it may do %q", slices.Sorted(maps.Keys(other)))
 	}
-	// Nodes are in no namespace: this right is added to the others by hand.
+	// Nodes are cluster-scoped: their right is granted separately by hand.
 	harness.Must(t, cluster.Kubectl(t, "", "create", "clusterrole", ns, "--verb=list,watch", "--resource=nodes"))
 	harness.Must(t, cluster.Kubectl(t, "", "create", "clusterrolebinding", ns, "--clusterrole="+ns, "--serviceaccount="+ns+":"+deploy.ControllerName))
 	defer cluster.Kubectl(t, "", "delete", "clusterrole/"+ns, "clusterrolebinding/"+ns)
@@ -324,7 +325,7 @@ func TestLeastRights(t *testing.T) {
 	if !maps.Equal(allowed, want) {
 		t.Errorf("it used the rights %q, and has %q", slices.Sorted(maps.Keys(allowed)), slices.Sorted(maps.Keys(want)))
 	}
-	// What it does without where it may not ask.
+	// Requests that the controller can do without.
 	maps.DeleteFunc(refused, func(right string, _ bool) bool {
 		return right == "get /namespaces" || right == "list coordination.k8s.io/leases"
 	})
@@ -333,8 +334,8 @@ func TestLeastRights(t *testing.T) {
 	}
 }
 
-// With the rights of the other form it works in all namespaces, and on nodes. What
-// it works on is everybody's, so this runs before the tests in parallel.
+// With the cluster-wide manifests, it works in all namespaces, and on nodes. It affects
+// all objects, so the test runs before the parallel tests.
 func TestLeastRightsInAllNamespaces(t *testing.T) {
 	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
 	d := deployAs(t, deploy.Settings{Namespace: ns, AllNamespaces: true}, nil)
@@ -362,16 +363,16 @@ func TestLeastRightsInAllNamespaces(t *testing.T) {
 	}
 }
 
-// askedByServer says whether the server itself asks for a right in the course of a
-// request: its admission for references that hold up a deletion, and its apply for
-// an object that is not there yet. TestMissingRights shows that they are needed.
+// askedByServer reports whether the server itself checks a right while handling a
+// request: admission of references that block a deletion, and apply of a new object.
+// TestMissingRights shows that they are needed.
 func askedByServer(right string) bool {
 	return strings.HasSuffix(right, "/finalizers") || right == "create apps/deployments"
 }
 
-// reconcilesByDeployment waits for all that a loop does for objects that have
-// their pods through a Deployment: it meets one of somebody else, makes its own,
-// and takes that away when another name is wanted.
+// reconcilesByDeployment waits until a controller has done everything it does for
+// objects with a Deployment: it finds one of another owner, creates its own, and deletes
+// it after a rename.
 func reconcilesByDeployment(t *testing.T, ns string) {
 	t.Helper()
 	harness.Must(t, cluster.Kubectl(t, ns, "create", "deployment", "web", "--image", "nginx", "--replicas", "0"))
@@ -388,7 +389,8 @@ func reconcilesByDeployment(t *testing.T, ns string) {
 	})
 }
 
-// takeSlot makes a pod of nobody that has the name of a slot's pod, and returns the name.
+// takeSlot creates a pod without owner that has the name of a slot's pod, and returns
+// the name.
 func takeSlot(t *testing.T, ns string, owner *unstructured.Unstructured, slot slots.Slot) string {
 	t.Helper()
 	name := slots.PodName(owner.GetName(), owner.GetUID(), "", slot)
@@ -396,7 +398,7 @@ func takeSlot(t *testing.T, ns string, owner *unstructured.Unstructured, slot sl
 	return name
 }
 
-// Each right is needed: without it something is not done, and that is told of.
+// Each right is needed: without it, something fails, and that is reported.
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
 	scaleDown := func(t *testing.T, ns string) {
@@ -424,9 +426,9 @@ func TestMissingRights(t *testing.T) {
 	const imoocpods = "batch.tutorial.kubebuilder.io/imoocpods"
 	for _, test := range []struct {
 		right string
-		// after is done when there is an object.
+		// after runs when the object exists.
 		after func(t *testing.T, ns string)
-		// says are words of the loop.
+		// says are words that the controller prints.
 		says string
 	}{
 		{"list " + imoocpods, nil, `cannot list resource "imoocpods"`},
@@ -458,7 +460,7 @@ func TestMissingRights(t *testing.T) {
 			ns := cluster.NewNamespace(t)
 			cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 			d := deployHere(t, ns, without(test.right))
-			d.args = append(d.args, "-v=3", "--log-format=human") // in JSON, what they say is quoted
+			d.args = append(d.args, "-v=3", "--log-format=human") // in JSON, their messages are quoted
 			l := d.start(t)
 			if test.after != nil {
 				test.after(t, ns)

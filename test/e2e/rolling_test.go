@@ -11,9 +11,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// A new template replaces the pods a quarter at a time; a broken one stops after
-// the first quarter and is mended by the next; and the loop may be killed in the
-// middle. There are never more pods than slots.
+// A new template replaces a quarter of the pods at a time. A broken template stops after
+// the first quarter and the next template fixes it, even if the controller is killed in
+// the middle. There are never more pods than slots.
 func TestRollingReplacement(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -25,7 +25,7 @@ func TestRollingReplacement(t *testing.T) {
 	fewest := w.FewestHealthy()
 	first := w.Owned("foo")
 
-	// A status of before the change tells nothing of it.
+	// A status from before the change does not count.
 	updated := func() int32 {
 		if s := w.ImoocPods["foo"].Status; s.ObservedGeneration == w.ImoocPods["foo"].Generation {
 			return s.UpdatedReplicas
@@ -56,7 +56,7 @@ func TestRollingReplacement(t *testing.T) {
 	}
 	made := w.EverCreated(foo.UID)
 
-	// Back to what the other pods are made from: they stay.
+	// Back to the template of the other pods: they stay.
 	cluster.PatchFoo(t, ns, `{"spec":{"template":{"spec":{"nodeSelector":null}}}}`)
 	w.Until(t, "all pods are of one template", func() bool { return w.ImoocPods["foo"].Generation > generation+2 && updated() == 8 })
 	w.AwaitConverged(t, "foo", 8)

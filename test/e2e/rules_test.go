@@ -25,7 +25,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// countCreates counts the pods that a loop tries to create.
+// countCreates counts the pods that a controller tries to create.
 func countCreates(n *atomic.Int64) harness.Interceptor {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
@@ -35,8 +35,8 @@ func countCreates(n *atomic.Int64) harness.Interceptor {
 	}
 }
 
-// Rule 7: while the cache has not caught up with what the loop wrote, nothing
-// is planned: each pod is tried once.
+// Rule 7: nothing is planned until the cache has caught up with the controller's own
+// writes: each pod is tried once.
 func TestLoopWaitsForItsOwnWrites(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -65,16 +65,16 @@ func TestLoopWaitsForItsOwnWrites(t *testing.T) {
 	}
 }
 
-// Rule 8: a quota stops the creates at the first refusal. What is wasted is
-// what was under way: no more than had gone through, plus one.
+// Rule 8: the first refusal by a quota stops the creates. Wasted requests are only those
+// in flight: at most the number of successful ones plus one.
 func TestRefusalStopsTheCreates(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
 	d := cluster.NewDriver(t, ns, w)
 	quota(t, ns, "3")
-	// The clock stands still, so no back-off ever ends: what goes on after the
-	// quota gives way goes on because of that.
+	// The clock stands still, so no back-off ends: if work continues after the quota is
+	// raised, that is the cause.
 	still := &heldClock{at: time.Now()}
 	var creates atomic.Int64
 	d.Create(100)
@@ -88,12 +88,12 @@ func TestRefusalStopsTheCreates(t *testing.T) {
 	d.Scale(8)
 	quota(t, ns, "20")
 	w.Until(t, "there are 8 pods", func() bool { return w.Created[d.UID] == 8 })
-	// A status that was written often is only written again when time has passed.
+	// A status that has been written often is written again only after some time.
 	still.letGo()
 	w.AwaitConverged(t, "foo", 8)
 }
 
-// heldClock stands still until it is let go.
+// heldClock is a clock that stands still until released.
 type heldClock struct {
 	at   time.Time
 	gone atomic.Pointer[time.Time]
@@ -113,8 +113,8 @@ func (c *heldClock) Now() time.Time {
 
 func (c *heldClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// A server that answers every create with a failure of its own, as it does
-// where an admission webhook is out of order, is reported like a refusal.
+// A server that fails every create, as with a broken admission webhook, is reported like
+// a refusal.
 func TestBrokenWebhookIsReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -184,7 +184,7 @@ func TestBrokenWebhookIsReported(t *testing.T) {
 	}
 }
 
-// Rule 10: the loop adds no finalizer; an object can always be deleted.
+// Rule 10: the controller adds no finalizer, so an object can always be deleted.
 func TestNoFinalizers(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -203,9 +203,8 @@ func TestNoFinalizers(t *testing.T) {
 	}
 }
 
-// Rule 5: ownership is the controller reference. A pod that somebody released
-// is not ours any more, whatever its labels say: its name is taken, and it is
-// not touched.
+// Rule 5: ownership is the controller reference. A released pod is not ours, whatever
+// its labels say: its name is taken, and it is not touched.
 func TestReleasedPodIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -226,8 +225,8 @@ func TestReleasedPodIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Pods are written only for an owner that was read just before: a loop whose
-// view of the owner is old, by any stretch of time, makes nothing of it.
+// Pods are written only for an owner that has just been read: a controller with an
+// outdated view of the owner, however old, writes nothing.
 func TestStaleOwnerWritesNothing(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -242,7 +241,7 @@ func TestStaleOwnerWritesNothing(t *testing.T) {
 	harness.Eventually(t, "the second loop has looked at foo", func() bool { return stale.Reconciles() > 0 })
 	slow.Hold()
 	looks := stale.Reconciles()
-	d.Scale(1) // the first loop deletes two pods, and the second sees them go
+	d.Scale(1) // the first controller deletes two pods, and the second sees that
 	w.AwaitConverged(t, "foo", 1)
 	harness.Eventually(t, "the second loop has looked at what is left", func() bool { return stale.Reconciles() > looks })
 	w.AwaitQuiet(t, time.Second)
@@ -253,8 +252,8 @@ func TestStaleOwnerWritesNothing(t *testing.T) {
 	w.AwaitConverged(t, "foo", 1)
 }
 
-// Rule 9: a status whose write met a change of the object is written all the
-// same, also if that change is one that wakes nobody.
+// Rule 9: a status is written even if its first write conflicts with a change of the
+// object that triggers no reconcile.
 func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -271,7 +270,7 @@ func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 	w.AwaitConverged(t, "foo", 0)
 }
 
-// Rule 9: the status tells how far a plan has come that takes its time.
+// Rule 9: the status shows the progress of a long plan.
 func TestStatusTellsHowFarItIs(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -297,8 +296,8 @@ func TestStatusTellsHowFarItIs(t *testing.T) {
 	w.AwaitConverged(t, "foo", 3)
 }
 
-// A pod that may not be deleted does not keep the others, and after a while an
-// event says why it is still there.
+// A pod that may not be deleted does not delay the others, and after a while an event
+// explains why it still exists.
 func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

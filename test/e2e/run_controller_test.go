@@ -17,7 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
-// The main job: three running pods, three creates, one request for the scale.
+// The main use case: three running pods take three creates, and the scale takes one
+// request.
 func TestScaleWithTheControllerRunning(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -28,7 +29,7 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	foo := cluster.ImoocPod(t, ns, "foo")
 	cluster.AwaitConverged(t, ns, "foo", 0) // its first status may conflict with the scale
 
-	// The audit log tells one person's requests from another's.
+	// The audit log distinguishes users.
 	out := cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--as", "scaler", "--as-group", "system:masters")
 	if want := "imoocpod.batch.tutorial.kubebuilder.io/foo scaled\n"; out != want {
 		t.Errorf("scale printed %q, want %q", out, want)
@@ -60,8 +61,8 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	}
 }
 
-// A loop that is killed at any moment is taken up by the next, and never is
-// there a pod too many.
+// Whenever a controller is killed, the next one continues its work, and there is never
+// an extra pod.
 func TestKillNineInTheMiddle(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -126,7 +127,8 @@ func TestPodsAreReplacedAndForeignPodsLeftAlone(t *testing.T) {
 	}
 }
 
-// Quota: reported in the condition and an event, and recovered from by itself.
+// An exhausted quota is reported in the condition and an event, and the controller
+// recovers by itself.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -158,9 +160,9 @@ func quota(t *testing.T, namespace, pods string) {
 	limit(t, namespace, corev1.ResourcePods, pods)
 }
 
-// limit makes a quota, and waits until the API server keeps to it. That is later than
-// the status of the quota says: its admission plugin has a cache, and one of its own for
-// namespaces without a quota. A secret tells, of which there may be none.
+// limit creates a quota, and waits until the API server enforces it. That is later than its
+// status says, because the admission plugin has caches, including one for namespaces without
+// a quota. A dry run of creating a secret, which the quota forbids, shows when.
 func limit(t *testing.T, namespace string, resource corev1.ResourceName, most string) {
 	t.Helper()
 	cluster.Apply(t, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {secrets: "0", %s: %q}}}`, resource, most))
@@ -175,7 +177,7 @@ func limit(t *testing.T, namespace string, resource corev1.ResourceName, most st
 	})
 }
 
-// A pod of somebody else that has the name of one of ours is reported and left alone.
+// A foreign pod with the name of one of ours is reported and left alone.
 func TestNameTakenBySomebodyElse(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -202,8 +204,8 @@ func TestNameTakenBySomebodyElse(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 3)
 }
 
-// The pods of a deleted object go by garbage collection, with or without a
-// loop, and the loop does not fight it.
+// The pods of a deleted object are garbage collected, with or without a controller, and
+// the controller does not interfere.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	for _, cascade := range []string{"background", "foreground", "orphan"} {
@@ -224,7 +226,7 @@ func TestDelete(t *testing.T) {
 				if after := podUIDs(t, ns); !sameUIDs(before, after) {
 					t.Errorf("the orphans are %v, were %v", after, before)
 				}
-				// A new object of the same name has nothing to do with them.
+				// A new object of the same name ignores them.
 				cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 				cluster.AwaitConverged(t, ns, "foo", 2)
 				for uid := range before {
@@ -242,7 +244,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// podName is the name of the pod of a slot.
+// podName returns the name of the pod in a slot.
 func podName(imp *v1alpha1.ImoocPod, slot int32) string {
 	return slots.PodName(imp.Name, imp.UID, "", slots.Slot(slot))
 }

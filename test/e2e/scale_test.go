@@ -16,7 +16,7 @@ import (
 
 const scaledFoo = "imoocpod.batch.tutorial.kubebuilder.io/foo scaled"
 
-// No loop runs here: what is asked for is all that changes.
+// No controller runs, so only the requested change happens.
 func TestScale(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -30,7 +30,7 @@ func TestScale(t *testing.T) {
 	}{
 		{[]string{"--replicas", "3"}, 3, scaledFoo + "\n"},
 		{[]string{"-r", "0"}, 0, scaledFoo + "\n"},
-		{[]string{"--replicas=0"}, 0, scaledFoo + "\n"}, // as it is already
+		{[]string{"--replicas=0"}, 0, scaledFoo + "\n"}, // unchanged
 		{[]string{"--replicas", "4", "--current-replicas", "0"}, 4, scaledFoo + "\n"},
 		{[]string{"--replicas", "5", "--current-replicas", "-1"}, 5, scaledFoo + "\n"},
 		{[]string{"--replicas", "6", "--resource-version", "now"}, 6, scaledFoo + "\n"},
@@ -44,10 +44,10 @@ func TestScale(t *testing.T) {
 		{[]string{"--replicas", "1", "--dry-run=server", "-o", "jsonpath={.spec.replicas}"}, 9, "1"},
 		{[]string{"--replicas", "1", "--dry-run=server", "-o", "name"}, 9, "imoocpod.batch.tutorial.kubebuilder.io/foo\n"},
 		{[]string{"--replicas", "1", "--dry-run=client", "--current-replicas", "9", "--resource-version", "now"}, 9, scaledFoo + " (dry run)\n"},
-		{[]string{"--replicas", "1", "--dry-run=server", "--timeout", "1h"}, 9, scaledFoo + " (server dry run)\n"}, // waits for nothing
+		{[]string{"--replicas", "1", "--dry-run=server", "--timeout", "1h"}, 9, scaledFoo + " (server dry run)\n"}, // does not wait
 		{[]string{"--by", "+2"}, 11, scaledFoo + "\n"},
 		{[]string{"--by", "-1", "--current-replicas", "11"}, 10, scaledFoo + "\n"},
-		{[]string{"--by=25%", "--resource-version", "now"}, 13, scaledFoo + "\n"}, // 2.5 is 3
+		{[]string{"--by=25%", "--resource-version", "now"}, 13, scaledFoo + "\n"}, // 2.5 is rounded up to 3
 		{[]string{"--by=-50%"}, 6, scaledFoo + "\n"},
 		{[]string{"--by", "+50%", "--dry-run=server", "-o", "jsonpath={.spec.replicas}"}, 6, "9"},
 		{[]string{"--by", "+50%", "--dry-run=client", "-o", "jsonpath={.spec.replicas}"}, 6, "9"},
@@ -71,7 +71,7 @@ func TestScale(t *testing.T) {
 		}
 	}
 
-	// Standard error tells what changed, and a dry run says that it is one.
+	// Standard error shows the change, and marks a dry run.
 	for _, step := range []struct{ args, says string }{
 		{"--replicas 4", "imoocpod/foo: 2147483647 → 4\n"},
 		{"--replicas 4 -o name", "imoocpod/foo: 4 → 4\n"},
@@ -102,12 +102,12 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// noLoop is the warning that no controller acts on a change.
+// noLoop returns the warning that no controller acts on a change.
 func noLoop(kind, namespace string) string {
 	return fmt.Sprintf("Warning: no controller runs for %s in namespace %[2]s. Start one with: kubectl imoocpod run-controller -n %[2]s\n", kind, namespace)
 }
 
-// An object that is being deleted gets no other count, and is not restarted.
+// An object that is being deleted cannot be scaled or restarted.
 func TestScaleWhatIsBeingDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -127,7 +127,7 @@ func TestScaleWhatIsBeingDeleted(t *testing.T) {
 	cluster.SetFinalizers(t, ns, "foo", "null")
 }
 
-// Of what changes an object that no controller reconciles, the user is warned at once.
+// Commands that change an object without a controller warn at once.
 func TestWarningWithoutController(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -152,20 +152,20 @@ func TestWarningWithoutController(t *testing.T) {
 			t.Errorf("%s said %q", r.Line, r.Stderr)
 		}
 	}
-	// Those who may not read the leases of all namespaces are told nothing.
+	// Without the right to read leases in all namespaces, there is no warning.
 	blind := newUser(t, ns, "create")
 	if r := cluster.Kubectl(t, ns, "imoocpod", "create", "bar", "--as", blind); r.Code != 0 || r.Stderr != "" {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	cluster.StartRunController(t, ns)
-	cluster.Imoocpod(t, ns, "wait", "bar", "--timeout", "2m") // so it has the lease
+	cluster.Imoocpod(t, ns, "wait", "bar", "--timeout", "2m") // so that the controller has the lease
 	if r := cluster.Kubectl(t, ns, "imoocpod", "create", "foo", "--replicas", "0"); r.Code != 0 || r.Stderr != "" {
 		t.Errorf("with a controller: exit code %d, said %q", r.Code, r.Stderr)
 	}
 }
 
-// With --wait the command waits as long as it takes, and prints one document to a
-// line in JSON.
+// With --wait, the command waits as long as necessary, and -o json prints one document
+// per line.
 func TestScaleWait(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -184,7 +184,7 @@ func TestScaleWait(t *testing.T) {
 	}
 }
 
-// Every one of several changes by so many arrives, whoever comes first.
+// Concurrent relative changes all take effect.
 func TestScaleByTogether(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
@@ -212,13 +212,13 @@ func TestScaleByTogether(t *testing.T) {
 	}
 }
 
-// With a time-out, the command returns when the pods are as asked for, or says
-// what kept them from it.
+// With a timeout, the command returns when the pods are ready, or prints what prevents
+// that.
 func TestScaleTimeout(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
-	// Nobody makes pods.
+	// No controller runs.
 	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "5s")
 	unseen := "error: wait for imoocpod/foo to be ready: timed out; last seen: not reconciled: no controller has seen it yet\nhint: kubectl imoocpod run-controller -n " + ns + "\n"
 	if r.Code != harness.ExitTimeout || !strings.HasSuffix(r.Stderr, unseen) || r.Stdout != scaledFoo+"\n" {
@@ -231,13 +231,13 @@ func TestScaleTimeout(t *testing.T) {
 	if foo.Status.ReadyReplicas != 3 || foo.Status.ObservedGeneration != foo.Generation {
 		t.Errorf("the wait was over at the status %+v of generation %d", foo.Status, foo.Generation)
 	}
-	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--timeout", "5m") // it has three already
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--timeout", "5m") // unchanged
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1", "--timeout", "5m")
 	if foo := cluster.ImoocPod(t, ns, "foo"); foo.Status.Replicas != 1 {
 		t.Errorf("the wait was over at the status %+v", foo.Status)
 	}
 
-	// Pods may not be made.
+	// Pods cannot be created.
 	quota(t, ns, "1")
 	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "10s")
 	if r.Code != harness.ExitTimeout || !strings.Contains(r.Stderr, "timed out; last seen: failed: cannot create more pods: exceeded quota: few") {
@@ -245,7 +245,7 @@ func TestScaleTimeout(t *testing.T) {
 	}
 	l.Stop()
 
-	// The object goes while it is waited for.
+	// The object is deleted during the wait.
 	w := cluster.StartPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
 	w.AwaitOutput(scaledFoo)
 	cluster.Imoocpod(t, ns, "delete", "foo")
@@ -262,7 +262,7 @@ func TestScaleTimeout(t *testing.T) {
 		t.Errorf("Ctrl-C ended the wait with exit code %d, want %d", code, harness.ExitInterrupted)
 	}
 
-	// Who may scale and may not look is told at once, not after an hour.
+	// A user who may scale but not read fails at once, not after an hour.
 	blind := newUser(t, ns, "patch", "get")
 	blocked := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "1h", "--as", blind)
 	if want := fmt.Sprintf("User %q cannot list resource", blind); blocked.Code != harness.ExitForbidden || blocked.Stdout != scaledFoo+"\n" || !strings.Contains(blocked.Stderr, want) {

@@ -16,8 +16,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// scale --undo goes back to the count before the last scale of this program, and never
-// undoes that of another.
+// scale --undo restores the count before the plugin's last scale, and never undoes a
+// change by another writer.
 func TestScaleUndo(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -58,7 +58,7 @@ func TestScaleUndo(t *testing.T) {
 	has(5)
 	undo(harness.ExitPrecondition, "error: precondition not met: expected the replicas of imoocpod/foo to be 4, was 5\n", "--current-replicas", "4")
 
-	// Another sets another count, and then the same again.
+	// Another writer changes the count, and then changes it back.
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod/foo", "--replicas", "7"))
 	undo(harness.ExitOverwritten, `error: overwritten: imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 7 now`+
 		"\nhint: to set it back all the same: kubectl imoocpod scale "+object+" -n "+ns+" --replicas 3 --current-replicas 7\n")
@@ -67,12 +67,13 @@ func TestScaleUndo(t *testing.T) {
 	undo(harness.ExitOverwritten, `error: overwritten: imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 5 now`)
 	has(5)
 
-	// In steps, all of them are one change.
+	// Several steps are one change.
 	try(0, "imoocpod/foo: 5 → 3 → 1", "--replicas", "1", "--step", "2", "--timeout", "2m")
 	undo(0, "imoocpod/foo: 1 → 5\n")
 	has(5)
 
-	// Who may change nothing but the scale can still do that, and nothing is remembered.
+	// A user who may change only the scale subresource can still scale, but the old
+	// count is not recorded.
 	cluster.Apply(t, ns, `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: scale-only}, rules: [
   {apiGroups: [batch.tutorial.kubebuilder.io], resources: [imoocpods], verbs: [get]}, {apiGroups: [batch.tutorial.kubebuilder.io], resources: [imoocpods/scale], verbs: [get, patch]}]}`)
 	harness.Must(t, cluster.Kubectl(t, ns, "create", "rolebinding", "scale-only", "--role=scale-only", "--user=scaler-"+ns))
@@ -101,7 +102,7 @@ func TestScaleUndo(t *testing.T) {
 	has(4)
 }
 
-// A declared kind without /scale remembers its count as well; a Deployment gets no
+// A declared kind without /scale records its count, too. A Deployment gets no
 // annotation, and --undo is refused with the reason.
 func TestScaleUndoOfOtherKinds(t *testing.T) {
 	t.Parallel()
@@ -126,7 +127,7 @@ func TestScaleUndoOfOtherKinds(t *testing.T) {
 	}
 }
 
-// A second writer between the look and the write: what it has set stays.
+// A count written between the read and the write is kept.
 func TestScaleUndoMeetsASecondWriter(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

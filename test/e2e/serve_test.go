@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// page asks for a page.
+// page returns the status code and the body of a page.
 func page(t *testing.T, url string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -32,8 +32,8 @@ func page(t *testing.T, url string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// Metrics and probes of a loop that works and of one that waits, and the
-// dashboard asks for nothing that there is not.
+// Metrics and probes work for active and waiting controllers, and the dashboard queries
+// only existing metrics.
 func TestMetricsAndHealth(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -94,7 +94,7 @@ func grepLines(text, word string) string {
 	return strings.Join(lines, "")
 }
 
-// checkDashboard holds the queries of the dashboard against the metrics.
+// checkDashboard checks the queries of the dashboard against the metrics.
 func checkDashboard(t *testing.T, metrics string) {
 	t.Helper()
 	content, err := os.ReadFile("../../deploy/grafana/run-controller.json")
@@ -110,7 +110,7 @@ func checkDashboard(t *testing.T, metrics string) {
 	if err := json.Unmarshal(content, &dashboard); err != nil {
 		t.Fatal(err)
 	}
-	// What Prometheus adds to what it scrapes.
+	// Prometheus adds this label to each scraped metric.
 	added := map[string]bool{"instance": true}
 	labels := map[string]string{} // the label part of a metric
 	for _, sample := range regexp.MustCompile(`(?m)^([a-z_]+)(?:\{([^}]*)\})? `).FindAllStringSubmatch(metrics, -1) {

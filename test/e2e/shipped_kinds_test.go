@@ -13,20 +13,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The heads of manifests of the kinds beside ImoocPod.
+// The first lines of manifests of the kinds other than ImoocPod.
 const (
 	appService  = "apiVersion: appcontroller.k8s.io/v1alpha1\nkind: AppService\n"
 	helloWorld  = "apiVersion: test.jiaozi.com/v1alpha1\nkind: HelloWorld\n"
 	myDaemonSet = "apiVersion: apps.zhongmingmao.io/v1beta1\nkind: MyDaemonSet\n"
 )
 
-// manifest is one of a kind.
+// manifest returns a manifest from its first lines, a name, and the rest.
 func manifest(head, name, rest string) string {
 	return fmt.Sprintf("%smetadata: {name: %q}\n%s\n", head, name, rest)
 }
 
-// What people wrote for the tutorials works unchanged, and what a manifest
-// leaves out is there afterwards, so that autoscalers find a count.
+// Manifests written for the tutorials work unchanged, and omitted fields are defaulted,
+// so that autoscalers find a count.
 func TestSamplesAndDefaults(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -50,7 +50,7 @@ func TestSamplesAndDefaults(t *testing.T) {
 	}
 }
 
-// What can never work is refused when it is written, in words.
+// Manifests that can never work are rejected with a message.
 func TestServerRejectsShippedKinds(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -93,7 +93,7 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 			t.Errorf("%s: exit code %d, said %q", head, r.Code, r.Stderr)
 		}
 	}
-	// An image that is there is not taken away again.
+	// An image, once set, cannot be removed.
 	cluster.Apply(t, ns, manifest(myDaemonSet, "agent", "spec: {image: nginx}"))
 	r := cluster.Kubectl(t, ns, "patch", "mydaemonset", "agent", "--type", "merge", "-p", `{"spec":null}`)
 	if r.Code == 0 || !strings.Contains(r.Stderr, "image is required") {
@@ -101,8 +101,8 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 	}
 }
 
-// create makes of each kind what its flags say, and refuses flags for what the
-// kind does not have, before anything is sent.
+// create sets the fields given by flags for each kind, and refuses flags that do not
+// apply to it before sending a request.
 func TestCreateShippedKinds(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -142,7 +142,7 @@ func TestCreateShippedKinds(t *testing.T) {
 	}
 }
 
-// shippedVersions are the resourceVersions of the objects of the kinds beside
+// shippedVersions returns the resourceVersions of the objects of the kinds other than
 // ImoocPod.
 func shippedVersions(t *testing.T, namespace string) map[string]string {
 	t.Helper()
@@ -159,8 +159,8 @@ func shippedVersions(t *testing.T, namespace string) map[string]string {
 	return versions
 }
 
-// A count is set where the kind has it, in one request; where pods follow nodes,
-// none is.
+// Kinds with a count are scaled in one request; kinds with a pod per node cannot be
+// scaled.
 func TestScaleShippedKinds(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -188,7 +188,7 @@ func TestScaleShippedKinds(t *testing.T) {
 	for _, r := range cluster.Requests(t, ns, func(r harness.Request) bool {
 		return r.Verb == "patch" && strings.HasPrefix(r.UserAgent, "kubectl-imoocpod")
 	}) {
-		if r.Object.Subresource != "" { // it records the old count with the new one
+		if r.Object.Subresource != "" { // a patch of the object records the old count with the new one
 			t.Errorf("scale sent %+v", r)
 		}
 	}

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// A first Ctrl-C lets the write under way come to its end, a second one ends
-// the program at once.
+// A first Ctrl-C lets the write in flight complete; a second one exits at once.
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -30,8 +29,8 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	}
 }
 
-// stuckServer stands in front of the API server and never answers the creation
-// of a pod. It says so on begun.
+// stuckServer starts a proxy to the API server that never answers a pod create. It sends
+// on begun when one arrives.
 func stuckServer(t *testing.T, begun chan struct{}) string {
 	t.Helper()
 	proxy := cluster.ServerProxy(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// matches fails the test unless a whole output matches.
+// matches fails the test unless the pattern matches the whole output.
 func matches(t *testing.T, what, got, pattern string) {
 	t.Helper()
 	if !regexp.MustCompile("^" + pattern + "$").MatchString(got) {
@@ -70,7 +70,7 @@ foo +2 +2 +2 +ready +`+age+` +2 of 2 pods ready
 web +0 +0 +0 +ready +`+age+` +scaled to zero
 `)
 	matches(t, "status -A", cluster.Imoocpod(t, "", "status", "-A"), `(?s)NAMESPACE +NAME +DESIRED +CURRENT +READY +VERDICT +AGE\n.*`)
-	// With a type where objects of other tests are of other kinds.
+	// With a type, because other tests have objects of other kinds.
 	if all := cluster.Imoocpod(t, "", "status", "-A"); !regexp.MustCompile(`(?m)^` + ns + ` +(imoocpod/)?foo +2 +2 +2 +ready +` + age + `$`).MatchString(all) {
 		t.Errorf("status -A printed\n%s\nwant foo of %s in it", all, ns)
 	}
@@ -104,7 +104,7 @@ web +0 +0 +0 +ready +`+age+` +scaled to zero
 		}
 	}
 
-	// What keeps a pod from being ready is said.
+	// The reason why a pod is not ready is shown.
 	cluster.PatchPodStatus(t, ns, podName(foo, 1), map[string]any{
 		"conditions": []any{map[string]any{"type": "Ready", "status": "False"}},
 		"containerStatuses": []any{map[string]any{
@@ -117,7 +117,7 @@ web +0 +0 +0 +ready +`+age+` +scaled to zero
 		`imoocpod/foo: failed: pod `+pod(1)+`: container busybox crashes: 4 restarts\nhint: kubectl imoocpod logs imoocpod/foo -n `+ns+` --failing\n(?s:.*)\n`+pod(1)+` +0/1 +CrashLoopBackOff +4 +`+age+` +node-\d+ +container busybox crashes: 4 restarts\n(?s:.*)`)
 }
 
-// An object that no controller has seen says so, and what to do.
+// An object that no controller has seen reports that with a hint.
 func TestStatusNotReconciled(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -132,8 +132,8 @@ func TestStatusNotReconciled(t *testing.T) {
 	harness.Eventually(t, "it is ready", func() bool { return cluster.Imoocpod(t, ns, "status", "foo", "-o", "jsonpath={.verdict}") == "ready" })
 }
 
-// A watch shows what there is, then a line for each change. No loop runs, so
-// every change is one of the test's own.
+// A watch prints the current state, then a line for each change. No controller runs, so
+// the test makes all changes.
 func TestStatusWatch(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -153,8 +153,8 @@ func TestStatusWatch(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "a-longer-name", "tier=front"))
 	front.AwaitOutput("a-longer-name")
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "a-longer-name", "tier-"))
-	front.AwaitOutput("deleted") // it is gone from what was asked for
-	// The last change: who has shown it has shown all.
+	front.AwaitOutput("deleted") // it has left the selection
+	// The last change: once it has been printed, all have been.
 	cluster.Imoocpod(t, ns, "delete", "foo")
 	if code := one.Wait(); code != harness.ExitNotFound {
 		t.Errorf("the watch of what is gone ended with exit code %d, want %d", code, harness.ExitNotFound)
@@ -184,7 +184,7 @@ foo +30 +0 +0 +deleted +`+age+` +it was deleted
 error: imoocpod/foo was deleted
 `)
 	matches(t, "status -w -l --no-headers", shown(front), empty+"\n"+long+strings.Replace(long, "not reconciled", "deleted", 1))
-	// Changes that come fast, such as two of a label, may be shown as one.
+	// Changes in quick succession, such as two of a label, may be printed as one.
 	for name, want := range map[string][]string{
 		"foo:": {"foo:2:not reconciled", "foo:30:not reconciled", "foo:30:deleted"}, "a-longer-name:": {"a-longer-name:1:not reconciled"},
 	} {
@@ -195,8 +195,8 @@ error: imoocpod/foo was deleted
 	}
 }
 
-// For the person on call and for scripts: what is not ready alone, with the
-// reasons, and an exit code.
+// --not-ready shows only the objects that are not ready, with reasons, and sets the exit
+// code.
 func TestStatusNotReady(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -244,7 +244,7 @@ bad +1 +1 +0 +failed +\d+\w* +`+regexp.QuoteMeta(reason)+`
 	}
 }
 
-// pulling makes a pod one that cannot pull its image, as a kubelet would.
+// pulling gives a pod the status of one that cannot pull its image, as a kubelet would.
 func pulling(t *testing.T, namespace, pod, words string) {
 	t.Helper()
 	cluster.PatchPodStatus(t, namespace, pod, map[string]any{
@@ -257,8 +257,8 @@ func pulling(t *testing.T, namespace, pod, words string) {
 	})
 }
 
-// Several objects of several kinds are followed together, a line for each
-// change, until all that were named are gone.
+// Several objects of several kinds are followed together, with a line for each change,
+// until all named objects are gone.
 func TestStatusWatchSeveral(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -282,8 +282,8 @@ func TestStatusWatchSeveral(t *testing.T) {
 	}
 }
 
-// One word that is a type and no ImoocPod's name lists that type, as kubectl get does.
-// A list is a table whatever its length.
+// A single word that is a type and not the name of an ImoocPod lists that type, as in
+// kubectl get. A list is always a table.
 func TestStatusOfType(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -302,14 +302,14 @@ func TestStatusOfType(t *testing.T) {
 	if r := cluster.Kubectl(t, ns, "imoocpod", "status", "statefulsets"); r.Code != 0 || r.Stdout != "" || r.Stderr != "No resources found in "+ns+" namespace.\n" {
 		t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
 	}
-	// The name of an ImoocPod comes first.
+	// The name of an ImoocPod takes precedence.
 	cluster.Imoocpod(t, ns, "create", "deployment", "--replicas", "0")
 	if out := cluster.Imoocpod(t, ns, "status", "deployment"); !strings.HasPrefix(out, "imoocpod/deployment: ") {
 		t.Errorf("the status of an ImoocPod of that name is\n%s", out)
 	}
 }
 
-// A pod leads to its owner, and what has no replicas is refused.
+// A pod is resolved to its owner, and other objects without replicas are refused.
 func TestStatusOfWhatHasNoReplicas(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -357,8 +357,8 @@ func TestStatusOfWhatHasNoReplicas(t *testing.T) {
 	}
 }
 
-// A controller that was killed on this machine is not said to run, though its lease
-// has not run out.
+// A controller that was killed on this machine is not listed as running, even if its
+// lease has not expired.
 func TestKilledControllerDoesNotRun(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -372,7 +372,7 @@ func TestKilledControllerDoesNotRun(t *testing.T) {
 		}
 		var all []bool
 		for _, loop := range r.Reconciler.Loops {
-			if strings.HasSuffix(loop.Scope, " in namespace "+ns) { // and not of another test
+			if strings.HasSuffix(loop.Scope, " in namespace "+ns) { // ignore those of other tests
 				all = append(all, loop.Live)
 			}
 		}

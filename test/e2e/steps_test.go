@@ -24,19 +24,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// stepped is an object with a count that somebody reconciles.
+// stepped is a reconciled object with a count.
 type stepped struct {
 	resource, name string
-	// object names it in messages.
+	// object is its name in messages.
 	object string
-	// path is its count; flag says that nothing but a flag names it.
+	// path is the path of its count; flag means that only a flag identifies it.
 	path string
 	flag bool
 	// merge is a merge patch that sets the count.
 	merge string
 }
 
-// args are the arguments that name the object and its count.
+// args returns the arguments that identify the object and its count.
 func (s stepped) args() []string {
 	if s.flag {
 		return []string{s.resource + "/" + s.name, "--replicas-path", s.path}
@@ -69,14 +69,14 @@ func (s stepped) count(t *testing.T, ns string) int64 {
 	return n
 }
 
-// set sets the count as another writer does.
+// set sets the count as another writer.
 func (s stepped) set(t *testing.T, ns string, n int) {
 	t.Helper()
 	harness.Must(t, cluster.Kubectl(t, ns, "patch", s.resource, s.name, "--type=merge", "-p", fmt.Sprintf(s.merge, n)))
 }
 
-// steppedObjects makes an object of each sort with some replicas: of this program, built
-// in, without /scale, and with a count in a list. All are reconciled.
+// steppedObjects creates a reconciled object of each sort: our own, built in, without
+// /scale, and with a count in a list.
 func steppedObjects(t *testing.T, ns string, n int) []stepped {
 	t.Helper()
 	installKinds(t)
@@ -100,9 +100,9 @@ func steppedObjects(t *testing.T, ns string, n int) []stepped {
 	return all
 }
 
-// operate keeps as many pods as an object asks for, as an operator does. It asks the server
-// only when the object has changed, or when something was refused: parallel parts of a test
-// may begin long after it.
+// operate simulates an operator that keeps as many pods as an object requests. It calls
+// the server only if the object has changed or a request was refused: parallel subtests
+// may start much later.
 func operate(t *testing.T, ns string, owner *unstructured.Unstructured, s stepped) {
 	t.Helper()
 	path, err := fieldpath.ParsePath(s.path)
@@ -112,7 +112,7 @@ func operate(t *testing.T, ns string, owner *unstructured.Unstructured, s steppe
 	objects, pods := cluster.Dynamic.Resource(harness.Resource(s.resource)).Namespace(ns), cluster.Core.Pods(ns)
 	named := fields.OneTermEqualSelector(metav1.ObjectNameField, s.name).String()
 	ctx, stop := context.WithCancel(context.Background())
-	// An informer lists again where a watch has expired.
+	// An informer lists again when a watch has expired.
 	_, _, changes, ended := watchtools.NewIndexerInformerWatcherWithLogger(klog.FromContext(ctx), &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.FieldSelector = named
@@ -123,7 +123,7 @@ func operate(t *testing.T, ns string, owner *unstructured.Unstructured, s steppe
 			return objects.Watch(ctx, options)
 		},
 	}, &unstructured.Unstructured{})
-	// keep reports whether there is more to do, though the object does not change.
+	// keep reports whether work remains although the object does not change.
 	keep := func(n int64) (unfinished bool) {
 		found, err := pods.List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -178,7 +178,7 @@ func operate(t *testing.T, ns string, owner *unstructured.Unstructured, s steppe
 	})
 }
 
-// A count goes up and down in steps, each when the pods of the last are ready or gone.
+// A count changes in steps, each when the pods of the previous one are ready or gone.
 func TestScaleInSteps(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -220,8 +220,8 @@ func TestScaleInSteps(t *testing.T) {
 	}
 }
 
-// A step whose pods do not become ready ends the command, with the count as it is or as
-// it was.
+// A step whose pods do not become ready ends the command, and the count stays or is
+// reverted.
 func TestStepFails(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -253,12 +253,12 @@ error: deployment/web has failed: .*exceeded quota`, 2, harness.ExitUndone},
 	}
 }
 
-// Another writer ends the steps, and the count stays as it set it. A command that is
-// interrupted or killed leaves a count from which the same command continues.
+// Another writer ends the steps, and its count is kept. After an interrupted or killed
+// command, the same command continues from the current count.
 func TestStepsInterrupted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0") // nobody reconciles it yet
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0") // no controller reconciles it yet
 	start := func() *harness.Process {
 		t.Helper()
 		w := cluster.StartPlugin(t, "scale", "foo", "-n", ns, "--replicas", "6", "--step", "2", "--on-failure", "revert", "--fail-after", "1h")
@@ -292,7 +292,7 @@ func TestStepsInterrupted(t *testing.T) {
 	w.AwaitOutput("imoocpod/foo: 4 → 6, when ready")
 }
 
-// A step down that would break a disruption budget is refused.
+// A step down that would violate a disruption budget is refused.
 func TestStepsHeedBudgets(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -305,7 +305,7 @@ hint: to ignore disruption budgets, use --ignore-budgets\n$`
 	if r.Code != harness.ExitPrecondition || !regexp.MustCompile(refused).MatchString(r.Stderr) {
 		t.Errorf("exit code %d, said\n%s", r.Code, r.Stderr)
 	}
-	// Who may not read the budgets is refused, too.
+	// Without the right to read budgets, it is refused, too.
 	cluster.Apply(t, ns, fmt.Sprintf(`
 {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: scaler}, rules: [{apiGroups: [apps], resources: ["*"], verbs: ["*"]}, {apiGroups: [""], resources: [pods], verbs: ["*"]}]}
 ---

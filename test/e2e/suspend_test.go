@@ -8,9 +8,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// A loop whose machine sleeps, for longer than its lease lasts: another takes
-// over meanwhile. Awake again it says so once, writes nothing beside the other, and
-// when the lease is free it catches up with what it has missed.
+// A machine sleeps for longer than the lease of its controller lasts, and another
+// controller takes over. After waking up, the first reports the loss once, writes
+// nothing while the other is active, and catches up when the lease is free.
 func TestLoopThatSlept(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -29,7 +29,7 @@ func TestLoopThatSlept(t *testing.T) {
 	w.AwaitConverged(t, "foo", 3)
 
 	sleeper.Thaw(t)
-	const lost = "could not renew the lease in time" // and who holds it, if that is known by then
+	const lost = "could not renew the lease in time" // followed by the holder, if already known
 	sleeper.AwaitOutput(lost)
 	sleeper.AwaitOutput("waiting until it stops")
 	d.Scale(5)

@@ -10,9 +10,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// A kind that nothing but its CRD declares goes from A to B and back, in the middle of a
-// rollout and after it: the template is that of A, the count is what somebody has set
-// meanwhile, and no pod is replaced that runs A already.
+// A kind declared only by its CRD goes from A to B and back, during and after a rollout:
+// the template is that of A, a count set in the meantime is kept, and no pod that
+// already runs A is replaced.
 func TestUndoOfADeclaredKind(t *testing.T) {
 	t.Parallel()
 	crd := gadget("undoing.example.com")
@@ -55,7 +55,7 @@ func TestUndoOfADeclaredKind(t *testing.T) {
 		}
 	}
 
-	// The pods that B has not reached stay. Only the one that it has reached is replaced.
+	// Pods not yet updated to B stay. Only the updated one is replaced.
 	run("set", "image", target, "no-such-image")
 	w.Until(t, "a pod waits for an image that there is not", func() bool {
 		for _, pod := range w.Pods {
@@ -97,7 +97,7 @@ func TestUndoOfADeclaredKind(t *testing.T) {
 	}
 	told("5 undo of 4", "4 image web → web:2", "2 image web → no-such-image")
 
-	// Back to what is there already: nothing happens to the object, nor to a pod.
+	// An undo to the current template changes neither the object nor its pods.
 	pods := runs("web")
 	if r := cluster.Kubectl(t, ns, "imoocpod", "undo", target, "--to-revision", "5"); harness.Must(t, r) != "" || r.Stderr != "gadget/foo is already at revision 5: nothing to undo\n" {
 		t.Errorf("undo to the current revision printed %q, said %q", r.Stdout, r.Stderr)

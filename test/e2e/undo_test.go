@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// fieldsText are fields of an object as JSON, to be compared byte for byte.
+// fieldsText returns fields of an object as JSON for byte-by-byte comparison.
 func fieldsText(t *testing.T, obj *unstructured.Unstructured, paths ...string) string {
 	t.Helper()
 	fields := map[string]any{}
@@ -35,7 +35,7 @@ func fieldsText(t *testing.T, obj *unstructured.Unstructured, paths ...string) s
 	return string(data)
 }
 
-// stored is an object as the server has it.
+// stored returns an object from the server.
 func stored(t *testing.T, ns string, kind kinds.Kind, name string) *unstructured.Unstructured {
 	t.Helper()
 	obj, err := cluster.Dynamic.Resource(kind.Resource).Namespace(ns).Get(t.Context(), name, metav1.GetOptions{})
@@ -45,8 +45,8 @@ func stored(t *testing.T, ns string, kind kinds.Kind, name string) *unstructured
 	return obj
 }
 
-// From A to B and back: the pod template is that of A, and the count is what somebody has
-// set meanwhile.
+// From A to B and back: the pod template is that of A, and a count set in the meantime
+// is kept.
 func TestUndoOfWorkloads(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -115,7 +115,7 @@ func TestUndoOfWorkloads(t *testing.T) {
 			t.Errorf("revision 2 is\n%s", template)
 		}
 
-		// Where there is nothing to do, nothing is done, and nothing looks done.
+		// An undo to the current revision changes nothing and reports that.
 		r = cluster.Kubectl(t, ns, "imoocpod", "undo", target, "--to-revision", "3")
 		if want := target + " is already at revision 3: nothing to undo\n"; harness.Must(t, r) != "" || r.Stderr != want {
 			t.Errorf("undo to the current revision printed %q, said %q, want %q", r.Stdout, r.Stderr, want)
@@ -135,8 +135,8 @@ func TestUndoOfWorkloads(t *testing.T) {
 	}
 }
 
-// writtenRevision writes the revision of an object of a kind as its controller does. The
-// revision of the same fields gets the new number.
+// writtenRevision creates a revision of an object, as the controller of its kind does.
+// An existing revision of the same fields gets the new number.
 func writtenRevision(t *testing.T, ns string, owner *unstructured.Unstructured, name string, number int64, labels map[string]string, data string) {
 	t.Helper()
 	obj := harness.Parse(t, "{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: "+name+"}}")
@@ -160,7 +160,7 @@ func writtenRevision(t *testing.T, ns string, owner *unstructured.Unstructured, 
 	}
 }
 
-// Kinds of ours, with revisions as run-controller writes them.
+// Our own kinds, with revisions as run-controller writes them.
 func TestUndoOfOurKinds(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -220,7 +220,7 @@ func TestUndoOfOurKinds(t *testing.T) {
 	}
 }
 
-// setLikeCRD is a kind whose controller keeps revisions as that of a CloneSet does.
+// setLikeCRD is a kind whose controller keeps revisions like that of a CloneSet.
 const setLikeCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -259,14 +259,14 @@ func TestUndoOfAnotherKind(t *testing.T) {
 	if got, want := fieldsText(t, cluster.Object(t, ns, "herds.undo.example.com", "sheep"), "spec"), fieldsText(t, a, "spec"); got != want {
 		t.Errorf("the spec is %s, want %s", got, want)
 	}
-	// Whoever manages the field is named.
+	// The manager of the field is named.
 	cluster.Apply(t, ns, "{apiVersion: undo.example.com/v1, kind: Herd, metadata: {name: sheep, labels: {app.kubernetes.io/managed-by: Helm}}, spec: {replicas: 3, template: "+somePod+"}}")
 	if r = cluster.Kubectl(t, ns, "imoocpod", "undo", "herd/sheep"); !strings.Contains(r.Stderr, "Warning: herd/sheep: Helm manages .spec.template, and its next run restores the old value\n") {
 		t.Errorf("undo said %q", r.Stderr)
 	}
 }
 
-// A new image that cannot be pulled is taken back, and the pods of the old one run on.
+// A new image that cannot be pulled is reverted, and the old pods keep running.
 func TestUndoOnFailure(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -329,7 +329,7 @@ func TestSetWaits(t *testing.T) {
 	}
 }
 
-// What somebody else has set meanwhile is not taken back.
+// A change made by another writer in the meantime is not reverted.
 func TestUndoOnFailureLeavesOthers(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -346,8 +346,8 @@ func TestUndoOnFailureLeavesOthers(t *testing.T) {
 	}
 }
 
-// A StatefulSet waits for a pod that is not ready, also if another template would mend it:
-// the command that lets it go on is told.
+// A StatefulSet waits for a broken pod even if a new template would fix it; the message
+// has the command to unblock it.
 func TestUndoOfABrokenStatefulSet(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -362,8 +362,8 @@ func TestUndoOfABrokenStatefulSet(t *testing.T) {
 	cluster.Imoocpod(t, ns, "wait", "statefulset/db", "--timeout", "5m")
 }
 
-// A second writer between the read and the write: a count that it sets stays, and a pod
-// template that it sets is not taken for the one that was read.
+// Another writer changes the object between the read and the write: its count is kept,
+// and its pod template is not mistaken for the one that was read.
 func TestUndoMeetsASecondWriter(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -416,8 +416,8 @@ func podImage(t *testing.T, ns string) string {
 	return fmt.Sprint(c["image"])
 }
 
-// With the controller running, a change and its undo roll out, and the history has both
-// templates, the first one as the newest again.
+// With a running controller, a change and its undo roll out, and the history has both
+// templates, with the first as the newest again.
 func TestUndoWithTheController(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -441,7 +441,7 @@ func TestUndoWithTheController(t *testing.T) {
 			t.Errorf("the history of %s is\n%s", target, history)
 		}
 	}
-	// A HelloWorld has nothing to change but the time of its restart.
+	// The only field to change in a HelloWorld is the time of its restart.
 	cluster.Imoocpod(t, ns, "create", "helloworld/hi", "--replicas", "2", "--timeout", "2m")
 	cluster.Imoocpod(t, ns, "restart", "helloworld/hi", "--timeout", "2m")
 	cluster.Imoocpod(t, ns, "undo", "helloworld/hi", "--timeout", "2m")

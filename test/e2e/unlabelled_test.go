@@ -19,9 +19,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// A pod whose identity label somebody takes away is still ours: the running
-// loop restores it without trying to make another pod, and a new loop sees what
-// happened while none ran.
+// A pod whose identity label is removed is still ours: a running controller restores the
+// label without creating another pod, and so does a controller that starts afterwards.
 func TestUnlabelledPodIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -62,8 +61,8 @@ func TestUnlabelledPodIsFoundAgain(t *testing.T) {
 	w.AwaitConverged(t, "foo", 1)
 }
 
-// A pod that loses its label while its deletion is under way, and is not deleted after
-// all, is still seen.
+// A pod that loses its label while a deletion is in flight that then fails is still
+// seen.
 func TestUnlabelledPodIsFoundAfterAFailedDeletion(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -92,7 +91,7 @@ func TestUnlabelledPodIsFoundAfterAFailedDeletion(t *testing.T) {
 	w.AwaitConverged(t, "foo", 1)
 }
 
-// until holds a request back until something has happened, or it is given up.
+// until blocks a request until something has happened, or the request is canceled.
 func until(r *http.Request, happened <-chan struct{}) {
 	select {
 	case <-happened:
@@ -100,8 +99,8 @@ func until(r *http.Request, happened <-chan struct{}) {
 	}
 }
 
-// A pod that came and lost its label while the watch was broken is seen when the cache is
-// filled anew.
+// A pod that was created and lost its label while the watch was broken is seen after the
+// next list.
 func TestUnlabelledPodIsFoundAfterAGapInTheWatch(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -118,7 +117,7 @@ func TestUnlabelledPodIsFoundAfterAGapInTheWatch(t *testing.T) {
 		switch watches.Add(1) {
 		case 1:
 			return next.RoundTrip(r.WithContext(first))
-		case 2: // goes on where the first one ended
+		case 2: // resume where the first one ended
 			until(r, mended)
 			return harness.Refuse(r, http.StatusGone, "Expired", "too old resource version"), nil
 		}
@@ -127,7 +126,7 @@ func TestUnlabelledPodIsFoundAfterAGapInTheWatch(t *testing.T) {
 	w.AwaitConverged(t, "foo", 1)
 	cut()
 	harness.Eventually(t, "the watch is broken", func() bool { return watches.Load() == 2 })
-	late := w.Owned("foo")[0].DeepCopy() // a pod that a loop which is no more had begun to make
+	late := w.Owned("foo")[0].DeepCopy() // a pod that a dead controller was creating
 	late.ObjectMeta = metav1.ObjectMeta{
 		Name: strings.TrimSuffix(late.Name, "0") + "1", Labels: late.Labels, OwnerReferences: late.OwnerReferences,
 	}
@@ -143,7 +142,7 @@ func TestUnlabelledPodIsFoundAfterAGapInTheWatch(t *testing.T) {
 	w.AwaitConverged(t, "foo", 1)
 }
 
-// A pod that loses its label before the loop knows its owner is not forgotten.
+// A pod that loses its label before the controller knows its owner is not forgotten.
 func TestUnlabelledPodIsFoundBeforeItsOwnerIs(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

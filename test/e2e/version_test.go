@@ -23,7 +23,7 @@ func TestVersion(t *testing.T) {
 		t.Errorf("-o json printed %+v", v)
 	}
 	matches(t, "version -o yaml", cluster.Imoocpod(t, "", "version", "-o", "yaml"), `clientVersion: v[^\n]+\nserverVersion:\n(?s:.*)`)
-	// The plugin's own is told where there is no server.
+	// The client version is printed without a server.
 	nowhere := []string{"KUBECONFIG=" + t.TempDir() + "/none"}
 	matches(t, "version --client", harness.Must(t, cluster.KubectlWith(t, nowhere, "", "imoocpod", "version", "--client")), `Client Version: v[^\n]+\n`)
 	matches(t, "version --client -o json", harness.Must(t, cluster.KubectlWith(t, nowhere, "", "imoocpod", "version", "--client", "-o", "json")), `\{\n  "clientVersion": "v[^\n]+"\n\}\n`)

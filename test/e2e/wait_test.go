@@ -21,13 +21,14 @@ import (
 
 const met = " condition met"
 
-// What is waited for is there when the wait is over, and not before.
+// A wait ends when its condition is met, and not before.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	const foo, bar = "imoocpod.batch.tutorial.kubebuilder.io/foo", "imoocpod.batch.tutorial.kubebuilder.io/bar"
 
-	// What does not exist yet can be waited for; what is not looked for is not there.
+	// wait can wait for the creation of objects; without that, missing objects are an
+	// error.
 	comes := cluster.StartPlugin(t, "wait", "imoocpod/foo", "imoocpod/bar", "-n", ns, "--for=create", "--timeout", "1h")
 	both := cluster.StartPlugin(t, "wait", "imoocpod", "foo", "bar", "-n", ns, "--for=ready", "--for=create", "--timeout", "1h")
 	configMap := cluster.StartPlugin(t, "wait", "configmap/late", "-n", ns, "--for=create", "--timeout", "1h")
@@ -45,7 +46,7 @@ func TestWait(t *testing.T) {
 		t.Errorf("exit code %d, said %s", code, configMap.Output())
 	}
 
-	// Nobody reconciles them.
+	// No controller reconciles them.
 	r := cluster.Kubectl(t, ns, "imoocpod", "wait", "imoocpod", "foo", "bar", "--timeout", "0")
 	if r.Code != harness.ExitTimeout || r.Stdout != "" || strings.Count(r.Stderr, "last seen: not reconciled") != 2 {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
@@ -77,7 +78,7 @@ func TestWait(t *testing.T) {
 		}
 	}
 
-	// A condition of before a change is not one of after it.
+	// A condition from before a change does not count after it.
 	l.Stop()
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "5")
 	for _, goal := range []string{"condition=Ready", "ready"} {
@@ -94,7 +95,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// Objects of the same name in several namespaces are told apart.
+// Objects of the same name in several namespaces are distinguished.
 func TestWaitInAllNamespaces(t *testing.T) {
 	t.Parallel()
 	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
@@ -110,7 +111,7 @@ func TestWaitInAllNamespaces(t *testing.T) {
 	}
 }
 
-// With --wait -o json every change is a document to a line.
+// With --wait -o json, every change is a document on one line.
 func TestWaitInJSON(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -137,8 +138,7 @@ func TestWaitInJSON(t *testing.T) {
 	}
 }
 
-// A wait outlives connections that break, watches that have become too old, and
-// a server that has too much to do.
+// A wait survives broken connections, expired watches, and an overloaded server.
 func TestWaitOutlivesConnections(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -157,9 +157,8 @@ func TestWaitOutlivesConnections(t *testing.T) {
 	}
 }
 
-// unsteadyServer stands in front of the API server. It cuts watches or says that
-// they are too old, and answers a list of ImoocPods but the first with 503 now
-// and then.
+// unsteadyServer is a proxy to the API server that cuts or expires watches, and answers
+// some lists of ImoocPods after the first with 503.
 type unsteadyServer struct {
 	watches, lists, cut, gone, busy atomic.Int32
 }
@@ -170,7 +169,7 @@ func (u *unsteadyServer) start(t *testing.T) string {
 	refuse := func(w http.ResponseWriter, code int, reason metav1.StatusReason) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
-		fmt.Fprintf(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":"injected"}`, reason, code) //nolint:errcheck // who asked may be gone
+		fmt.Fprintf(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":"injected"}`, reason, code) //nolint:errcheck // the client may be gone
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ofObject := strings.HasSuffix(r.URL.Path, "/imoocpods")
@@ -207,8 +206,8 @@ func setReplicas(t *testing.T, ns, name, manager string, n int) {
 	}
 }
 
-// A restart that is waited for has replaced every pod, also where no generation
-// tells that the controller has seen it.
+// A restart with a wait ends when every pod has been replaced, even if no generation
+// shows that the controller has seen it.
 func TestRestartWaits(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -7,7 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// oldCRD is of a kind of which the server says with every answer that it is old.
+// oldCRD is a kind for which the server returns a deprecation warning with every
+// response.
 const oldCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -26,7 +27,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {replicas: {type: integer}}}}}}
 `
 
-// What the server warns of is said once, however often it is asked.
+// A server warning is printed once, however many requests return it.
 func TestServerWarnsOnce(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -12,8 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// Every command of the page about kinds of one's own does what it is there for,
-// in the order of the page.
+// The commands of the page about custom kinds work, in the order of the page.
 func TestYourOwnKind(t *testing.T) {
 	t.Parallel()
 	env := inContext(t, cluster.NewNamespace(t))
@@ -58,7 +57,7 @@ func TestYourOwnKind(t *testing.T) {
 	}
 }
 
-// kubeconfigIn is the flag that names the kubeconfig of an environment.
+// kubeconfigIn returns the --kubeconfig flag for an environment.
 func kubeconfigIn(t *testing.T, env []string) string {
 	t.Helper()
 	for _, variable := range slices.Backward(env) {

@@ -195,9 +195,9 @@ func (o *commonOptions) awaitShown(ctx context.Context, format string, limits ob
 	return a.Wait(ctx, all)
 }
 
-// saveMemory lowers the growth of the heap between garbage collections from double to half as
-// much again, for commands that follow objects. Following 10,000 pods then takes a fifth less
-// memory. It respects GOGC.
+// saveMemory runs the garbage collector when the heap has grown by half instead of doubled,
+// for commands that follow objects. Following 10,000 pods then takes a fifth less memory. It
+// respects GOGC.
 func saveMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)

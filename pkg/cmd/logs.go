@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// tailByDefault is how many lines of each container are shown where no flag says.
+// tailByDefault is how many lines of each container are shown by default.
 const tailByDefault = 20
 
 type logsOptions struct {
@@ -37,7 +37,7 @@ type logsOptions struct {
 	most       int
 	output     *output
 	color      color
-	// given reports whether a flag was.
+	// given reports whether a flag was given.
 	given func(flag string) bool
 }
 
@@ -111,7 +111,7 @@ func (o *logsOptions) validate() error {
 	return o.output.validate()
 }
 
-// Run shows the logs once, or for as long as was asked for.
+// Run shows the logs once or follows them.
 func (o *logsOptions) Run(ctx context.Context) error {
 	core, err := o.clients.Core()
 	if err != nil {
@@ -146,8 +146,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	return outcome.Join(append(errs, reader.Once(ctx, slices.Concat(all...))...))
 }
 
-// containers are those of a target whose logs are wanted. Where there are none, a
-// person is told why.
+// containers returns the selected containers of a target. If there are none, it prints why.
 func (o *logsOptions) containers(ctx context.Context, t observe.Target, out *logs.Output) ([]logs.Container, error) {
 	snapshot, _, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
@@ -176,7 +175,7 @@ func (o *logsOptions) containers(ctx context.Context, t observe.Target, out *log
 	return nil, nil
 }
 
-// names are the names of containers, each once.
+// names returns the names of containers without duplicates.
 func names(containers []logs.Container) []string {
 	var all []string
 	for _, c := range containers {
@@ -207,7 +206,7 @@ func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, r
 	}
 	running.Wait()
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		return []error{cause} // of all objects it is the same
+		return []error{cause} // it is the same for all objects
 	}
 	return errs
 }
@@ -225,12 +224,12 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 			o.sayNone(t, s.Report, s.Pods.Objects(), f.Out)
 		}
 		looked = true
-		f.See(ctx, s.Report, s.Pods.Objects()) // the logs go on for a moment when the target is gone
+		f.See(ctx, s.Report, s.Pods.Objects()) // the logs are drained after the target is gone
 		return nil
 	}})
 }
 
-// sayNone says why there is no log to follow yet, where there is none.
+// sayNone prints why there is no log to follow yet, if there is none.
 func (o *logsOptions) sayNone(t observe.Target, r status.Report, pods []*corev1.Pod, out *logs.Output) {
 	switch {
 	case len(r.Pods) == 0:

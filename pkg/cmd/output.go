@@ -29,8 +29,8 @@ func withOperation(flags *genericclioptions.PrintFlags, operation string) *gener
 	return &with
 }
 
-// linePrinter returns the printer of the flags. An unknown format is a usage error. The lines
-// in which kubectl's printers name an object are for a person, other formats for programs.
+// linePrinter returns the printer of the flags. An unknown format is a usage error. Lines
+// with the names of objects are escaped for people; other formats are not.
 func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {
 	p, err := flags.ToPrinter()
 	if err != nil {
@@ -44,8 +44,8 @@ func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter,
 	}), nil
 }
 
-// onOneLine makes a printer of JSON print an object that is waited for on one line, as the
-// reports that follow it.
+// onOneLine makes a JSON printer print an object on one line, like the reports of the wait
+// that follows.
 func onOneLine(p printers.ResourcePrinter, flags *genericclioptions.PrintFlags) printers.ResourcePrinter {
 	if *flags.OutputFormat != "json" {
 		return p
@@ -63,13 +63,13 @@ func onOneLine(p printers.ResourcePrinter, flags *genericclioptions.PrintFlags) 
 	})
 }
 
-// addPrintFlags adds kubectl's -o and its other flags for output.
+// addPrintFlags adds kubectl's -o and the other output flags.
 func addPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
 	flags.AddFlags(cmd)
 	completeFlag(cmd, "output", flags.AllowedFormats()...)
 }
 
-// addListPrintFlags adds -o as "kubectl get" has it.
+// addListPrintFlags adds -o as in "kubectl get".
 func addListPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
 	flags.AddFlags(cmd)
 	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + strings.Join(listFormats(flags), ", ") + ")."
@@ -81,8 +81,8 @@ func listFormats(flags *genericclioptions.PrintFlags) []string {
 	return append(flags.AllowedFormats(), "custom-columns", "wide")
 }
 
-// listPrinter returns the printer of a format other than a table. kubectl does not export that
-// of custom columns.
+// listPrinter returns the printer of a format other than a table. kubectl does not export its
+// printer of custom columns.
 func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.ResourcePrinter, error) {
 	format := *flags.OutputFormat
 	if spec, is := strings.CutPrefix(format, "custom-columns"); is {
@@ -100,13 +100,13 @@ func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.
 	return p, err
 }
 
-// output is the -o of a verb that has formats of its own.
+// output is the -o of a verb with its own formats.
 type output struct {
 	format  string
 	formats []string
 }
 
-// addOutputFlag adds -o. Its usage lists the formats in the place of %s.
+// addOutputFlag adds -o. The formats replace %s in its usage.
 func addOutputFlag(cmd *cobra.Command, usage string, formats ...string) *output {
 	o := &output{formats: formats}
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", strings.Replace(usage, "%s", strings.Join(formats, ", "), 1))
@@ -124,7 +124,7 @@ func (o *output) validate() error {
 	return usageErrorf("unknown output format %q: must be %s", o.format, strings.Join(o.formats, " or "))
 }
 
-// write writes a value as JSON or, in any other format, as YAML.
+// write writes a value as JSON or else as YAML.
 func (o *output) write(w io.Writer, value any, indent string) error {
 	var data []byte
 	var err error
@@ -141,7 +141,7 @@ func (o *output) write(w io.Writer, value any, indent string) error {
 	return err
 }
 
-// color is --color: auto, always or never.
+// color is --color: auto, always, or never.
 type color string
 
 func (c *color) addFlag(cmd *cobra.Command) {
@@ -149,8 +149,8 @@ func (c *color) addFlag(cmd *cobra.Command) {
 	addChoice(cmd, c, "color", `Use colors. Must be %s. "auto" uses them on a terminal unless NO_COLOR is set.`, "auto", "always", "never")
 }
 
-// style returns how to write to out: whether in colors (https://no-color.org), and whether in
-// ASCII, if the locale has no other characters.
+// style returns the style of output to out: whether to use colors (https://no-color.org), and
+// whether to use only ASCII because the locale requires it.
 func (c *color) style(out io.Writer) printer.Style {
 	dumb := os.Getenv("TERM") == "dumb"
 	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))

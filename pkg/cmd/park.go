@@ -26,7 +26,7 @@ import (
 
 type parkOptions struct {
 	change changeFlags
-	// back says that the verb is unpark.
+	// back means that the verb is unpark.
 	back     bool
 	path     *fieldpath.Path
 	allKinds bool
@@ -143,7 +143,7 @@ func (o *parkOptions) run(ctx context.Context) error {
 	return c.make(ctx, all, errs)
 }
 
-// find finds the objects to park. Without a type, they are those of all types.
+// find finds the objects to park. Without a type, it finds those of all types.
 func (o *parkOptions) find(ctx context.Context, c *changer) (found []observe.Target, errs []error) {
 	var err error
 	if c.finder, err = c.clients.Finder(); err != nil {
@@ -178,8 +178,8 @@ func (o *parkOptions) find(ctx context.Context, c *changer) (found []observe.Tar
 	return slices.Concat(byKind...), slices.DeleteFunc(append(failed, err), func(err error) bool { return err == nil })
 }
 
-// ofKind lists the objects of a kind that no other object owns. To be parked, they must
-// have a known replica field.
+// ofKind lists the objects of a kind that have no owner. To be parked, they must have a known
+// replica field.
 func (o *parkOptions) ofKind(ctx context.Context, finder *discover.Finder, kind kinds.Kind, namespace string) ([]observe.Target, error) {
 	list, err := kube.List(ctx, finder.Dynamic.Resource(kind.Resource).Namespace(namespace), metav1.ListOptions{LabelSelector: o.change.targets.selector})
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
@@ -208,7 +208,7 @@ func (o *parkOptions) ofKind(ctx context.Context, finder *discover.Finder, kind 
 	return found, nil
 }
 
-// plan reads an object, and returns the function that plans its change.
+// plan reads an object and returns the function that plans its change.
 func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (func(*unstructured.Unstructured) (replicas.ParkPlan, error), error) {
 	err := t.Read(ctx, c.finder.Dynamic)
 	if err != nil || o.back {
@@ -221,7 +221,7 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 	}, err
 }
 
-// park makes the planned change of an object. after is the count that it leads to.
+// park makes the planned change of an object. after is the new count.
 func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, plan func(*unstructured.Unstructured) (replicas.ParkPlan, error), after int32) (*change, error) {
 	c.beginWarning(t)
 	c.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return after, nil })

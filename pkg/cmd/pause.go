@@ -65,8 +65,7 @@ these fields.`,
 	return o.change.command(cmd, o.change.targets.complete, o.change.validate, o.pause)
 }
 
-// pause pauses an object that the controller of this program reconciles, or has another
-// program pause its own.
+// pause pauses an object, through its own controller if another program reconciles it.
 func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	if t.Object.GetDeletionTimestamp() != nil {
 		return nil, fmt.Errorf("%s is being deleted and cannot be paused", t)
@@ -91,8 +90,8 @@ func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target)
 	return made, nil
 }
 
-// turnOn sets the field that pauses an object of another program. Nothing would unset it
-// after a time.
+// turnOn sets the field that pauses an object of another program. Nothing would reset it
+// after a duration.
 func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	path, err := findSwitch(c.finder, t)
 	if err != nil {
@@ -126,8 +125,8 @@ func pauseEdits(until, by, reason string) []fieldpath.Edit {
 	return edits
 }
 
-// editPause edits an object, unless another has its name by now. Without edits, the object
-// is as it should be. back is the verb that takes the edits back.
+// editPause edits an object, unless another one has its name by now. Without edits, the
+// object is already in the wanted state. back is the verb that reverts the edits.
 func editPause(ctx context.Context, c *changer, t *observe.Target, edits []fieldpath.Edit, until observe.Condition, back string) (*change, error) {
 	done := edit.Written{Object: t.Object}
 	if edits != nil {
@@ -148,7 +147,7 @@ func editPause(ctx context.Context, c *changer, t *observe.Target, edits []field
 	return made, nil
 }
 
-// findSwitch finds the field that pauses an object of another program.
+// findSwitch returns the field that pauses an object of another program.
 func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 	if t.Kind.BuiltIn() {
 		return kinds.PauseSwitch(t.Kind, nil)
@@ -189,7 +188,7 @@ func parsePauseLength(text string) (pauseLength, error) {
 	return pauseLength{For: length}, nil
 }
 
-// String returns the value, without the units that are zero at its end.
+// String returns the value without trailing zero units.
 func (l pauseLength) String() string {
 	if l.Forever {
 		return apis.PausedForever
@@ -204,8 +203,8 @@ func (l pauseLength) String() string {
 	return text
 }
 
-// until says until when an object is paused, for how long, and why. Who paused it knows who
-// did.
+// until describes until when an object is paused, for how long, and why. It omits who paused
+// it, who is the user.
 func (l pauseLength) until(p apis.Pause, now time.Time) string {
 	text := "paused forever"
 	if !l.Forever {

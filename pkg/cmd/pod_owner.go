@@ -17,8 +17,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// podOwners replaces pods by the objects that own them, each once, and says so. doing is what
-// the verb does with the owner. It refuses a pod without an owner, with another command for it.
+// podOwners replaces pods by the objects that own them, without duplicates, and prints that.
+// doing is what the verb does with the owner. For a pod without an owner, it returns an error
+// that suggests another command.
 func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {
 	for _, t := range targets {
 		if !t.Kind.IsPod() {
@@ -47,8 +48,8 @@ func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target,
 	return all, errs
 }
 
-// topOwner follows the controller references of a pod to the topmost object that has a replica
-// count or a pod for each node. Without one, it returns the pod.
+// topOwner follows the controller references of a pod up to the topmost object with a replica
+// count or a pod per node. Without one, it returns the pod.
 func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe.Target, error) {
 	mapper, err := c.Flags.ToRESTMapper()
 	if err != nil {
@@ -62,7 +63,7 @@ func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe
 	for at := pod; ; {
 		err := at.Read(ctx, finder.Dynamic)
 		if apierrors.IsForbidden(err) && !top.Kind.IsPod() {
-			return top, nil // the user may not read the next owner
+			return top, nil // the user cannot read the next owner
 		}
 		if err != nil {
 			return pod, kube.Explain(at.Kind, err)
@@ -87,7 +88,7 @@ func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe
 	}
 }
 
-// counts reports whether an object has a replica count, or a pod for each node.
+// counts reports whether an object has a replica count or a pod per node.
 func counts(ctx context.Context, finder *discover.Finder, t observe.Target) bool {
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return hasStatus(t.Kind)

@@ -100,8 +100,8 @@ func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Tar
 	}), nil
 }
 
-// restartField finds the field to change. Only for kinds of other programs it reads the
-// schema.
+// restartField returns the field to change. It reads the schema only for kinds of other
+// programs.
 func restartField(ctx context.Context, finder *discover.Finder, t *observe.Target) ([]string, error) {
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return kinds.RestartField(t.Kind, t.Object, nil, "")
@@ -117,9 +117,8 @@ func restartField(ctx context.Context, finder *discover.Finder, t *observe.Targe
 	return kinds.RestartField(t.Kind, t.Object, schema, facts.Restart)
 }
 
-// restartMarks returns the annotations that say who restarts an object and why. Only with
-// the annotation of a restart the pods are made from another template, which is a revision
-// like any other.
+// restartMarks returns the annotations that record who restarts an object and why. Only a
+// restart annotation in the pod template makes a new revision, which needs them.
 func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 	if path[len(path)-1] != apis.AnnotationRestartedAt {
 		return nil
@@ -128,7 +127,7 @@ func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 }
 
 // restartRefused returns the error for an object that cannot be restarted. For an object of
-// another program, it names the objects below that can be restarted instead, if the user may
+// another program, it lists the objects below that can be restarted instead, if the user can
 // read them.
 func restartRefused(ctx context.Context, c *changer, t *observe.Target, why error) error {
 	refused := fmt.Errorf("%s cannot be restarted: %w", t, why)
@@ -145,8 +144,8 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 	return restartBelow(refused, e.Object.UID, e.Own())
 }
 
-// restartBelow adds hints to an error that name the children of an owner that can be
-// restarted. Those of a cluster-scoped owner may be in several namespaces.
+// restartBelow adds hints to an error about the children of an owner that can be restarted.
+// Those of a cluster-scoped owner may be in several namespaces.
 func restartBelow(err error, owner types.UID, children []status.Child) error {
 	below := map[string][]string{}
 	for _, child := range children {

@@ -1,5 +1,5 @@
-// Package cmd holds the verbs, one to a file: flags become options, options
-// run. The run logic never sees cobra.
+// Package cmd contains the verbs, one per file. The flags of a verb become options, and the
+// options run. The run logic does not use cobra.
 package cmd
 
 import (
@@ -20,16 +20,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// programName is how people call the program: kubectl finds kubectl-imoocpod on PATH.
+// programName is the command that people type: kubectl finds kubectl-imoocpod on PATH.
 const programName = "kubectl imoocpod"
 
-// NewRootCommand returns the command tree. version is the program's own.
+// NewRootCommand returns the command tree. version is the version of the program.
 func NewRootCommand(version string, streams genericiooptions.IOStreams) *cobra.Command {
 	return NewRootCommandFor(kube.New(version, streams), version, streams)
 }
 
-// NewRootCommandFor returns the command tree with a factory for its clients, to which it adds
-// kubectl's global flags.
+// NewRootCommandFor returns the command tree for a factory, and adds kubectl's global flags.
 func NewRootCommandFor(c *kube.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-imoocpod",
@@ -54,7 +53,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
-		// As many typing errors as cobra allows where it makes the message itself.
+		// The edit distance that cobra uses for its own suggestions.
 		SuggestionsMinimumDistance: 2,
 		Args:                       knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -120,7 +119,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 	return root
 }
 
-// otherTools returns verbs of kubectl and other tools, with what to use here.
+// otherTools returns the verbs of kubectl and other tools, with their replacements here.
 func otherTools(commands commandline.Context) map[string]string {
 	plugin := func(words ...string) string { return `"` + commands.Line(commandline.Plugin(words...)) + `"` }
 	useKubectl := func(words ...string) string { return "use " + commands.Line(commandline.Kubectl(words...)) }
@@ -137,7 +136,7 @@ func otherTools(commands commandline.Context) map[string]string {
 	}
 }
 
-// knownVerb refuses a first word that is not a verb, and names similar ones.
+// knownVerb rejects a first argument that is not a verb, and suggests similar verbs.
 func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -153,9 +152,9 @@ func unknownCommand(word, of string, nearest []string) error {
 	return usageErrorf("unknown command %q for %q%s", word, of, didYouMean(nearest))
 }
 
-// flagError makes a usage error of an error of pflag, and names similar flags.
+// flagError makes a usage error from an error of pflag, and suggests similar flags.
 func flagError(cmd *cobra.Command, err error) error {
-	// If the verb is misspelled, its flags do not belong to the command before it.
+	// After a misspelled verb, the flags are not those of the parent command.
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
 		return knownVerb(cmd, cmd.Flags().Args())
 	}
@@ -172,8 +171,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w%s", err, didYouMean(nearest))
 }
 
-// usageTemplate replaces the global flags in the help of each command by a line that names the
-// command that lists them, as kubectl does.
+// usageTemplate replaces the global flags in the help of each command with a reference to
+// "options", as in kubectl.
 func usageTemplate(template string) string {
 	template = strings.Replace(template, "{{if .HasAvailableLocalFlags}}", "{{if and .HasParent .HasAvailableLocalFlags}}", 1)
 	before, rest, found := strings.Cut(template, "{{if .HasAvailableInheritedFlags}}")
@@ -184,7 +183,7 @@ func usageTemplate(template string) string {
 	return before + after + "{{if not .HasAvailableSubCommands}}\n{{end}}Use \"" + programName + " options\" for a list of global command-line options (applies to all commands).\n"
 }
 
-// addLogFlags adds klog's -v alone: its others are about log files.
+// addLogFlags adds only klog's -v; its other flags are about log files.
 func addLogFlags(flags *pflag.FlagSet) {
 	all := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(all)
@@ -193,12 +192,12 @@ func addLogFlags(flags *pflag.FlagSet) {
 	flags.AddFlag(v)
 }
 
-// interruptGrace is how long a verb has after Ctrl-C to put the terminal in order.
+// interruptGrace is how long a verb has after Ctrl-C to restore the terminal.
 const interruptGrace = 500 * time.Millisecond
 
-// interruptible makes a verb end soon after its context, even in discovery or in a program that
-// gives credentials, which do not know the context. A write under way is finished first, so
-// that the verb can report it.
+// interruptible makes a verb end soon after its context, even during discovery or in a
+// credential plugin, which ignore the context. A write under way is finished first, so that
+// the verb can report its result.
 func interruptible(out io.Writer, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()

@@ -16,7 +16,7 @@ import (
 type runControllerOptions struct {
 	run.Options
 	clients *kube.Factory
-	limits  waitFlags // of a loop that ends
+	limits  waitFlags // of a run that ends
 	output  *output   // of a dry run
 	// verbosity is klog's -v.
 	verbosity func() string
@@ -134,7 +134,7 @@ func (o *runControllerOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	warnings := o.Log.Open(verbosity, o.Streams, o.DryRun) // the plans of a dry run have standard output
+	warnings := o.Log.Open(verbosity, o.Streams, o.DryRun) // a dry run prints its plans to standard output
 	defer o.Log.Close()
 	return o.Options.Run(ctx, o.clients, warnings)
 }

@@ -20,7 +20,7 @@ type scaleOptions struct {
 	change changeFlags
 	count  replicas.Request
 	path   *fieldpath.Path
-	// group names one of several groups of pods, in the place of a path.
+	// group selects one of several groups of pods instead of a path.
 	group string
 	steps stepFlags
 	yes   bool
@@ -158,7 +158,7 @@ func (o *scaleOptions) validate() error {
 	return o.change.wait.validate(o.waits())
 }
 
-// apart refuses other flags together with one that is set.
+// apart returns an error if another flag is combined with one that is set.
 func (o *scaleOptions) apart(set bool, flag string, others ...string) error {
 	for _, other := range others {
 		if set && o.given(other) {
@@ -168,7 +168,7 @@ func (o *scaleOptions) apart(set bool, flag string, others ...string) error {
 	return nil
 }
 
-// validateRemoved refuses pods to remove with an invalid name, or named twice.
+// validateRemoved rejects invalid and duplicate names of pods to remove.
 func validateRemoved(pods []string) error {
 	for i, pod := range pods {
 		if problem := nameProblem(pod); problem != "" {
@@ -181,7 +181,7 @@ func validateRemoved(pods []string) error {
 	return nil
 }
 
-// isResourceVersion reports whether a word can be one: a whole number.
+// isResourceVersion reports whether a word may be a resourceVersion: a whole number.
 func isResourceVersion(word string) bool {
 	_, err := strconv.ParseUint(word, 10, 64)
 	return err == nil
@@ -192,7 +192,7 @@ func (o *scaleOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// With -o json, --wait prints reports. With --timeout alone, the command prints the object.
+	// With -o json, --wait prints reports; --timeout alone prints the object.
 	if !o.change.wait.wait {
 		c.reports = ""
 	}
@@ -218,20 +218,20 @@ func (o *scaleOptions) run(ctx context.Context) error {
 	return c.make(ctx, all, errs)
 }
 
-// counts returns the counts of objects before and after the change, as far as they are known.
+// counts returns the counts of objects before and after the change, if they are known.
 func (o *scaleOptions) counts(found []*located) []printer.CountChange {
 	var changes []printer.CountChange
 	for _, l := range found {
 		change := printer.CountChange{Namespace: l.target.Namespace, Name: l.target.String(), Before: replicas.Before(l.target.Object, l.field.Path)}
 		request, err := o.request(l)
 		if err != nil {
-			continue // the change itself fails with this error
+			continue // the change itself will return this error
 		}
 		switch {
 		case change.Before != nil:
 			after, err := request.From(*l.target, int64(*change.Before))
 			if err != nil {
-				continue // likewise
+				continue // as above
 			}
 			change.After = &after
 		case o.count.By == nil:

@@ -20,17 +20,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// located is an object, and the field of its count.
+// located is an object with the field of its count.
 type located struct {
 	target *observe.Target
 	field  discover.Field
-	// began is the count before the first of several steps, once that has begun.
+	// began is the count before the first of several steps, nil before it.
 	began *int32
 }
 
-// locate finds the field of the count of an object. It reads the object if that is necessary
-// to find the field, to change the count, or to refuse an object that is being deleted. Users
-// who may only set the count can do so.
+// locate finds the field of an object's count. It reads the object only if it must: to find
+// the field, to compute the count, or to reject an object that is being deleted. Users who
+// can only set the count need no other right.
 func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target) (*located, error) {
 	err := o.count.Check(*t)
 	if err != nil {
@@ -55,11 +55,11 @@ func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target
 	return &located{target: t, field: field}, replicas.Refuse(*t, t.Object)
 }
 
-// field finds the field of the count of a target, and reads the target if necessary. For an
+// field finds the field of a target's count, and reads the target if necessary. For an
 // ImoocPod, it sends no request.
 func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target) (discover.Field, error) {
 	if !t.Kind.Shipped() && t.Path == nil {
-		// The values tell apart the fields that may be meant.
+		// The values help to choose among possible fields.
 		if err := t.Read(ctx, c.finder.Dynamic); err != nil {
 			return discover.Field{}, err
 		}
@@ -71,7 +71,7 @@ func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target)
 	return field, c.chooseField(err, "scale", t, o.countFlags()...)
 }
 
-// groupPath reads the target, and finds the count of the group that --group names.
+// groupPath reads the target and returns the path of the count of --group.
 func (o *scaleOptions) groupPath(ctx context.Context, c *changer, t *observe.Target) (*fieldpath.Path, error) {
 	if err := t.Read(ctx, c.finder.Dynamic); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (o *scaleOptions) groupPath(ctx context.Context, c *changer, t *observe.Tar
 	return &path, err
 }
 
-// countFlags returns the flag that gives the count, as it was given.
+// countFlags returns the flag that gives the count.
 func (o *scaleOptions) countFlags() []string {
 	switch {
 	case o.count.By != nil:
@@ -95,7 +95,8 @@ func (o *scaleOptions) countFlags() []string {
 	return []string{"--replicas", strconv.Itoa(int(o.count.Replicas))}
 }
 
-// perNode refuses to scale an object that runs one pod per node, and says how many these are.
+// perNode returns the error for an object that runs one pod per node, with the number of
+// nodes.
 func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	obj, err := t.Resource(c.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
@@ -108,8 +109,8 @@ func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
 }
 
-// otherCounts names the other counts of an object whose count is not one of pods, or is one
-// of several. It returns "" if there are none, or if they cannot be known.
+// otherCounts lists the other counts of an object whose count may not be the only one. It
+// returns "" if there are none or if they are unknown.
 func otherCounts(ctx context.Context, c *changer, t *observe.Target, field discover.Field) string {
 	if t.Object == nil {
 		return ""
@@ -132,8 +133,7 @@ func otherCounts(ctx context.Context, c *changer, t *observe.Target, field disco
 	return "; other counts: " + strings.Join(words, ", ")
 }
 
-// request returns the change of one object. With --undo, it leads to the count that the
-// object remembers.
+// request returns the change of one object. With --undo, it restores the previous count.
 func (o *scaleOptions) request(l *located) (replicas.Request, error) {
 	request := o.count
 	request.DryRun, request.LookOnly = o.change.dryRun.server(), o.change.dryRun.client()
@@ -144,7 +144,7 @@ func (o *scaleOptions) request(l *located) (replicas.Request, error) {
 	return request, err
 }
 
-// scale changes the count of one object at once.
+// scale changes the count of one object in one step.
 func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*change, error) {
 	request, err := o.request(l)
 	if err != nil {
@@ -185,19 +185,20 @@ func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request 
 	}
 	if request.LookOnly && !request.Undo {
 		if field.Path == nil {
-			return replicas.Result{Replicas: request.Replicas}, nil // the field behind /scale is not known
+			return replicas.Result{Replicas: request.Replicas}, nil // the field behind /scale is unknown
 		}
 		field.Scale = false
 	}
 	done, err := replicas.Set(ctx, l.target.Resource(c.finder.Dynamic), *l.target, field, request)
 	if unknownField(err) && field.Path != nil {
-		schema, _ := c.finder.Schema(l.target.Kind) // without it no field is suggested
+		schema, _ := c.finder.Schema(l.target.Kind) // only for suggestions
 		err = noField(l.target, *field.Path, schema)
 	}
 	return done, err
 }
 
-// result returns the object to print. Only the formats that show more than its name read it.
+// result returns the object to print. It reads the object only for formats that print more
+// than the name.
 func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done replicas.Result) (*unstructured.Unstructured, error) {
 	t := l.target
 	if format := c.format(); (format == "" || format == "name") && !o.change.dryRun.client() {
@@ -213,7 +214,7 @@ func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done 
 	return obj, err
 }
 
-// changed returns a count that was set, as a change to be waited for.
+// changed returns the change to wait for.
 func (o *scaleOptions) changed(c *changer, l *located, done replicas.Result) *change {
 	made := &change{
 		WaitTarget: observe.WaitTarget{

@@ -21,12 +21,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// stepFlags say how a count changes in steps.
+// stepFlags configure how a count changes in steps.
 type stepFlags struct {
 	// step is nil if the whole change is made at once.
 	step     *replicas.Step
 	parallel bool
-	// ignoreBudgets says that a step down may break a disruption budget.
+	// ignoreBudgets allows a step down to break a disruption budget.
 	ignoreBudgets bool
 }
 
@@ -39,7 +39,7 @@ func (f *stepFlags) addFlags(cmd *cobra.Command) {
 // given reports whether the count changes in steps.
 func (f *stepFlags) given() bool { return f.step != nil }
 
-// flags returns the flags that were given, for a command that continues.
+// flags returns the given flags, for a command that continues.
 func (f *stepFlags) flags() []string {
 	words := []string{"--step", f.step.String()}
 	if f.ignoreBudgets {
@@ -48,8 +48,8 @@ func (f *stepFlags) flags() []string {
 	return words
 }
 
-// scaleInSteps changes the counts of objects in steps, all at the same time or one object after
-// another. Then an error leaves the rest as they are.
+// scaleInSteps changes the counts of objects in steps, in parallel or one object after
+// another. In sequence, an error leaves the remaining objects unchanged.
 func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*located) []error {
 	errs := make([]error, len(all))
 	inSteps := func(i int) {
@@ -74,8 +74,8 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*loca
 	return errs
 }
 
-// inSteps changes the count of one object in steps. Each begins when the last one is ready, and
-// only if the count is still that of the last one.
+// inSteps changes the count of one object in steps. Each step begins when the previous one is
+// ready and nobody else has changed the count.
 func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) error {
 	t := l.target
 	now, err := replicas.Count(ctx, t.Resource(c.finder.Dynamic), *t, l.field)
@@ -114,7 +114,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 	return c.printer.PrintObj(obj, c.streams.Out)
 }
 
-// tellPlan names the counts on the way from one count to another.
+// tellPlan prints the counts between the old and the new one.
 func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from, to int32) {
 	var way strings.Builder
 	fmt.Fprint(&way, from)
@@ -132,7 +132,7 @@ func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from, to int32) {
 	c.tell("%s: %s, %s", t, o.change.dryRun.mark(way.String()), when)
 }
 
-// mayStep returns an error if the next step may not begin: the command was interrupted, or
+// mayStep returns an error if the next step must not begin: the command was interrupted, or
 // fewer pods would break a disruption budget.
 func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Target, at, next int32) error {
 	if err := context.Cause(ctx); err != nil {
@@ -160,7 +160,8 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 	return nil
 }
 
-// awaitStep waits until the pods of a step are ready and, on the way down, the others are gone.
+// awaitStep waits until the pods of a step are ready and, when scaling down, the others are
+// gone.
 func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, done replicas.Result, down bool) error {
 	w := o.changed(c, l, done)
 	g := &w.Conditions[0]
@@ -186,13 +187,13 @@ func (o *scaleOptions) notSet(c *changer, l *located, at, to int32, err error) e
 }
 
 // stepNotReady returns the error for a step whose pods did not become ready. With
-// --on-failure=revert, it sets the count before, unless someone else has changed the count.
+// --on-failure=revert, it restores the previous count unless someone else has changed it.
 func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located, before, at, to int32, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
 		return c.overwritten(ctx, &change{WaitTarget: observe.WaitTarget{Target: *l.target}}, err)
 	case errors.Is(err, outcome.ErrGone):
-		return err // there is no count to go on from
+		return err // without a count, there is no way to continue
 	case !notReady(err) || o.change.wait.onFailure != revertOnFailure:
 		o.tellStopped(c, l, at, to, before)
 		return err
@@ -208,8 +209,8 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 	return fmt.Errorf("%w\n%s %w: %d → %d", outcome.WithoutHints(err), l.target, outcome.ErrUndone, at, before)
 }
 
-// tellStopped says at which count an object stopped, and how to continue or to go back to the
-// last count whose pods were ready.
+// tellStopped prints the count at which an object stopped, and how to continue or to return
+// to the last count whose pods were ready.
 func (o *scaleOptions) tellStopped(c *changer, l *located, at, to, good int32) {
 	c.tell("%s: stopped at %d on the way to %d", l.target, at, to)
 	if at != to {

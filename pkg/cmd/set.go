@@ -30,7 +30,7 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 
   # Set the resources of an ImoocPod
   kubectl imoocpod set resources foo --requests=cpu=100m,memory=128Mi`,
-		SuggestionsMinimumDistance: 2, // as for the program itself
+		SuggestionsMinimumDistance: 2, // as in the root command
 		Args:                       knownVerb,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -38,7 +38,7 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 	return cmd
 }
 
-// setWaits ends the help of the subcommands of set.
+// setWaits is the end of the help of the subcommands of set.
 const setWaits = `
 
 With --wait, the command waits until all objects have pods of the new template and
@@ -48,7 +48,7 @@ changes the same fields. With --on-failure=revert, it writes back what was there
 before, unless someone else has changed the same fields since, and exits with
 code 9.`
 
-// setFlags are the flags of the subcommands of set, and their words, which are settings.
+// setFlags are the flags of the subcommands of set, and their arguments that are settings.
 type setFlags struct {
 	what     string
 	words    []string
@@ -76,7 +76,7 @@ func (f *setFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(specFieldFlag(&f.template), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 
-// command makes a command change the template of each target.
+// command makes a cobra command change the template of each target.
 func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, validate func() error, want func(*changer, *observe.Target) (wanted, error)) *cobra.Command {
 	return f.change.command(cmd, complete, validate, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 		wanted, err := want(c, t)
@@ -92,8 +92,8 @@ func (f *setFlags) line(t *observe.Target, words ...string) commandline.Command 
 	return commandline.Plugin("set", f.what, argumentOf(t)).With(words...).In(t.Namespace)
 }
 
-// places finds the fields of a target that pods are made from. If there are several, the
-// error gives the command for each.
+// places returns the fields of a target that pods are made from. If there are several, the
+// error lists a command for each.
 func (f *setFlags) places(c *changer, t *observe.Target, images bool) (template.Places, error) {
 	if f.template != nil {
 		return template.Places{Template: f.template}, nil
@@ -102,7 +102,7 @@ func (f *setFlags) places(c *changer, t *observe.Target, images bool) (template.
 	return places, c.choosePlace(err, f.line(t, f.words...))
 }
 
-// inTemplate wants a pod template as a function changes it in a copy.
+// inTemplate returns the wanted pod template: a copy that change has modified.
 func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map[string]any) error) wanted {
 	return inField(path, func(value any) (any, error) {
 		template, is := value.(map[string]any)
@@ -116,7 +116,8 @@ func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map
 	})
 }
 
-// inField wants a field to have the value that a function makes of a copy of the present one.
+// inField returns the wanted value of a field: the result of change for a copy of the current
+// one.
 func inField(path fieldpath.Path, change func(value any) (any, error)) wanted {
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		fields, err := revision.FieldsAt(obj.Object, []fieldpath.Path{path})

@@ -64,8 +64,8 @@ func (o *setImageOptions) complete(args []string) error {
 	return o.set.change.targets.complete(args)
 }
 
-// splitImages splits off the images at the end of the arguments: those with the name of a
-// container, or the last one.
+// splitImages splits off the images at the end of the arguments: those with a container name,
+// or else the last one.
 func splitImages(args []string) (objects, images []string) {
 	at := slices.IndexFunc(args, func(arg string) bool { return strings.Contains(arg, "=") })
 	if at < 0 {
@@ -110,7 +110,7 @@ func (o *setImageOptions) want(c *changer, t *observe.Target) (wanted, error) {
 }
 
 // setImages sets the images in a pod template. If an image may be for several containers, the
-// error gives the command for each.
+// error lists a command for each.
 func (o *setImageOptions) setImages(c *changer, t *observe.Target, template map[string]any) error {
 	err := podtemplate.SetImages(template, o.images)
 	several := (*podtemplate.SeveralContainersError)(nil)

@@ -37,13 +37,13 @@ type statusOptions struct {
 	color     color
 	noHeaders bool
 
-	// write prints reports in the format that was asked for.
+	// write prints reports in the output format.
 	write     func(io.Writer, []status.Report) error
 	client    dynamic.Interface
 	namespace string
-	// listed are the kinds that were looked for because none was named.
+	// listed are the kinds that were searched because no type was named.
 	listed []kinds.Kind
-	// word is the ImoocPod that one bare word names.
+	// word is the ImoocPod that a single bare word names.
 	word *unstructured.Unstructured
 }
 
@@ -177,7 +177,7 @@ func (o *statusOptions) Run(ctx context.Context) error {
 	return o.runOnce(ctx)
 }
 
-// runOnce shows the objects as they are now.
+// runOnce shows the current state of the objects.
 func (o *statusOptions) runOnce(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if len(targets)+len(errs) == 0 {
@@ -197,23 +197,24 @@ func (o *statusOptions) runOnce(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
-// wanted returns the reports that the flags ask for.
+// wanted returns the reports that the flags select.
 func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 	return slices.DeleteFunc(reports, func(r status.Report) bool {
 		return o.notReady && r.Verdict.Settled() || o.paused && !isPaused(r)
 	})
 }
 
-// isPaused reports whether an object is paused, also if it has failed.
+// isPaused reports whether an object is paused, even if it has failed.
 func isPaused(r status.Report) bool { return r.Verdict == status.Paused || r.Pause != nil }
 
-// reporters is how many objects are read at the same time.
+// reporters is how many objects are read in parallel.
 const reporters = 8
 
-// reports returns the reports on objects. One that cannot be read does not stop the others.
+// reports returns the reports on objects. An object that cannot be read does not stop the
+// others.
 func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
-	// An object that is not begun when the context ends fails, and is not left out.
+	// If the context ends, the remaining objects fail; they must not be left out.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), reporters, len(targets), func(i int) {
 		all[i], errs[i] = o.report(ctx, targets[i])
 		errs[i] = kube.Explain(targets[i].Kind, errs[i])
@@ -227,7 +228,7 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 	return reports, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// verdicts returns errors, with their exit codes, for the objects that are not ready.
+// verdicts returns errors with exit codes for the objects that are not ready.
 func verdicts(reports []status.Report) []error {
 	var errs []error
 	for _, r := range reports {
@@ -245,8 +246,7 @@ func verdicts(reports []status.Report) []error {
 	return errs
 }
 
-// extent returns how much is read of each object. In a table, nothing is shown of what stands
-// below an object that is ready.
+// extent returns how much to read of each object. A table shows nothing below a ready object.
 func (o *statusOptions) extent() observe.Extent {
 	if slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) && !o.one() {
 		return observe.Extent{Depth: observe.Reasons, Brief: true}

@@ -17,25 +17,25 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// named reports whether objects or a type were named. Otherwise, status is about all objects
-// of the shipped and the declared kinds.
+// named reports whether objects or a type were named. Otherwise, status shows all objects of
+// the shipped and the declared kinds.
 func (o *statusOptions) named() bool {
 	return len(o.args) > 0 || o.fromFiles()
 }
 
-// one reports whether a single object was named, which is shown in full. What is selected is a
-// list, whatever its length.
+// one reports whether a single object was named, which is shown in full. Selected objects are
+// a list, however many they are.
 func (o *statusOptions) one() bool {
 	named := len(o.args) == 1 || len(o.args) == 2 && !strings.Contains(o.args[0], "/")
 	return !o.watch && (o.fromFiles() || named && !o.given())
 }
 
-// selects reports whether the objects come and go, because they were not named one by one.
+// selects reports whether objects are selected rather than named, so that they come and go.
 func (o *statusOptions) selects() bool {
 	return !o.named() || len(o.args) > 0 && o.given()
 }
 
-// find finds the objects that are there now.
+// find finds the current objects.
 func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if o.named() {
 		targets, errs := o.targetFlags.find(ctx, o.clients)
@@ -57,7 +57,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 			continue // it is not installed
 		}
 		if apierrors.IsForbidden(err) && !kind.Shipped() {
-			continue // not everyone who may list our kinds may list all others
+			continue // the user may be allowed to list only some kinds
 		}
 		served = true
 		if err != nil {
@@ -74,7 +74,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 		errs = append(errs, &outcome.NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true})
 	}
 	if len(targets) == 0 {
-		errs = errs[:min(1, len(errs))] // for the other kinds it would be the same
+		errs = errs[:min(1, len(errs))] // it is the same for the other kinds
 	}
 	return targets, errs
 }
@@ -85,7 +85,7 @@ func (o *statusOptions) allKinds(ctx context.Context) ([]kinds.Kind, error) {
 	return append(kinds.Shipped(), declared...), err
 }
 
-// ofKind returns the client for the objects of a kind in the namespace, or in all.
+// ofKind returns the client for the objects of a kind in the namespace or in all.
 func (o *statusOptions) ofKind(kind kinds.Kind) dynamic.ResourceInterface {
 	if o.allNamespaces || kind.Clusterwide {
 		return o.client.Resource(kind.Resource)
@@ -93,7 +93,7 @@ func (o *statusOptions) ofKind(kind kinds.Kind) dynamic.ResourceInterface {
 	return o.client.Resource(kind.Resource).Namespace(o.namespace)
 }
 
-// sources returns what to watch: the objects that were named, or else whole kinds.
+// sources returns what to watch: the named objects or whole kinds.
 func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error) {
 	var all []kinds.Kind
 	switch {
@@ -128,8 +128,8 @@ func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error)
 	return sources, nil
 }
 
-// hasStatus reports whether objects of a kind may have replicas. Whether custom resources have
-// some, only their objects show.
+// hasStatus reports whether objects of a kind may have replicas. For custom resources, only
+// the objects show it.
 func hasStatus(kind kinds.Kind) bool {
 	if !kind.BuiltIn() || slices.Contains([]string{"apps", "batch"}, kind.Resource.Group) {
 		return true
@@ -137,7 +137,7 @@ func hasStatus(kind kinds.Kind) bool {
 	return kind.Resource.Group == "" && kind.Resource.Resource == "replicationcontrollers"
 }
 
-// withReplicas replaces pods by the objects that own them, and refuses objects that have
+// withReplicas replaces pods by their owners, and returns errors for objects that have
 // neither replicas nor pods.
 func (o *statusOptions) withReplicas(ctx context.Context, targets []observe.Target, errs []error) ([]observe.Target, []error) {
 	targets, failed := o.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
@@ -153,14 +153,14 @@ func (o *statusOptions) withReplicas(ctx context.Context, targets []observe.Targ
 	return all, errs
 }
 
-// noStatus refuses an object or a type that has neither replicas nor pods.
+// noStatus returns the error for an object or type that has neither replicas nor pods.
 func noStatus(what string) error {
 	err := fmt.Errorf("%s has no replicas and no pods of its own", what)
 	return outcome.WithHint(err, "to list the types that have", commandline.Plugin("kinds"))
 }
 
-// takeWord decides what a single bare word means: an ImoocPod of that name, or else a type,
-// whose objects are listed as "kubectl get" does.
+// takeWord resolves a single bare word: an ImoocPod of that name, or else a type, whose
+// objects are listed as in "kubectl get".
 func (o *statusOptions) takeWord(ctx context.Context) {
 	if names, ok := o.imoocPods(o.args); !ok || len(o.args) != 1 || names[0] != o.args[0] {
 		return
@@ -172,9 +172,9 @@ func (o *statusOptions) takeWord(ctx context.Context) {
 		return
 	}
 	if !apierrors.IsNotFound(err) {
-		return // find meets the error again, and returns it
+		return // find will return this error
 	}
-	// A short name such as "no" is not worth a type that has no replicas.
+	// A word such as "no", a short name, must not select a type without replicas.
 	if kind, err := o.clients.KindNamed(ctx, t.Name); err == nil && (hasStatus(kind) || kind.IsPod()) {
 		o.all = true
 	}

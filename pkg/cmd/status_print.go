@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// writer prints reports in the format that the flags ask for.
+// writer returns the printer for the output flags.
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
 	switch format := *o.print.OutputFormat; format {
 	case "", "wide":
@@ -51,7 +51,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	}
 }
 
-// printScreen prints a whole screen, once.
+// printScreen prints a screen once.
 func (o *statusOptions) printScreen(reports []status.Report, width int) error {
 	screen := printer.Screen{Reports: reports, AllPods: o.pods}
 	for _, text := range screen.Frame(width, 0, o.color.style(o.streams.Out), time.Now()) {
@@ -62,8 +62,8 @@ func (o *statusOptions) printScreen(reports []status.Report, width int) error {
 	return nil
 }
 
-// printModels prints reports as kubectl prints objects: one by itself, several
-// in a List.
+// printModels prints reports as kubectl prints objects: a single one on its own, several in a
+// List.
 func printModels(p printers.ResourcePrinter, w io.Writer, reports []status.Report, single bool) error {
 	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}}}
 	for _, r := range reports {
@@ -83,7 +83,7 @@ func printModels(p printers.ResourcePrinter, w io.Writer, reports []status.Repor
 	return p.PrintObj(list, w)
 }
 
-// sayNoneWanted says that none of some objects is what is asked for.
+// sayNoneWanted prints that no object matches the flags.
 func (o *statusOptions) sayNoneWanted(objects int) error {
 	text := "The object is ready."
 	switch {
@@ -105,8 +105,7 @@ func (o *statusOptions) sayNone() error {
 	return sayNothingFound(o.streams.ErrOut, o.searched(), namespace)
 }
 
-// searched names what was looked for: the type that was named, or the kinds that are
-// looked for where none is.
+// searched names what was searched: the named type or, without one, the default kinds.
 func (o *statusOptions) searched() string {
 	if o.named() || len(o.listed) == 0 {
 		return "resources"

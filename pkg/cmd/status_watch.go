@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// terminal returns the terminal to draw a screen on, nil if there is none or if an output
-// format was given.
+// terminal returns the terminal for a screen, nil if there is none or an output format was
+// given.
 func (o *statusOptions) terminal() *os.File {
 	screen, is := terminal.Of(o.streams.Out)
 	if !is || *o.print.OutputFormat != "" {
@@ -30,13 +30,13 @@ func (o *statusOptions) terminal() *os.File {
 	return screen
 }
 
-// newScreen makes a screen on a terminal. It must be ended.
+// newScreen returns a screen on a terminal, which the caller must end.
 func (o *statusOptions) newScreen(ctx context.Context, on *os.File) *terminal.Screen {
 	return terminal.NewScreen(ctx, on, o.color.style(on), printer.Screen{AllPods: o.pods, NotReady: o.notReady})
 }
 
-// runWait waits until the objects are ready, and shows them on a screen or, without a
-// terminal, by a line for every change.
+// runWait waits until the objects are ready. It shows them on a screen or, without a
+// terminal, prints a line for every change.
 func (o *statusOptions) runWait(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if len(targets)+len(errs) == 0 {
@@ -71,13 +71,13 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 	return outcome.Join(append(errs, failed...))
 }
 
-// runWatch shows the objects and then every change, until all objects that were named are gone
-// or the context ends.
+// runWatch shows the objects and every change, until all named objects are gone or the
+// context ends.
 func (o *statusOptions) runWatch(ctx context.Context) error {
 	sources, errs := o.sources(ctx)
 	switch {
 	case len(errs) > 0 && !o.named():
-		return errs[0] // for the other kinds it is the same
+		return errs[0] // it is the same for the other kinds
 	case len(errs) > 0:
 		return outcome.Join(errs)
 	case len(sources) == 0:
@@ -88,7 +88,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	defer fail(nil)
 	w := &statusWatch{statusOptions: o, toList: len(sources)}
 	connection := &follow.Connection{Changed: func(lost time.Time) {
-		_ = escape.PrintLine(o.streams.ErrOut, "%s", printer.Connection(lost)) // what is watched matters more
+		_ = escape.PrintLine(o.streams.ErrOut, "%s", printer.Connection(lost)) // the watch matters more
 	}}
 	extent, onScreen := o.extent(), false
 	if on := o.terminal(); on != nil {
@@ -112,26 +112,27 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	}
 	running.Wait()
 	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); !o.named() {
-		errs = errs[:min(1, len(errs))] // for the other kinds it is the same
+		errs = errs[:min(1, len(errs))] // it is the same for the other kinds
 	}
 	return outcome.Join(errs)
 }
 
-// statusWatch shows what is watched.
+// statusWatch shows the watched objects.
 type statusWatch struct {
 	*statusOptions
-	// screen is nil if the changes are printed.
+	// screen is nil if changes are printed.
 	screen *terminal.Screen
 
 	mu sync.Mutex
-	// toList is how many sources were not listed yet, and found says that one had objects.
+	// toList is how many sources have not been listed yet, and found means that one had
+	// objects.
 	toList int
 	found  bool
 	served bool
 }
 
-// show shows an object as it is now. What was selected disappears from a screen when it is
-// gone, and what was named stays.
+// show shows the new state of an object. When an object is deleted, it disappears from a
+// screen if it was selected, and stays if it was named.
 func (w *statusWatch) show(s observe.Observation) error {
 	r := s.Report
 	if w.screen == nil {
@@ -148,9 +149,9 @@ func (w *statusWatch) show(s observe.Observation) error {
 	return nil
 }
 
-// follow follows a source. If no object was named, a kind that is not installed, or that is
-// not ours and may not be listed, has no objects, and a kind that cannot be listed is tried
-// again.
+// follow follows a source. If no object was named, a kind that is not installed has no
+// objects, and neither has a kind of another program that the user cannot list. If listing
+// fails for another reason, it is retried.
 func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source observe.Source) error {
 	listed := false
 	source.Listed = func(n int) error {
@@ -176,8 +177,8 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 	}
 }
 
-// noteListed notes what a source had at first. When all are listed and have no objects, it
-// says so.
+// noteListed records the initial number of objects of a source. If all sources are listed and
+// empty, it prints that.
 func (w *statusWatch) noteListed(found, served bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,9 +193,9 @@ func (w *statusWatch) noteListed(found, served bool) error {
 	return w.sayNone()
 }
 
-// warnUnlisted says that the objects of a kind cannot be listed yet.
+// warnUnlisted warns that the objects of a kind cannot be listed yet.
 func (w *statusWatch) warnUnlisted(kind kinds.Kind, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = escape.PrintLine(w.streams.ErrOut, "Warning: cannot list %s, trying again: %v", kind.CRD(), err) // what is watched matters more
+	_ = escape.PrintLine(w.streams.ErrOut, "Warning: cannot list %s, trying again: %v", kind.CRD(), err) // the watch matters more
 }

@@ -32,7 +32,7 @@ type targetFlags struct {
 	files    resource.FilenameOptions
 	selector string
 	all      bool
-	// allNamespaces is for verbs that only look.
+	// allNamespaces is only for verbs that read.
 	allNamespaces bool
 
 	args []string
@@ -40,7 +40,7 @@ type targetFlags struct {
 	cmd *cobra.Command
 }
 
-// command returns the command line, in which all words name ImoocPods.
+// command returns the command line with names of ImoocPods.
 func (f *targetFlags) command(names []string) commandline.Command {
 	var words []string
 	if f.cmd != nil {
@@ -55,7 +55,7 @@ func (f *targetFlags) command(names []string) commandline.Command {
 	global := f.cmd.InheritedFlags()
 	f.cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if flag.Name != "namespace" && global.Lookup(flag.Name) != nil {
-			return // those that matter are added to every command
+			return // the relevant ones are added to every command
 		}
 		value := flag.Value.String()
 		if list, is := flag.Value.(pflag.SliceValue); is {
@@ -73,14 +73,14 @@ func (f *targetFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.all, "all", false, "Select all resources in the namespace of the specified resource types.")
 }
 
-// addFileFlags adds the flags that name files. what are the objects in them.
+// addFileFlags adds the flags for files. what describes the objects in them.
 func (f *targetFlags) addFileFlags(cmd *cobra.Command, what string) {
 	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files "+what+".")
 	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
 	cmd.Flags().StringVarP(&f.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
 }
 
-// given reports whether a flag names objects, so that a bare word is a type.
+// given reports whether a flag selects objects, so that a bare word is a type.
 func (f *targetFlags) given() bool {
 	return f.selector != "" || f.all || f.allNamespaces || f.fromFiles()
 }
@@ -89,7 +89,7 @@ func (f *targetFlags) fromFiles() bool {
 	return len(f.files.Filenames) > 0 || f.files.Kustomize != ""
 }
 
-// complete takes the arguments, and refuses those that cannot be names.
+// complete takes the arguments and rejects invalid names.
 func (f *targetFlags) complete(args []string) error {
 	f.args = args
 	if len(args) == 0 && !f.given() {
@@ -122,7 +122,7 @@ func (f *targetFlags) complete(args []string) error {
 	return nil
 }
 
-// scope refuses names together with flags that select objects, in the words of kubectl.
+// scope rejects names combined with flags that select objects, with kubectl's messages.
 func (f *targetFlags) scope(args []string) error {
 	if f.allNamespaces && f.fromFiles() {
 		return usageErrorf("-A cannot be used together with -f or -k")
@@ -154,7 +154,7 @@ func typesAndNames(args []string) (all [][2]string) {
 			if len(args) == 1 {
 				word = kinds.ImoocPod().Singular
 			} else if i == 0 {
-				continue // it is the type of the others
+				continue // the type of the following names
 			}
 		}
 		all = append(all, [2]string{word, name})
@@ -162,8 +162,8 @@ func typesAndNames(args []string) (all [][2]string) {
 	return all
 }
 
-// imoocPods returns the names of the ImoocPods that the arguments name, if they name nothing
-// else. These need no discovery.
+// imoocPods returns the names of the ImoocPods in the arguments, if these name nothing else.
+// They need no discovery.
 func (f *targetFlags) imoocPods(args []string) (names []string, only bool) {
 	if f.given() || len(args) == 0 {
 		return nil, false
@@ -178,7 +178,7 @@ func (f *targetFlags) imoocPods(args []string) (names []string, only bool) {
 	return names, true
 }
 
-// bareName returns the name of the one ImoocPod that was named without a type, or "".
+// bareName returns the name of the only ImoocPod named without a type, or "".
 func (f *targetFlags) bareName() string {
 	if f.given() || len(f.args) != 1 || strings.Contains(f.args[0], "/") {
 		return ""
@@ -186,8 +186,8 @@ func (f *targetFlags) bareName() string {
 	return f.args[0]
 }
 
-// name resolves arguments that name objects, without reading these. It resolves nothing if
-// they select objects, or name ImoocPods only.
+// name resolves arguments that name objects without reading the objects. It resolves nothing
+// if they select objects or name only ImoocPods.
 func (f *targetFlags) name(ctx context.Context, c *kube.Factory) (found []observe.Target, errs []error) {
 	if _, only := f.imoocPods(f.args); only || f.given() {
 		return nil, nil
@@ -207,8 +207,8 @@ func (f *targetFlags) name(ctx context.Context, c *kube.Factory) (found []observ
 	return found, errs
 }
 
-// find resolves arguments and flags to objects. The errors are those of objects that were not
-// found, beside others that were.
+// find resolves arguments and flags to objects. It returns an error for each object that was
+// not found.
 func (f *targetFlags) find(ctx context.Context, c *kube.Factory) ([]observe.Target, []error) {
 	namespace, enforced, err := c.Namespace()
 	if err != nil {
@@ -227,7 +227,7 @@ func (f *targetFlags) find(ctx context.Context, c *kube.Factory) ([]observe.Targ
 	for _, info := range infos {
 		obj, _ := info.Object.(*unstructured.Unstructured)
 		if f.fromFiles() {
-			obj = nil // the file is not what the server has
+			obj = nil // the file may differ from the server
 		}
 		kind, err := c.KindOf(ctx, info.Mapping)
 		if err != nil {
@@ -238,11 +238,11 @@ func (f *targetFlags) find(ctx context.Context, c *kube.Factory) ([]observe.Targ
 	return found, f.explainTypes(separate(err))
 }
 
-// infos resolves the arguments and flags by kubectl's builder. Whoever enforces a namespace
-// refuses files with objects of another one.
+// infos resolves the arguments and flags with kubectl's builder. With enforced, it rejects
+// files with objects of other namespaces.
 func (f *targetFlags) infos(c *kube.Factory, namespace string, enforced bool) ([]*resource.Info, error) {
 	if _, err := c.Config(); err != nil {
-		return nil, err // the builder would try a server on localhost
+		return nil, err // the builder would try localhost
 	}
 	return resource.NewBuilder(c.Flags).
 		Unstructured().
@@ -256,8 +256,8 @@ func (f *targetFlags) infos(c *kube.Factory, namespace string, enforced bool) ([
 		Infos()
 }
 
-// tellOthers logs the types that share a name with the one that is chosen, as kubectl chooses
-// it.
+// tellOthers logs the types that share a name with the chosen type. kubectl chooses the same
+// one.
 func tellOthers(c *kube.Factory, args []string) {
 	mapper, err := c.Flags.ToRESTMapper()
 	if err != nil || !klog.V(1).Enabled() {
@@ -275,7 +275,7 @@ func tellOthers(c *kube.Factory, args []string) {
 	}
 }
 
-// separate returns the errors that the builder has joined.
+// separate splits the errors that the builder has joined.
 func separate(err error) []error {
 	if err == nil {
 		return nil
@@ -308,11 +308,12 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 	return errs
 }
 
-// errNothingFound is the error of a verb that finds no object to change or to wait for.
+// errNothingFound means that there is no object to change or to wait for.
 var errNothingFound = errors.New("no matching resources found")
 
-// sayNothingFound says that there are no objects in a namespace, or in all for "". That is
-// no error of a verb that reads, deletes, or parks objects, or waits until they are gone.
+// sayNothingFound prints that there are no objects in a namespace, or in any if it is "".
+// This is not an error for verbs that read, delete, or park objects, or wait until they are
+// gone.
 func sayNothingFound(w io.Writer, objects, namespace string) error {
 	if namespace != "" {
 		namespace = " in " + namespace + " namespace"
@@ -320,7 +321,7 @@ func sayNothingFound(w io.Writer, objects, namespace string) error {
 	return escape.PrintLine(w, "No %s found%s.", objects, namespace)
 }
 
-// sayNothingFound says that nothing matches the arguments.
+// sayNothingFound prints that nothing matches the arguments.
 func (f *targetFlags) sayNothingFound(o *commonOptions) error {
 	namespace, _, err := o.clients.Namespace()
 	if err != nil {
@@ -332,7 +333,7 @@ func (f *targetFlags) sayNothingFound(o *commonOptions) error {
 	return sayNothingFound(o.streams.ErrOut, "resources", namespace)
 }
 
-// nameProblem says what is wrong with the name of an object, in fewer words than
+// nameProblem returns what is wrong with the name of an object, more briefly than
 // apimachinery.
 func nameProblem(name string) string {
 	switch problems := validation.IsDNS1123Subdomain(name); {
@@ -346,7 +347,7 @@ func nameProblem(name string) string {
 	return ""
 }
 
-// checkLength refuses a name that is too long for a new object of a shipped kind. Other verbs
+// checkLength rejects a name that is too long for a new object of a shipped kind. Other verbs
 // accept longer names, which an older CRD may have allowed.
 func checkLength(objectName string) error {
 	if len(objectName) > apis.MaxNameLength {

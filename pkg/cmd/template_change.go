@@ -20,16 +20,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// wanted computes the fields that a verb wants of an object as it is, and the cause of
-// the change, as template.Request has it.
+// wanted returns the fields that a verb wants for the current object, and the cause of the
+// change, as in template.Request.
 type wanted = func(obj *unstructured.Unstructured) ([]revision.Field, string, error)
 
 func addReasonFlag(cmd *cobra.Command, reason *string) {
 	cmd.Flags().StringVar(reason, "reason", "", "Why the object is changed, which \"history\" shows. The default says what changes.")
 }
 
-// changeTemplate changes the fields that the pods of a target are made from. A reason takes
-// the place of the cause.
+// changeTemplate changes the fields that the pods of a target are made from. A reason
+// replaces the cause.
 func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason string, want wanted) (*change, error) {
 	c.warnPaused(t)
 	before, err := c.readBefore(ctx, t)
@@ -54,7 +54,7 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason 
 	if done.Change == "" {
 		made.revert = nil
 		if format := c.format(); format == "" || format == "name" {
-			made.object = nil // the verb has not done it
+			made.object = nil // nothing was changed
 		}
 		return made, nil
 	}
@@ -74,8 +74,8 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason 
 	return made, nil
 }
 
-// failedRevision returns the edit that records the revision of a change that never became
-// ready, if its number is known.
+// failedRevision returns the edit that marks the revision of a failed change, if its number
+// is known.
 func (c *changer) failedRevision(ctx context.Context, t *observe.Target, done template.Result) []fieldpath.Edit {
 	failed, known := c.revisionOf(ctx, t, done)
 	if !known {
@@ -84,7 +84,7 @@ func (c *changer) failedRevision(ctx context.Context, t *observe.Target, done te
 	return []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationFailedRevision), Value: strconv.FormatInt(failed.Number, 10)}}
 }
 
-// revisionOf reads the revision that a change has made, if there is one.
+// revisionOf returns the revision that a change has created, if there is one.
 func (c *changer) revisionOf(ctx context.Context, t *observe.Target, done template.Result) (revision.Revision, bool) {
 	history, err := template.History(ctx, c.finder.Dynamic, *t)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *changer) revisionOf(ctx context.Context, t *observe.Target, done templa
 	return history.Find(done.After)
 }
 
-// changedFields returns the fields that a change has given another value.
+// changedFields returns the fields whose value has changed.
 func changedFields(done template.Result) []revision.Field {
 	var changed []revision.Field
 	for i, f := range done.After {
@@ -104,11 +104,10 @@ func changedFields(done template.Result) []revision.Field {
 	return changed
 }
 
-// rolledOut returns the condition to wait for after a change. The built-in controllers
-// report the generation that they have seen and the number of pods of its template. For kinds
-// that this program reconciles, the status or a label of each pod reports the latter. For
-// other controllers, and for a change that has no generation, the pods that are not made from
-// what was written must be gone.
+// rolledOut returns the condition to wait for after a change. Built-in controllers report the
+// observed generation and the number of updated pods. For kinds that this program reconciles,
+// the status or a label of each pod shows the latter. For other controllers, and for a change
+// without a generation, pods that were not made from the new fields must be gone.
 func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before status.Snapshot, done template.Result) observe.Condition {
 	if !c.waits || done.Change == "" || kinds.InPlace(t.Object) {
 		return observe.Ready()
@@ -134,9 +133,9 @@ func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before statu
 	return observe.Replaced(old)
 }
 
-// madeSince returns a function that reports whether a pod was made after a change of nothing
-// but the time of a restart in the annotations of the object, which its pods carry. It returns
-// nil for another change.
+// madeSince returns a function that reports whether a pod was created after a restart, for
+// changes that only set the time of a restart in the annotations of the object, which its
+// pods inherit. For other changes, it returns nil.
 func madeSince(done template.Result) func(*corev1.Pod) bool {
 	at := ""
 	for _, f := range changedFields(done) {

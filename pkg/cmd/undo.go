@@ -108,7 +108,7 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 		if err != nil {
 			return nil, "", err
 		}
-		// The revision before is that of the template that was read.
+		// "The revision before" refers to the template that was read.
 		if o.revision == 0 && !revision.Same(now, history.Now) {
 			return nil, "", hintHistory(fmt.Errorf("%w: someone else changed the pod template of %s since it was read", outcome.ErrPrecondition, t), t)
 		}
@@ -116,7 +116,7 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 	}, nil
 }
 
-// stay wants the fields of a revision as they are.
+// stay returns the fields of a revision as the wanted ones.
 func stay(at revision.Revision) wanted {
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		now, err := revision.FieldsAt(obj.Object, revision.Paths(at.Fields))
@@ -124,7 +124,7 @@ func stay(at revision.Revision) wanted {
 	}
 }
 
-// refuseUndo returns an error if an earlier pod template of an object would have no effect.
+// refuseUndo returns an error if an earlier pod template would have no effect.
 func refuseUndo(t *observe.Target) error {
 	paused, _, err := unstructured.NestedBool(t.Object.Object, "spec", "paused")
 	if err == nil && paused && t.Kind.CRD() == kinds.Deployments {
@@ -141,7 +141,7 @@ func hintHistory(err error, t *observe.Target) error {
 	return outcome.WithHint(err, "", commandOn("history", t))
 }
 
-// resumeRollout returns the command that ends the pause of a Deployment.
+// resumeRollout returns the command that resumes a paused Deployment.
 func resumeRollout(t *observe.Target) commandline.Command {
 	return commandline.Kubectl("rollout", "resume", "deployment/"+t.Name).In(t.Namespace)
 }

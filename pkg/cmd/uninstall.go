@@ -102,8 +102,8 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// uninstallController removes what "install --controller" applied except the namespace, in the
-// opposite order, so that nothing loses its rights while it runs.
+// uninstallController removes what "install --controller" applied, except the namespace. It
+// removes it in reverse order, so that nothing loses its rights while it runs.
 func (o *uninstallOptions) uninstallController(ctx context.Context, client dynamic.Interface) error {
 	namespace, err := controllerNamespace(o.common.clients, o.allNamespaces)
 	if err != nil {
@@ -136,8 +136,8 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 	return escape.PrintLine(o.common.streams.Out, "no controller is installed for %s", where)
 }
 
-// remove deletes an object and waits until it is gone: after what it owns, if the policy is
-// foreground. removed reports whether it was there.
+// remove deletes an object and waits until it is gone: after its dependents if the policy is
+// foreground. removed reports whether it existed.
 func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceInterface, name string, policy *metav1.DeletionPropagation) (removed bool, err error) {
 	present, err := objects.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -153,9 +153,10 @@ func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceI
 	return true, observe.WaitUntilGone(ctx, objects, present, o.timeout)
 }
 
-// clear makes sure that no objects are left. It deletes them if that is confirmed, and otherwise
-// refuses before the first is deleted. Objects go before their definition, and pods before their
-// objects: without the definition, the garbage collector may not learn that objects are gone.
+// clear makes sure that no objects are left. It deletes them if that is confirmed, and
+// otherwise returns an error before it deletes any. Objects go before their CRD, and pods
+// before their objects: without the CRD, the garbage collector may not notice that objects
+// are gone.
 func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) error {
 	found := make([][]unstructured.Unstructured, len(kinds.Shipped()))
 	var refusals []error
@@ -182,7 +183,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 	return nil
 }
 
-// deleteAll deletes objects of one kind, and waits until they are gone.
+// deleteAll deletes objects of one kind and waits until they are gone.
 func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.NamespaceableResourceInterface, kind kinds.Kind, found []unstructured.Unstructured) error {
 	for _, obj := range found {
 		err := client.Namespace(obj.GetNamespace()).Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})

@@ -17,16 +17,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// commonOptions is what all verbs work with: a way to the server, the streams, and the
-// version of this program.
+// commonOptions are needed by all verbs: the clients, the streams, and the version of this
+// program.
 type commonOptions struct {
 	clients *kube.Factory
 	streams genericiooptions.IOStreams
 	version string
 }
 
-// tell writes a line to standard error. What was changed is changed, whether or not anyone
-// can read about it.
+// tell writes a line to standard error. It ignores errors: they must not fail a change that
+// was made.
 func (o *commonOptions) tell(format string, args ...any) {
 	_ = escape.PrintLine(o.streams.ErrOut, format, args...)
 }
@@ -36,13 +36,12 @@ func (o *commonOptions) line(cmd commandline.Command) string {
 	return o.clients.CommandContext().Line(cmd)
 }
 
-// commandOn returns a command of this program on a target, for a hint. The words are its
-// flags.
+// commandOn returns a command of this program for a target, for a hint. words are its flags.
 func commandOn(verb string, t *observe.Target, words ...string) commandline.Command {
 	return commandline.Plugin(verb, argumentOf(t)).With(words...).In(t.Namespace)
 }
 
-// argumentOf returns the target as it is written on a command line.
+// argumentOf returns the target as a command-line argument.
 func argumentOf(t *observe.Target) string {
 	if t.Kind.Shipped() && t.Kind.Singular == "imoocpod" {
 		return t.Name
@@ -50,9 +49,8 @@ func argumentOf(t *observe.Target) string {
 	return t.Kind.CRD() + "/" + t.Name
 }
 
-// command makes a command run a verb. complete takes the arguments, and validate, if there is
-// one, refuses flags that make no sense. cobra calls them when all flags are set. No server is
-// asked before run.
+// command makes a cobra command run a verb. complete takes the arguments. validate, which may
+// be nil, rejects invalid flags. Neither sends requests.
 func command(cmd *cobra.Command, complete func(args []string) error, validate func() error, run func(context.Context) error) *cobra.Command {
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		err := complete(args)
@@ -65,8 +63,8 @@ func command(cmd *cobra.Command, complete func(args []string) error, validate fu
 	return cmd
 }
 
-// explained adds to the error of a verb about a bare NAME, if there is no ImoocPod of that
-// name, how to name an object of another type.
+// explained adds to the error of a verb about a bare NAME how to name an object of another
+// type, if there is no ImoocPod of that name.
 func (f *targetFlags) explained(run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := run(ctx)
@@ -77,8 +75,8 @@ func (f *targetFlags) explained(run func(context.Context) error) func(context.Co
 	}
 }
 
-// noImoocPod reports whether an error says that there is no such ImoocPod, or that the
-// server does not serve ImoocPods.
+// noImoocPod reports whether an error means that there is no such ImoocPod or that the server
+// does not serve ImoocPods.
 func noImoocPod(err error) bool {
 	var answer apierrors.APIStatus
 	if missing := (*outcome.NotServedError)(nil); errors.As(err, &missing) {
@@ -91,7 +89,7 @@ func noImoocPod(err error) bool {
 	return of.Group == kinds.ImoocPod().Resource.Group && of.Kind == kinds.ImoocPod().Resource.Resource
 }
 
-// noArgs refuses arguments of a verb that takes none.
+// noArgs rejects arguments of a verb that takes none.
 func noArgs(verb string, args []string) error {
 	if len(args) > 0 {
 		return usageErrorf("%s %s takes no arguments, got %q", programName, verb, args[0])
@@ -99,7 +97,7 @@ func noArgs(verb string, args []string) error {
 	return nil
 }
 
-// usageErrorf makes an error that leads to the help of the command that was typed.
+// usageErrorf returns an error that refers to the help of the command.
 func usageErrorf(format string, args ...any) error {
 	return &outcome.UsageError{Err: fmt.Errorf(format, args...)}
 }

@@ -18,7 +18,7 @@ type versionOptions struct {
 	output *output
 }
 
-// versions is what "version -o json" shows.
+// versions is the output of "version -o json".
 type versions struct {
 	ClientVersion string              `json:"clientVersion"`
 	ServerVersion *version.Info       `json:"serverVersion,omitempty"`
@@ -51,7 +51,7 @@ func (o *versionOptions) run(ctx context.Context) error {
 			v.Controllers, serverErr = o.common.controllers(ctx)
 		}
 	}
-	// Without the server's version, the client's is still worth printing.
+	// Without the server's version, the client's is still useful.
 	if err := o.print(v); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (o *versionOptions) print(v versions) error {
 	return nil
 }
 
-// controllers returns the controllers that are installed.
+// controllers returns the installed controllers.
 func (o *commonOptions) controllers(ctx context.Context) ([]doctor.Controller, error) {
 	client, err := o.clients.Dynamic()
 	if err != nil {
@@ -93,7 +93,7 @@ func (o *commonOptions) controllers(ctx context.Context) ([]doctor.Controller, e
 	return doctor.Controllers(ctx, client, namespace)
 }
 
-// warnOfSkew warns about controllers of another version than this program.
+// warnOfSkew warns about controllers whose version differs from this program's.
 func (o *commonOptions) warnOfSkew(found []doctor.Controller) {
 	for _, d := range found {
 		if d.Version != "" && d.Version != o.version {

@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// aWeek is how long a negative timeout is, as for kubectl.
+// aWeek is the timeout for negative values, as in kubectl.
 const aWeek = 168 * time.Hour
 
 type waitOptions struct {
@@ -29,7 +29,7 @@ type waitOptions struct {
 	words  []string
 	limits waitFlags
 
-	// conditions make what the words mean for an object.
+	// conditions make the conditions for an object.
 	conditions []func() observe.Condition
 }
 
@@ -101,12 +101,12 @@ func (o *waitOptions) complete(args []string) error {
 
 func (o *waitOptions) validate() error { return o.limits.validate(true) }
 
-// waitsFor reports whether one of the conditions is this one.
+// waitsFor reports whether a condition is one of those to wait for.
 func (o *waitOptions) waitsFor(condition string) bool {
 	return slices.ContainsFunc(o.words, func(word string) bool { return strings.EqualFold(word, condition) })
 }
 
-// Run waits for all objects at the same time.
+// Run waits for all objects in parallel.
 func (o *waitOptions) Run(ctx context.Context) error {
 	if _, err := linePrinter(o.print); err != nil {
 		return err
@@ -145,8 +145,8 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	return outcome.Join(append(errs, o.awaitAll(ctx, "", o.limits, all)...))
 }
 
-// printer returns the printer of an object for which the wait is over. It prints the namespace if
-// the wait is for the objects of all namespaces.
+// printer returns the printer of an object whose wait is over. It prints the namespace if
+// objects of all namespaces are selected.
 func (o *waitOptions) printer(namespace string) (printers.ResourcePrinter, error) {
 	flags := *o.print
 	if o.allNamespaces && namespace != "" && *flags.OutputFormat == "" {
@@ -157,7 +157,7 @@ func (o *waitOptions) printer(namespace string) (printers.ResourcePrinter, error
 	return linePrinter(&flags)
 }
 
-// order puts create before all others.
+// order sorts "create" first.
 func order(condition string) int {
 	if strings.EqualFold(condition, "create") {
 		return 0
@@ -165,7 +165,7 @@ func order(condition string) int {
 	return 1
 }
 
-// find finds the targets. It does not read objects that need not exist.
+// find finds the targets. It does not read objects that may not exist yet.
 func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if !o.waitsFor("create") && !o.waitsFor("delete") {
 		return o.targetFlags.find(ctx, o.clients)
@@ -180,7 +180,7 @@ func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	return targets, errs
 }
 
-// nameOnly returns an object that has only a name.
+// nameOnly returns an object with only a type and a name.
 func nameOnly(t observe.Target) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(t.Kind.GroupVersionKind())

@@ -19,8 +19,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// warnPaused warns that a change takes effect only when the pause of its object ends. If the
-// object was not read, nothing is known.
+// warnPaused warns that a change takes effect only when the pause of its object ends. It does
+// nothing if the object was not read.
 func (o *commonOptions) warnPaused(t *observe.Target) {
 	if t.Object == nil || !t.Kind.Reconciled() {
 		return
@@ -37,9 +37,9 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 	}
 }
 
-// warnOfCompetitors warns of autoscalers, budgets, and other writers before a change of the
-// count. It is no reason not to make the change that they cannot be read. after returns the
-// new count; an error is left to the change itself.
+// warnOfCompetitors warns about autoscalers, budgets, and other writers before a change of
+// the count. Failing to read them does not prevent the change. after returns the new count;
+// its error is left to the change itself.
 func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
 	snapshot, _, err := observe.Read(ctx, o.clients, *t, observe.Extent{Competitors: true})
 	if err != nil {
@@ -57,11 +57,12 @@ func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target
 }
 
 // loopWarner warns that no controller will act on a change. It reads the leases of
-// controllers, and says nothing if it may not. A nil one, of a dry run, does nothing.
+// controllers, and does nothing if the user cannot. A nil loopWarner, of a dry run, does
+// nothing.
 type loopWarner struct {
 	commonOptions
-	// cached and current return the controllers. A consistent list may take 100 ms more than
-	// one from the cache of the server (KEP-2340), so it is read only to confirm a warning.
+	// cached and current return the controllers. A consistent list may take 100 ms longer than
+	// one from the server's cache (KEP-2340), so it is read only to confirm a warning.
 	cached, current func() []leaserecord.Loop
 	warned          []string
 }
@@ -73,14 +74,14 @@ func newLoopWarner(ctx context.Context, common commonOptions) *loopWarner {
 	return &loopWarner{commonOptions: common, cached: read("0"), current: read("")}
 }
 
-// begin begins to read the leases while the change is made.
+// begin starts to read the leases while the change is made.
 func (w *loopWarner) begin(t *observe.Target) {
 	if w != nil && t.Kind.Reconciled() {
 		go w.cached()
 	}
 }
 
-// warn warns once for each kind in a namespace.
+// warn warns once per kind and namespace.
 func (w *loopWarner) warn(t *observe.Target) {
 	if w == nil || !t.Kind.Reconciled() || covered(w.cached(), *t, time.Now()) || covered(w.current(), *t, time.Now()) {
 		return
@@ -100,7 +101,7 @@ func (w *loopWarner) warn(t *observe.Target) {
 }
 
 // readLoops reads the leases of all controllers as of a resourceVersion. It returns nil if
-// they may not be read.
+// the user cannot read them.
 func readLoops(ctx context.Context, c *kube.Factory, resourceVersion string) []leaserecord.Loop {
 	client, err := c.Dynamic()
 	if err != nil {
@@ -113,8 +114,8 @@ func readLoops(ctx context.Context, c *kube.Factory, resourceVersion string) []l
 	return loops
 }
 
-// covered reports whether one of the loops is alive and reconciles a target, or may be: nil
-// says that they are not known.
+// covered reports whether a live loop reconciles a target. It also does if the loops are
+// unknown (nil).
 func covered(loops []leaserecord.Loop, t observe.Target, now time.Time) bool {
 	return loops == nil || slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
 		var labels map[string]string

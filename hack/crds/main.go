@@ -1,7 +1,7 @@
-// Command crds makes the CRDs small that controller-gen has written, so that
-// "kubectl apply" can keep them in an annotation, which holds 256 KB: it takes out
-// the descriptions of the fields of a pod template, which kubectl explain tells of
-// pods. Those of this project's own fields stay. It is run by "make generate":
+// Command crds removes the descriptions below the pod template from generated CRDs,
+// so that "kubectl apply" can keep them in an annotation, which holds 256 KB. kubectl
+// explain has these descriptions for pods. Those of this project's own fields stay.
+// It is run by "make generate":
 //
 //	crds FILE...
 package main
@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// templatePath is the annotation of a CRD that says where the pod template is.
+// templatePath is the annotation of a CRD with the path of the pod template.
 const templatePath = "imoocpod.dev/template-path"
 
 func main() {
@@ -40,8 +40,8 @@ func shrinkFile(file string) error {
 	return os.WriteFile(file, small, 0o600)
 }
 
-// shrink returns a CRD without the descriptions below its pod template. One
-// without a pod template stays as it is, to the letter.
+// shrink returns a CRD without the descriptions below its pod template. A CRD
+// without a pod template is returned unchanged.
 func shrink(text []byte) ([]byte, error) {
 	var crd unstructured.Unstructured
 	if err := yaml.Unmarshal(text, &crd.Object); err != nil {
@@ -85,8 +85,8 @@ func removeDescriptions(schema any) {
 	}
 }
 
-// subschemas are those of the fields and elements of a schema. A field may be
-// called "description" itself.
+// subschemas returns the schemas of the fields and elements of a schema. A field
+// may itself be called "description".
 func subschemas(schema any) []any {
 	var all []any
 	fields, _ := schema.(map[string]any)

@@ -81,7 +81,7 @@ spec:
         type: object
 `
 
-// Below the pod template the descriptions go, and nothing else does.
+// TestShrink checks that only the descriptions below the pod template are removed.
 func TestShrink(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
@@ -91,7 +91,7 @@ func TestShrink(t *testing.T) {
 		"a list without more": {"spec: {versions: []}", "spec: {versions: []}"},
 	} {
 		if got, err := shrink([]byte(c.text)); err != nil || string(got) != c.want {
-			t.Errorf("%s: it became (%v)\n%s", name, err, got)
+			t.Errorf("%s: got error %v and\n%s", name, err, got)
 		}
 	}
 	for name, text := range map[string]string{
@@ -99,7 +99,7 @@ func TestShrink(t *testing.T) {
 		"no YAML":                      "{",
 	} {
 		if got, err := shrink([]byte(text)); err == nil {
-			t.Errorf("%s: it became\n%s", name, got)
+			t.Errorf("%s: got\n%s", name, got)
 		}
 	}
 }

@@ -1,12 +1,11 @@
-// Command image makes a container image of a program, as an OCI image layout,
-// without a container engine: one layer with the one file.
+// Command image builds a container image as an OCI image layout, without a
+// container engine: a single layer with a single file.
 //
-// ko makes a layout without an engine, too, but takes its base from a registry or
-// an engine, also "scratch", so that it does nothing offline; see
-// docs/architecture.md.
+// ko needs no engine, either, but pulls its base from a registry or an engine,
+// even "scratch", so it does not work offline; see docs/architecture.md.
 //
-// It is a module of its own so that none of what it takes reaches the go.mod of
-// the plugin.
+// It is a module of its own to keep its dependencies out of the go.mod of the
+// plugin.
 package main
 
 import (
@@ -29,7 +28,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// nobody is a user that has no name and no rights, as in the Dockerfile and in
+// nobody is a user without a name and without rights, as in the Dockerfile and in
 // the Deployment.
 const nobody = "65532:65532"
 
@@ -62,8 +61,8 @@ func run(program, arch, version, output string) error {
 	return nil
 }
 
-// build makes the image. The same program makes the same image: nothing in it
-// tells when or where it was made.
+// build builds the image. Builds are reproducible: the image contains neither a
+// time nor a path.
 func build(program, arch, version string) (v1.Image, error) {
 	layer, err := layerOf(program)
 	if err != nil {
@@ -91,8 +90,8 @@ func build(program, arch, version string) (v1.Image, error) {
 	return mutate.ConfigFile(image, file)
 }
 
-// layerOf makes a layer of one file, at the root, which everybody may run and
-// nobody may change.
+// layerOf returns a layer with one file at the root, which everyone may execute
+// and no one may write.
 func layerOf(program string) (v1.Layer, error) {
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -115,7 +114,7 @@ func layerOf(program string) (v1.Layer, error) {
 	}, tarball.WithMediaType(types.OCILayer))
 }
 
-// write writes the image as the only one of a layout.
+// write writes a layout with a single image.
 func write(image v1.Image, tag, dir string) (v1.Hash, error) {
 	digest, err := image.Digest()
 	if err != nil {
@@ -131,7 +130,7 @@ func write(image v1.Image, tag, dir string) (v1.Hash, error) {
 	return digest, to.AppendImage(image, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag}))
 }
 
-// removeLayout removes an earlier layout, and nothing else.
+// removeLayout removes an existing layout. It refuses to remove other directories.
 func removeLayout(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil

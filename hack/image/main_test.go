@@ -19,8 +19,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// The image holds the program and nothing else, runs it as nobody, and the program runs
-// without anything else. The program is the one that the Dockerfile builds.
+// TestImage checks that the image contains only the program, runs it as nobody,
+// and that the program needs nothing else. The program is built like in the
+// Dockerfile.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -44,7 +45,7 @@ func TestImage(t *testing.T) {
 		t.Errorf("the image runs %q %q as %q in %q with %q", c.Entrypoint, c.Cmd, c.User, c.WorkingDir, c.Env)
 	}
 	if version := c.Labels["org.opencontainers.image.version"]; version != "v1.2.3-test" {
-		t.Errorf("the image says that it is of version %q", version)
+		t.Errorf("got version label %q", version)
 	}
 
 	unpacked := unpack(t, image)
@@ -67,7 +68,7 @@ func TestImage(t *testing.T) {
 		t.Errorf("the program of the image printed %q (%v)", out, err)
 	}
 
-	// The same again is the same image, and takes the place of the first.
+	// Building again replaces the image with an identical one.
 	before, err := image.Digest()
 	if err != nil {
 		t.Fatal(err)
@@ -76,12 +77,12 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after, err := read(t, output).Digest(); err != nil || after != before {
-		t.Errorf("the image became %s, was %s (%v)", after, before, err)
+		t.Errorf("got image %s, want %s (%v)", after, before, err)
 	}
 }
 
-// buildAsDockerfile does what the first stage of the Dockerfile does: it copies the same files
-// and runs the same build.
+// buildAsDockerfile copies the same files and runs the same build as the first
+// stage of the Dockerfile.
 func buildAsDockerfile(t *testing.T, program string) {
 	t.Helper()
 	content, err := os.ReadFile("../../Dockerfile")
@@ -109,7 +110,7 @@ func buildAsDockerfile(t *testing.T, program string) {
 	}
 }
 
-// read reads the one image of a layout.
+// read returns the single image of a layout.
 func read(t *testing.T, dir string) v1.Image {
 	t.Helper()
 	index, err := layout.ImageIndexFromPath(dir)
@@ -133,7 +134,7 @@ func read(t *testing.T, dir string) v1.Image {
 	return image
 }
 
-// unpack unpacks the one file of an image and returns its path.
+// unpack unpacks the single file of an image, and returns its path.
 func unpack(t *testing.T, image v1.Image) string {
 	t.Helper()
 	layers, err := image.Layers()
@@ -170,8 +171,8 @@ func unpack(t *testing.T, image v1.Image) string {
 	return path
 }
 
-// An image that is made with an engine is run in the same way, and so is the one
-// of the Deployment.
+// TestDockerfileSaysTheSame checks that the image of the Dockerfile and the
+// Deployment run the program in the same way.
 func TestDockerfileSaysTheSame(t *testing.T) {
 	t.Parallel()
 	for file, patterns := range map[string][]string{
@@ -207,6 +208,6 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(program); err != nil {
-		t.Errorf("a directory that is no layout was removed: %v", err)
+		t.Errorf("a directory other than a layout was removed: %v", err)
 	}
 }

@@ -1,6 +1,6 @@
-// Command krew makes the krew manifest of a release from the one of the
-// repository: it fills in the version, where each archive is, and its checksum. It
-// is run by "make release":
+// Command krew generates the krew manifest of a release from the template in the
+// repository: it fills in the version, the addresses of the archives, and their
+// checksums. It is run by "make release":
 //
 //	krew -manifest krew.yaml -dist dist
 package main
@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest is all that the one of the repository holds.
+// manifest has all fields of the manifest in the repository.
 type manifest struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -50,12 +50,12 @@ type system struct {
 	Arch string `json:"arch"`
 }
 
-// release is what is needed of goreleaser's metadata.json.
+// release is the part of goreleaser's metadata.json that is read.
 type release struct {
 	Tag string `json:"tag"`
 }
 
-// artifact is what is needed of an entry of goreleaser's artifacts.json.
+// artifact is the part of an entry in goreleaser's artifacts.json that is read.
 type artifact struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`
@@ -111,11 +111,11 @@ func readJSON(file string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// fill returns the manifest of a release. It has an archive for each platform,
-// and the release has no other.
+// fill returns the manifest of a release. The archives of the release and the
+// platforms of the manifest must match.
 func fill(text []byte, tag string, made []artifact) ([]byte, error) {
 	var m manifest
-	// Strict, so that nothing of it is lost.
+	// Strict decoding ensures that no field is lost.
 	if err := yaml.UnmarshalStrict(text, &m); err != nil {
 		return nil, err
 	}

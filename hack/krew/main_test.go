@@ -43,7 +43,8 @@ func archive(os, arch, program string) artifact {
 	return a
 }
 
-// Version, addresses and checksums are filled in, and the rest stays.
+// TestFill checks that the version, addresses, and checksums are filled in, and
+// that the rest is unchanged.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	linux, windows := archive("linux", "arm64", "kubectl-imoocpod"), archive("windows", "amd64", "kubectl-imoocpod.exe")
@@ -64,7 +65,7 @@ func TestFill(t *testing.T) {
 		"{windows amd64}https://example.com/v1.0.0/imoocpod_v1.0.0_windows_amd64.zipwindowsamd64kubectl-imoocpod.exe",
 	}, "\n")
 	if strings.Join(got, "\n") != want || m.Spec.Version != "v1.0.0" || m.Spec.ShortDescription != "Drive it" {
-		t.Errorf("it made\n%s", text)
+		t.Errorf("got\n%s", text)
 	}
 
 	other := func(change func(*artifact)) []artifact {
@@ -86,13 +87,14 @@ func TestFill(t *testing.T) {
 		"an archive of two tags": {template, other(func(a *artifact) { a.Name = strings.Replace(a.Name, "v1.0.0", "v1.1.0", 1) })},
 	} {
 		if text, err := fill([]byte(bad.text), "v1.0.0", bad.made); err == nil {
-			t.Errorf("%s: it made\n%s", name, text)
+			t.Errorf("%s: got\n%s", name, text)
 		}
 	}
 }
 
-// krew.yaml names no release. The manifest in plugins, which makes the repository a krew
-// index, names one; until there is a release, the index is empty.
+// TestManifestsOfTheRepository checks that krew.yaml names no release. The
+// manifest in plugins, which makes the repository a krew index, names one; until
+// the first release, the index is empty.
 func TestManifestsOfTheRepository(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../plugins/*.yaml")

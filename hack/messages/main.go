@@ -1,6 +1,5 @@
-// Command messages prints every text of the program that can reach a person, by the
-// file that it comes from, so that a reviewer can read all of them in one go. "make
-// messages" runs it.
+// Command messages prints every user-facing text of the program, by source file,
+// for review. "make messages" runs it.
 package main
 
 import (
@@ -31,7 +30,7 @@ func main() {
 	}
 }
 
-// list writes the texts of all Go files below the roots, as Markdown.
+// list writes the texts of all Go files below the roots as Markdown.
 func list(out io.Writer, roots ...string) error {
 	var b strings.Builder
 	b.WriteString(header)
@@ -58,14 +57,14 @@ func list(out io.Writer, roots ...string) error {
 	return err
 }
 
-// program reports whether a file is part of the program, and written by a person. A
-// package called …test helps the tests of others.
+// program reports whether a file is part of the program and not generated.
+// Packages called …test are only used by tests.
 func program(path string) bool {
 	name := filepath.Base(path)
 	return !strings.HasSuffix(filepath.Dir(path), "test") && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "zz_generated")
 }
 
-// textsOf are the texts of a file, each once, in their order.
+// textsOf returns the texts of a file without duplicates, in order.
 func textsOf(path string) ([]string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -105,8 +104,7 @@ func textsOf(path string) ([]string, error) {
 	return texts, nil
 }
 
-// matches reports whether a call looks for texts in those of others, which it prints
-// nowhere.
+// matches reports whether a call only searches other texts for its arguments.
 func matches(call *ast.CallExpr) bool {
 	function, is := call.Fun.(*ast.SelectorExpr)
 	if !is {
@@ -118,8 +116,9 @@ func matches(call *ast.CallExpr) bool {
 	}, function.Sel.Name)
 }
 
-// command is the text of a command that is composed for a person to paste, with an
-// ellipsis for each word that is not a literal. Words that are added later are left out.
+// command returns the text of a command that is composed for users to paste, with
+// an ellipsis for each word that is not a literal. Words that are appended later
+// are missing.
 func command(call *ast.CallExpr) (text string, is bool) {
 	function, is := call.Fun.(*ast.SelectorExpr)
 	if !is {
@@ -140,8 +139,8 @@ func command(call *ast.CallExpr) (text string, is bool) {
 	return tool, true
 }
 
-// joined is the text of literals that are added, with an ellipsis for what is not a
-// literal.
+// joined returns the text of concatenated literals, with an ellipsis for other
+// operands.
 func joined(n ast.Expr) (text string, whole bool) {
 	switch n := n.(type) {
 	case *ast.ParenExpr:
@@ -176,15 +175,15 @@ func literal(n *ast.BasicLit) (string, bool) {
 	return text, err == nil
 }
 
-// words is what makes a text prose rather than a name, a path or a format: two words
-// with a blank between.
+// words matches prose: two words separated by a space, unlike names, paths, and
+// formats.
 var words = regexp.MustCompile(`[A-Za-z]{2,}[,;:]? [a-z%"(-]`)
 
-// isProse reports whether a person reads a text as it is. A template of cobra is none.
+// isProse reports whether a text is prose, and not a cobra template.
 func isProse(text string) bool { return words.MatchString(text) && !strings.Contains(text, "{{") }
 
-// item is a text as an item of a list in Markdown. One of several lines, such as help, is
-// a code block.
+// item returns a text as a Markdown list item. A text of several lines, such as
+// help, becomes a code block.
 func item(text string) string {
 	if !strings.Contains(text, "\n") {
 		return "* " + code(text) + "\n"
@@ -200,7 +199,7 @@ func item(text string) string {
 	return b.String()
 }
 
-// code is a text of one line as code in Markdown.
+// code returns a single line as Markdown code.
 func code(text string) string {
 	fence := "`"
 	for strings.Contains(text, fence) {

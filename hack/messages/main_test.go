@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Texts that are printed, and commands to paste, are listed; those that are looked for in other texts, and
-// templates, are not.
+// TestTexts checks that printed texts and commands to paste are listed, and that
+// search patterns and templates are not.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "verb.go")
@@ -33,11 +33,11 @@ func say(s string) string {
 		t.Fatal(err)
 	}
 	if want := []string{"kubectl imoocpod scale foos/… …", "is printed …"}; !slices.Equal(texts, want) {
-		t.Errorf("the texts are %q, want %q", texts, want)
+		t.Errorf("got texts %q, want %q", texts, want)
 	}
 }
 
-// A text of several lines keeps them.
+// TestItem checks that a text keeps its lines.
 func TestItem(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -46,12 +46,12 @@ func TestItem(t *testing.T) {
 		"a line\n\n  another": "* ```text\n  a line\n\n    another\n  ```\n",
 	} {
 		if got := item(text); got != want {
-			t.Errorf("%q is listed as %q, want %q", text, got, want)
+			t.Errorf("%q: got item %q, want %q", text, got, want)
 		}
 	}
 }
 
-// Packages that only tests use are no part of the program.
+// TestProgram checks that test packages are left out.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{

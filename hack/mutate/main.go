@@ -1,8 +1,9 @@
-// Command mutate changes the code of a package in small ways, one at a time, and lists
-// the changes that no unit test of the package notices. "make mutate" runs it.
+// Command mutate changes the code of a package in small ways, one at a time, and
+// lists the changes that no unit test of the package detects. "make mutate" runs
+// it.
 //
-// It builds the tests of a package once, with all changes in them, and turns one on in
-// each run. So a change costs one run of the tests, and not a build.
+// It builds the tests of a package once, with all mutants compiled in, and enables
+// one in each run. So a mutant costs a run of the tests, and not a build.
 package main
 
 import (
@@ -38,7 +39,7 @@ func main() {
 	}
 }
 
-// mutate changes the first package, and runs the tests of all.
+// mutate mutates the first package, and runs the tests of all packages.
 func mutate(ctx context.Context, out io.Writer, packages []string) error {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -76,14 +77,14 @@ func mutate(ctx context.Context, out io.Writer, packages []string) error {
 	return err
 }
 
-// goPackage is what go list says about a package.
+// goPackage is the part of the output of go list that is read.
 type goPackage struct {
 	Dir, ImportPath, Name, Export string
 	GoFiles                       []string
 	exports                       map[string]string
 }
 
-// listPackage returns a package, with the compiled packages below it.
+// listPackage returns a package, with the compiled packages it depends on.
 func listPackage(ctx context.Context, pkg string) (*goPackage, error) {
 	output, err := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles", "./"+filepath.ToSlash(filepath.Clean(pkg))).Output()
 	if err != nil {
@@ -97,7 +98,7 @@ func listPackage(ctx context.Context, pkg string) (*goPackage, error) {
 			return nil, err
 		}
 		exports[listed.ImportPath] = listed.Export
-		// A package is listed after those that it imports.
+		// go list prints a package after its dependencies.
 		if !decoder.More() {
 			listed.exports = exports
 			return listed, nil
@@ -105,8 +106,8 @@ func listPackage(ctx context.Context, pkg string) (*goPackage, error) {
 	}
 }
 
-// writeMutants writes the files of a package with all mutants to dir, and what go needs
-// to build them in place of its own to dir/overlay.json.
+// writeMutants writes the files of a package with all mutants to dir, and the
+// overlay for building them to dir/overlay.json.
 func writeMutants(pkg *goPackage, dir string) ([]mutant, error) {
 	fset := token.NewFileSet()
 	var files []*ast.File
@@ -150,12 +151,12 @@ func writeMutants(pkg *goPackage, dir string) ([]mutant, error) {
 	return m.mutants, os.WriteFile(filepath.Join(dir, "overlay.json"), replace, 0o600)
 }
 
-// What becomes of a mutant.
+// The result of a mutant.
 const (
 	killed     = "killed"      // a test fails
-	timedOut   = "timed out"   // the tests need ten times their processor time: a loop that does not end
+	timedOut   = "timed out"   // the tests need ten times their processor time: an endless loop
 	lived      = "lived"       // all tests pass
-	notCovered = "not covered" // no test gets there
+	notCovered = "not covered" // no test reaches the code
 )
 
 // suite is the tests of one package, built with all mutants.
@@ -166,15 +167,15 @@ type suite struct {
 	seconds     int // of processor time for one run
 }
 
-// buildTests builds the tests of a package, and runs them without a mutant to see which
-// of them they get to.
+// buildTests builds the tests of a package, and runs them without a mutant to
+// record coverage.
 func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
 	s := &suite{binary: filepath.Join(dir, name+".test"), dir: filepath.Clean(pkg), seconds: 600, reached: map[int]bool{}}
 	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", s.binary, "./"+filepath.ToSlash(s.dir))
 	if output, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("cannot build the tests of %s: %w\n%s", pkg, err, output)
 	}
-	// Of a failure only the fact is needed, not the smallest example.
+	// Skip the minimization of failures: only the failure itself matters.
 	if help, _ := exec.CommandContext(ctx, s.binary, "-h").CombinedOutput(); bytes.Contains(help, []byte("-rapid.nofailfile")) {
 		s.args = []string{"-rapid.nofailfile", "-rapid.shrinktime=1ms"}
 	}
@@ -199,8 +200,8 @@ func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
 	return s, nil
 }
 
-// command runs the tests. Their limit is processor time, and not time, so a busy
-// machine fails no test; memory is limited, because a loop may fill it.
+// command returns a run of the tests. The timeout is CPU time, so a busy machine
+// fails no test. Memory is limited, too, because an endless loop may fill it.
 func (s *suite) command(ctx context.Context, env string) *exec.Cmd {
 	script := fmt.Sprintf(`ulimit -t %d; ulimit -v 8000000; exec "$0" "$@"`, s.seconds)
 	args := append([]string{"-c", script, s.binary, "-test.failfast", "-test.cpu=1", "-test.timeout=10m"}, s.args...)
@@ -214,7 +215,8 @@ func processorTime(command *exec.Cmd) time.Duration {
 	return command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 }
 
-// runAll runs the tests for each mutant, for as many at a time as there are processors.
+// runAll runs the tests for each mutant, as many in parallel as there are
+// processors.
 func runAll(ctx context.Context, suites []*suite, mutants []mutant, report func(mutant, string)) {
 	var workers sync.WaitGroup
 	var reporting sync.Mutex
@@ -236,7 +238,7 @@ func runAll(ctx context.Context, suites []*suite, mutants []mutant, report func(
 	workers.Wait()
 }
 
-// run returns what becomes of a mutant. The first tests that notice it decide.
+// run returns the result of a mutant. It stops at the first suite that detects it.
 func run(ctx context.Context, suites []*suite, m mutant) string {
 	result := notCovered
 	for _, s := range suites {
@@ -248,7 +250,7 @@ func run(ctx context.Context, suites []*suite, m mutant) string {
 		if err := command.Run(); err == nil {
 			continue
 		}
-		// What is ended at the limit may be told to have needed a little less.
+		// The reported time of a process killed at the limit may be slightly less.
 		if processorTime(command) >= time.Duration(s.seconds)*time.Second*9/10 {
 			return timedOut
 		}

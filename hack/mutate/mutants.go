@@ -18,22 +18,22 @@ type mutant struct {
 	change string // such as "< → <="
 }
 
-// mutation writes all mutants of a package into its files, so that one build
-// serves all of them. Each is off until the environment selects it.
+// mutation inserts all mutants of a package into its files, so that one build is
+// enough. All are disabled until the environment selects one.
 type mutation struct {
 	fset    *token.FileSet
 	info    *types.Info
 	mutants []mutant
 }
 
-// edit is text that goes into a file in place of that between two offsets.
+// edit replaces the text between two offsets of a file.
 type edit struct {
 	from, to int
 	text     string
 }
 
-// fileEdits collects the edits of one file. What opens at one offset opens from the
-// outside in, and what closes there closes from the inside out.
+// fileEdits collects the edits of a file. At one offset, outer edits open first
+// and close last.
 type fileEdits struct {
 	opens, closes []edit
 }
@@ -45,7 +45,7 @@ func (e *fileEdits) replace(from, to int, text string) {
 func (e *fileEdits) close(at int, text string)             { e.closes = append(e.closes, edit{at, at, text}) }
 func (e *fileEdits) wrap(from, to int, left, right string) { e.open(from, left); e.close(to, right) }
 
-// apply returns the source with all edits made.
+// apply returns the source with all edits applied.
 func (e *fileEdits) apply(source []byte) string {
 	slices.Reverse(e.closes)
 	edits := append(slices.Clone(e.closes), e.opens...)
@@ -80,7 +80,7 @@ func (m *mutation) rewrite(file *ast.File, source []byte) string {
 	return edits.apply(source)
 }
 
-// constant reports whether a declaration has to be known to the compiler.
+// constant reports whether a declaration must be constant at compile time.
 func constant(node ast.Node) bool {
 	decl, ok := node.(*ast.GenDecl)
 	return ok && decl.Tok != token.VAR
@@ -107,8 +107,8 @@ func (m *mutation) mutate(node ast.Node, parents []ast.Node, edits *fileEdits, s
 	}
 }
 
-// operator is what a binary operator becomes, with the function of mutant_switch.go that
-// stands for it.
+// operator is the mutated form of a binary operator, and the function of
+// mutant_switch.go that implements it.
 type operator struct {
 	function                               string
 	negated, boundary, logical, arithmetic token.Token
@@ -149,7 +149,7 @@ func (m *mutation) binary(node *ast.BinaryExpr, edits *fileEdits) {
 		edits.wrap(from, to, fmt.Sprintf("%s(%d, ", change.function, changeTo(change.logical)), ") })")
 		edits.replace(op, after, ", func() bool { return (")
 	}
-	// Strings are added, too, but have no other operator.
+	// Strings have no operator but +.
 	if change.arithmetic != 0 && m.isNumber(node) && m.info.Types[node].Value == nil {
 		edits.wrap(from, to, fmt.Sprintf("%s(%d, ", change.function, changeTo(change.arithmetic)), ")")
 		edits.replace(op, after, ", ")
@@ -163,7 +163,7 @@ func (m *mutation) step(node *ast.IncDecStmt, edits *fileEdits, source []byte) {
 	}
 	counter := string(source[m.offset(node.X.Pos()):m.offset(node.X.End())])
 	id := m.add(node.TokPos, node.Tok.String()+" → "+other.String())
-	// A call can be a statement of its own, and also what a loop does after each turn.
+	// A call can be a statement, and also the post statement of a loop.
 	edits.wrap(m.offset(node.Pos()), m.offset(node.End()), fmt.Sprintf("func() { if mutated(%d) { %s%s; return }; ", id, counter, other), " }()")
 }
 
@@ -187,7 +187,7 @@ func (m *mutation) assignment(node *ast.AssignStmt, edits *fileEdits, source []b
 	edits.wrap(from, to, before.String(), " }()")
 }
 
-// branch changes a break to a continue and back, where there is a loop to continue.
+// branch changes a break to a continue and vice versa inside of a loop.
 func (m *mutation) branch(node *ast.BranchStmt, parents []ast.Node, edits *fileEdits) {
 	others := map[token.Token]token.Token{token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK}
 	other, ok := others[node.Tok]
@@ -214,8 +214,8 @@ func inLoop(parents []ast.Node) bool {
 	return false
 }
 
-// lastAndEndless reports whether a break would end a loop without a condition that a
-// function with results ends in. That does not compile: a return would be missing.
+// lastAndEndless reports whether a break would leave an endless loop at the end of
+// a function with results. That does not compile because of a missing return.
 func lastAndEndless(parents []ast.Node) bool {
 	for i, parent := range slices.Backward(parents) {
 		switch parent := parent.(type) {

@@ -1,7 +1,7 @@
 package main
 
-// switchSource is the file that turns mutants on, one at a time, in the package that
-// has them. It imports little, because a package may not import what imports it.
+// switchSource is the file that enables one mutant at a time in its package. It
+// imports little, to avoid import cycles.
 const switchSource = `
 import (
 	"os"

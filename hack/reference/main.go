@@ -1,5 +1,5 @@
-// Command reference writes the command reference, docs/commands, from the commands
-// themselves: "make generate".
+// Command reference generates the command reference in docs/commands from the
+// commands: "make generate".
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 }
 
 func generate(dir string) error {
-	// What a removed command left behind goes.
+	// Remove the pages of removed commands.
 	old, err := filepath.Glob(filepath.Join(dir, "*.md"))
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func generate(dir string) error {
 		}
 	}
 	root := cmd.NewRootCommand("", genericiooptions.NewTestIOStreamsDiscard())
-	root.DisableAutoGenTag = true                                             // a date would make each run differ
-	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache" // not that of who runs this
+	root.DisableAutoGenTag = true                                             // a date would change with each run
+	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache" // not the home directory of the user
 	return doc.GenMarkdownTree(root, dir)
 }

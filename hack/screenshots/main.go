@@ -25,18 +25,19 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// shot is one picture: a command, in a terminal of a size, when its screen
-// shows some words.
+// shot is a picture of the screen of a command once it shows some words, in a
+// terminal of a given size.
 type shot struct {
 	name       string
 	cols, rows int
 	command    string
 	words      string
-	// first is done while the command runs.
+	// first are commands to run before. Those that end in "&" continue in the
+	// background.
 	first []string
 }
 
-// shots tell a story: each begins where the one before it ended.
+// shots returns the pictures. Each starts in the state after the previous one.
 func shots() []shot {
 	return []shot{
 		{name: "status-not-reconciled", cols: 90, rows: 8, command: "kubectl imoocpod status foo", words: "hint:",
@@ -74,7 +75,7 @@ func run(ctx context.Context, out string) error {
 				behind.Go(func() { _ = cmd.Run() })
 				continue
 			}
-			// A command may end as the story wants it to: with another code than 0.
+			// Some commands are expected to exit with another code than 0.
 			var exit *exec.ExitError
 			if text, err := shell(ctx, line).CombinedOutput(); err != nil && !errors.As(err, &exit) {
 				return fmt.Errorf("%s: %w\n%s", line, err, text)
@@ -96,7 +97,7 @@ func shell(ctx context.Context, line string) *exec.Cmd {
 	return exec.CommandContext(ctx, "bash", "-c", "exec "+line)
 }
 
-// take runs the command to its end and returns the terminal.
+// take runs the command, and returns the terminal after it has exited.
 func (s shot) take(ctx context.Context) (vt10x.Terminal, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -108,15 +109,15 @@ func (s shot) take(ctx context.Context) (vt10x.Terminal, error) {
 	}
 	defer tty.Close()
 	screen := vt10x.New(vt10x.WithSize(s.cols, s.rows))
-	_, _ = io.Copy(screen, tty) // it ends with an error when the terminal is closed
-	_ = cmd.Wait()              // some end with a code of their own
+	_, _ = io.Copy(screen, tty) // fails when the terminal is closed
+	_ = cmd.Wait()              // some exit with another code
 	if !strings.Contains(screen.String(), s.words) {
 		return nil, fmt.Errorf("there is no %q on the screen:\n%s", s.words, screen)
 	}
 	return screen, nil
 }
 
-// The measures of a picture, in pixels, and its colours.
+// The sizes in pixels, and the colors of a picture.
 const (
 	charWidth, lineHeight = 8.4, 18.0
 	margin                = 14.0
@@ -124,7 +125,8 @@ const (
 	faint                 = "#7d8590"
 )
 
-// color is that of a cell: the eight of a terminal, or its default.
+// color returns the color of a cell: one of the eight of a terminal, or its
+// default.
 func color(c vt10x.Color) string {
 	colors := map[vt10x.Color]string{1: "#ff7b72", 2: "#56d364", 3: "#e3b341", 6: "#76e3ea", 9: "#ff7b72", 10: "#56d364", 11: "#e3b341", 14: "#76e3ea"}
 	if found, ok := colors[c]; ok {
@@ -151,7 +153,8 @@ func picture(s shot, screen vt10x.Terminal) string {
 	return b.String()
 }
 
-// row draws a line of the screen, a piece for each run of cells that look alike.
+// row draws a line of the screen, one element for each run of cells with the same
+// style.
 func row(b *strings.Builder, cols, y int, screen vt10x.Terminal) {
 	from := 0
 	for x := 1; x <= cols; x++ {

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// dist is where the release was made.
+// dist is the directory of the release.
 const dist = "../../dist"
 
-// manifest is what the tests read of a krew manifest.
+// manifest is the part of a krew manifest that the tests read.
 type manifest struct {
 	Metadata struct {
 		Name string `json:"name"`
@@ -43,8 +43,8 @@ func (p platform) String() string {
 	return p.Selector.MatchLabels["os"] + "/" + p.Selector.MatchLabels["arch"]
 }
 
-// released reads the manifest of the release, and its text with the archives
-// where they can be had: on loopback.
+// released returns the manifest of the release, and its text with the addresses of
+// the archives on loopback.
 func released(t *testing.T) (m manifest, text string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dist, "krew", "imoocpod.yaml"))
@@ -63,7 +63,7 @@ func released(t *testing.T) (m manifest, text string) {
 	return m, text
 }
 
-// write puts a manifest under the name that krew's validator wants.
+// write writes a manifest to a file named as krew's validator requires.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "imoocpod.yaml")
@@ -73,8 +73,8 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
-// The manifest is one that krew's own validator takes, which installs it for
-// every system; and it names all systems that are promised.
+// TestManifest checks the manifest with krew's own validator, which installs it
+// for every platform, and that it lists all supported platforms.
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	m, text := released(t)
@@ -103,7 +103,8 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// Every archive installs from a file, licence included.
+// TestInstallArchive checks that every archive installs from a file, including the
+// license.
 func TestInstallArchive(t *testing.T) {
 	t.Parallel()
 	m, text := released(t)
@@ -123,15 +124,15 @@ func TestInstallArchive(t *testing.T) {
 	}
 }
 
-// The repository as it is can be added as an index. What is released in it is
-// found, installed, brought up to date and removed; and the program that was
-// installed works, with completion.
+// TestIndex adds the repository as a krew index, and finds, installs, upgrades,
+// and uninstalls its release. The installed program works, with completion.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	m, text := released(t)
 	u := newUser(t)
 	index := filepath.Join(t.TempDir(), "index")
-	// With the home of who runs this, where git may be told to trust the checkout.
+	// Keep the user's home directory: its git configuration may trust the
+	// checkout.
 	if out, err := exec.Command("git", "clone", "-q", "../..", index).CombinedOutput(); err != nil {
 		t.Fatalf("clone: %v\n%s", err, out)
 	}
@@ -147,7 +148,7 @@ func TestIndex(t *testing.T) {
 		u.run("git", "-C", index, "add", ".")
 		u.run("git", "-C", index, "commit", "-qm", "Release")
 	}
-	const older = "v0.0.0-0" // than any snapshot
+	const older = "v0.0.0-0" // older than any snapshot
 	publish(strings.Replace(text, "version: "+m.Spec.Version, "version: "+older, 1))
 	u.run("kubectl", "krew", "update")
 	u.says("imoocpod/imoocpod", "krew", "search", "imoocpod")
@@ -165,21 +166,22 @@ func TestIndex(t *testing.T) {
 	}
 	u.says("imoocpod/imoocpod", "krew", "list")
 	u.says("Client Version: "+m.Spec.Version+"\nServer Version: v", "imoocpod", "version")
-	// The link for completion leads to the new version.
+	// The link for completion points to the new version.
 	u.says("scale\t", "__complete", "imoocpod", "sc")
 	u.says("kube-system\n", "__complete", "imoocpod", "status", "-n", "kube-s")
 	u.says("deleted", "imoocpod", "completion", "uninstall")
 
 	u.run("kubectl", "krew", "uninstall", "imoocpod")
 	if out, err := u.try("kubectl", "imoocpod", "version", "--client"); err == nil {
-		t.Errorf("it still runs after it was uninstalled:\n%s", out)
+		t.Errorf("the plugin still runs after it was uninstalled:\n%s", out)
 	}
 	if left, err := os.ReadDir(filepath.Join(u.root, "bin")); err != nil || len(left) != 0 {
 		t.Errorf("it left %v behind: %v", left, err)
 	}
 }
 
-// Each program has a list of the modules in it, and every file its checksum.
+// TestChecksums checks that each program has a list of its modules, and every file
+// a checksum.
 func TestChecksums(t *testing.T) {
 	t.Parallel()
 	m, _ := released(t)
@@ -200,7 +202,7 @@ func TestChecksums(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(sums, fmt.Sprintf("%x  %s\n", sha256.Sum256(list), modules)) {
-			t.Errorf("checksums.txt does not have that of %s", modules)
+			t.Errorf("checksums.txt has no checksum of %s", modules)
 		}
 		for _, module := range []string{"pkg:golang/github.com/imoocpod/kubectl-imoocpod@" + m.Spec.Version, "pkg:golang/k8s.io/client-go@v", "pkg:golang/std@"} {
 			if !strings.Contains(string(list), module) {

@@ -1,7 +1,7 @@
-// Package krew holds a release to what krew makes of it: the manifest and the
-// archives that "make release-snapshot" left in dist go through real krew, its
-// own validator and a real kubectl, which "make krew-test" has on PATH together
-// with a control plane. Archives are served on loopback.
+// Package krew tests a release with krew: the manifest and the archives that "make
+// release-snapshot" left in dist are checked with the real krew, its validator,
+// and a real kubectl. "make krew-test" puts them on PATH, and starts a control
+// plane. Archives are served on loopback.
 package krew
 
 import (

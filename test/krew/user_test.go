@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// user is somebody who has kubectl and krew, and nothing installed by it.
+// user is a user with kubectl and krew, and without plugins.
 type user struct {
 	t    *testing.T
 	root string
@@ -29,7 +29,7 @@ func newUser(t *testing.T, env ...string) *user {
 	}, env...)}
 }
 
-// try runs a program as the user finds it, beside those of the tests.
+// try runs a program of the user's PATH.
 func (u *user) try(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Env = u.env
@@ -46,15 +46,16 @@ func (u *user) run(name string, args ...string) string {
 	return out
 }
 
-// says runs kubectl, which is to say some words.
+// says runs kubectl, and checks that it prints some words.
 func (u *user) says(words string, args ...string) {
 	u.t.Helper()
 	if out := u.run("kubectl", args...); !strings.Contains(out, words) {
-		u.t.Errorf("kubectl %s does not say %q:\n%s", strings.Join(args, " "), words, out)
+		u.t.Errorf("kubectl %s does not print %q:\n%s", strings.Join(args, " "), words, out)
 	}
 }
 
-// installed is what the link that krew made leads to, relative to its store.
+// installed returns the target of the link that krew created, relative to its
+// store.
 func (u *user) installed() string {
 	u.t.Helper()
 	to, err := os.Readlink(filepath.Join(u.root, "bin", "kubectl-imoocpod"))

@@ -15,17 +15,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// The main job, with processes that take their time to end, or ignore that they
-// are asked to: 0 → 10 → 3 → restart → delete. There are never more live pods than
-// slots, and a loop that is killed in the middle leaves nothing that the next one
-// does not take up.
+// TestLoopWithPodsThatTakeTheirTime scales 0 → 10 → 3, restarts, and deletes pods
+// that terminate slowly or ignore SIGTERM. There are never more live pods than
+// slots, and the next controller completes the work of a killed one.
 func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
 	const namespace, name = "slow", "foo"
 	kubectl(t, "", "create", "namespace", namespace)
 	w := watchNamespace(t, namespace)
 	first := startLoop(t, "-n", namespace)
-	// Of three kinds: one that goes at once, one that takes a moment, and one that is
-	// killed when its grace period is over.
+	// Three kinds of containers: one exits at once, one after a moment, and one is
+	// killed after its grace period.
 	kubectl(t, manifest(t, namespace, name, "", 0, "terminationGracePeriodSeconds: 4\ncontainers:\n"+
 		"- {name: polite, command: "+act("-http=:8080")+", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}\n"+
 		"- {name: slow, command: "+act("-term-time=2s")+"}\n"+
@@ -42,7 +41,7 @@ func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
 
 	scale(10, 10)
 	kept := names(w, name)
-	// Killed while seven pods end.
+	// Kill the controller while seven pods terminate.
 	kubectl(t, "", "imoocpod", "scale", name, "-n", namespace, "--replicas=3")
 	w.await(t, "a pod ends", name, func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil })
@@ -52,10 +51,11 @@ func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
 	scale(3, 10)
 	w.await(t, "three pods are left", name, exactly(3))
 	if left := names(w, name); !slices.Equal(left, kept[:3]) {
-		t.Errorf("the pods %s are left of %s, want the lowest slots", left, kept)
+		t.Errorf("pods %s of %s are left, want the lowest slots", left, kept)
 	}
 
-	// New pods, each in the place of one that has ended; killed in the middle, too.
+	// Each new pod replaces a terminated one. Kill the controller in the middle
+	// again.
 	var old []types.UID
 	pods, _ := w.podsOf(name)
 	for _, pod := range pods {
@@ -81,7 +81,7 @@ func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
 	kubectl(t, "", "delete", "namespace", namespace)
 }
 
-// names are those of the pods of an object, in the order of their slots.
+// names returns the names of the pods of an object, sorted by slot.
 func names(w *witness, name string) []string {
 	pods, _ := w.podsOf(name)
 	var all []string
@@ -91,16 +91,16 @@ func names(w *witness, name string) []string {
 	return all
 }
 
-// exactly is that there are so many pods, and all of them are ready.
+// exactly returns a condition: there are n pods, and all are ready.
 func exactly(n int) func([]*corev1.Pod, []*corev1.Event) bool {
 	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return len(pods) == n && !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return !isReady(pod) })
 	}
 }
 
-// The controller as it is deployed, out of its own image, in a namespace that
-// enforces Pod Security restricted: its probes are answered, and when the copy
-// that works is gone, the other goes on.
+// TestDeployedController deploys the controller from its image in a namespace that
+// enforces the restricted Pod Security Standard. Its probes succeed, and when the
+// leader is gone, the other replica takes over.
 func TestDeployedController(t *testing.T) {
 	const namespace, app = "deployed", "app.kubernetes.io/name=imoocpod-controller"
 	kubectl(t, "", "create", "namespace", namespace)
@@ -139,7 +139,8 @@ func TestDeployedController(t *testing.T) {
 	}
 	kubectl(t, "", "imoocpod", "scale", "foo", "-n", namespace, "--replicas=4", "--timeout="+deadline.String())
 	rollout()
-	// Deleted without grace, its process works on for a moment after its object is gone.
+	// After a forced deletion, the process runs for a moment after its object is
+	// gone.
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {
 		after := holder()
 		return after != "" && after != before, nil
@@ -147,10 +148,10 @@ func TestDeployedController(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v: no other pod than %s has the lease", err, before)
 	}
-	// Its probes were answered all the while.
+	// No probe has failed, so nothing was restarted.
 	restarts := kubectl(t, "", "get", "pods", "-n", namespace, "-l", app, "-o", "jsonpath={.items[*].status.containerStatuses[*].restartCount}")
 	if strings.Trim(restarts, "0 ") != "" {
-		t.Errorf("copies of the controller were started again: %s", restarts)
+		t.Errorf("replicas of the controller were restarted: %s", restarts)
 	}
 	kubectl(t, "", "imoocpod", "delete", "foo", "-n", namespace)
 	kubectl(t, "", "delete", "namespace", namespace)

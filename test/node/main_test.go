@@ -1,6 +1,6 @@
-// Package node holds the plugin and its loop to what a real kubelet says and
-// does: containers run here, fail, hang and are killed. The nodes are those of
-// "cluster serve --real-nodes", so it needs Linux and root.
+// Package node tests the plugin and its controller with real kubelets: containers
+// run, fail, hang, and are killed. The nodes are those of "cluster serve
+// --real-nodes", so it needs Linux and root.
 package node
 
 import (
@@ -24,28 +24,28 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// cluster is the control plane of this test run with its nodes, set once before
-// the tests.
+// cluster is the control plane and the nodes of this test run, set once before the
+// tests.
 var cluster controlPlane
 
-// record says that what the kubelets write is to be kept, for the tests of
+// record is set to record what the kubelets write, for the tests of
 // pkg/inspect/status.
 var record = flag.String("record", "", "keep what the kubelets write of each row of TestTruths in this `directory`")
 
-// deadline is how long a test waits for what should take a moment. It is there
-// for machines that are busy; no test says how fast anything is.
+// deadline limits how long a test waits for something that normally takes a
+// moment. It is generous for busy machines; no test checks durations.
 const deadline = 3 * time.Minute
 
-// The nodes. Tests that take one away take the last.
+// The nodes. Tests that stop a node use the last one.
 const (
 	steadyNode = "real-0"
 	shakyNode  = "real-1"
 )
 
-// controllerImage is the name of the image that "make image" makes.
+// controllerImage is the name of the image that "make image" builds.
 const controllerImage = "ghcr.io/imoocpod/kubectl-imoocpod:test"
 
-// controlPlane is what "cluster serve" says of the control plane that it runs.
+// controlPlane is the output of "cluster serve" about its control plane.
 type controlPlane struct {
 	Kubeconfig string `json:"kubeconfig"`
 	Bin        string `json:"bin"`
@@ -63,7 +63,7 @@ type controlPlane struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// They wait more than they work, but each start of a container is work, too.
+	// The tests mostly wait, but each start of a container needs CPU.
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		fmt.Fprintln(os.Stderr, "test/node:", err)
 		os.Exit(1)
@@ -79,7 +79,7 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (code int, err error) {
 	scratch, err := os.MkdirTemp("", "imoocpod-node-")
 	if err != nil {
-		return 1, fmt.Errorf("make a directory for the test run: %w", err)
+		return 1, fmt.Errorf("create a directory for the test run: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	cluster.plugin, cluster.launcher = filepath.Join(scratch, "bin", "kubectl-imoocpod"), filepath.Join(scratch, "cluster")
@@ -100,13 +100,13 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// start starts a control plane with nodes, which lives as long as the pipe to its
-// standard input, and so ends with this process, however that ends.
+// start starts a control plane with nodes. It stops when the pipe to its standard
+// input is closed, so it never outlives this process.
 func (c *controlPlane) start(image string) (stop func() error, err error) {
 	serve := exec.Command(c.launcher, "serve", "--nodes=0", "--real-nodes=2", "--image="+controllerImage+"="+image,
-		// A node that is silent is to be noticed within a test.
+		// Detect a stopped node within the time of a test.
 		"--arg=kube-controller-manager:--node-monitor-grace-period=20s",
-		// A node that pulls one image in a second, for the moment of a refusal.
+		// This node pulls one image per second, to be throttled for a moment.
 		"--arg="+shakyNode+":--registry-qps=1", "--arg="+shakyNode+":--registry-burst=1")
 	serve.Stderr = os.Stderr
 	stdin, err := serve.StdinPipe()
@@ -130,7 +130,7 @@ func (c *controlPlane) start(image string) (stop func() error, err error) {
 		return nil, fmt.Errorf("the control plane did not start (%w)", errors.Join(err, stop()))
 	}
 	if err := json.Unmarshal(line, c); err != nil {
-		return nil, errors.Join(fmt.Errorf("read what the control plane said (%q): %w", line, err), stop())
+		return nil, errors.Join(fmt.Errorf("read the output of the control plane (%q): %w", line, err), stop())
 	}
 	if err := c.connect(); err != nil {
 		return nil, errors.Join(err, stop())
@@ -145,10 +145,10 @@ func (c *controlPlane) connect() error {
 	}
 	config.QPS = -1
 	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	if c.core, err = corev1client.NewForConfig(config); err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	if r := command("", "imoocpod", "install"); r.code != 0 {
 		return fmt.Errorf("install: %s", r)
@@ -156,7 +156,7 @@ func (c *controlPlane) connect() error {
 	return nil
 }
 
-// tell has the launcher do something, such as "kill real-1".
+// tell sends a command to the launcher, such as "kill real-1".
 func (c *controlPlane) tell(t *testing.T, order string) {
 	t.Helper()
 	c.mu.Lock()
@@ -177,7 +177,7 @@ func environment() []string {
 		"PATH="+filepath.Dir(cluster.plugin)+":"+cluster.Bin+":"+os.Getenv("PATH"))
 }
 
-// result is what a command line came to.
+// result is the output and the exit code of a command line.
 type result struct {
 	line           string
 	stdout, stderr string
@@ -188,13 +188,14 @@ func (r result) String() string {
 	return fmt.Sprintf("%s: exit code %d\nstdout: %s\nstderr: %s", r.line, r.code, r.stdout, r.stderr)
 }
 
-// command runs a real kubectl, which finds the plugin on PATH. It reads what is
-// given.
+// command runs the real kubectl, which finds the plugin on PATH, with stdin as its
+// input.
 func command(stdin string, args ...string) result {
 	return execute(cluster.Bin+"/kubectl", stdin, args...)
 }
 
-// execute runs a program. It has more time than what it may be told to wait.
+// execute runs a program. Its timeout is longer than any --timeout in its
+// arguments.
 func execute(program, stdin string, args ...string) result {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*deadline)
 	defer cancel()
@@ -215,7 +216,7 @@ func execute(program, stdin string, args ...string) result {
 	return r
 }
 
-// kubectl is command for one that must succeed.
+// kubectl runs a command that must succeed, and returns its output.
 func kubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	r := command(stdin, args...)
@@ -225,14 +226,14 @@ func kubectl(t *testing.T, stdin string, args ...string) string {
 	return r.stdout
 }
 
-// loop is a run-controller of the plugin under test.
+// loop is a run-controller process of the plugin under test.
 type loop struct {
 	cmd    *exec.Cmd
 	output *os.File
 	done   chan struct{}
 }
 
-// startLoop starts a run-controller, which is stopped when the test ends.
+// startLoop starts a run-controller, and stops it when the test ends.
 func startLoop(t *testing.T, args ...string) *loop {
 	t.Helper()
 	output, err := os.Create(filepath.Join(t.TempDir(), "loop.log"))
@@ -253,15 +254,15 @@ func startLoop(t *testing.T, args ...string) *loop {
 		l.end(os.Interrupt)
 		if t.Failed() {
 			said, err := os.ReadFile(output.Name())
-			t.Logf("the loop said (%v):\n%s", err, said)
+			t.Logf("output of the controller (%v):\n%s", err, said)
 		}
 		output.Close()
 	})
 	return l
 }
 
-// end ends the loop with a signal, and waits until it is gone.
+// end stops the controller with a signal, and waits until it has exited.
 func (l *loop) end(signal os.Signal) {
-	_ = l.cmd.Process.Signal(signal) // it may have ended already
+	_ = l.cmd.Process.Signal(signal) // it may have exited already
 	<-l.done
 }

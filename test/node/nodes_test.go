@@ -19,9 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// A node that is stopped is not ready after a while, and its pods are lost until
-// it is back. One that is started again before anybody misses it has its
-// containers started again.
+// TestNodeStopsAndComesBack stops a node until it is not ready and its pods are
+// lost, and starts it again. A node that restarts before anything is noticed has
+// its containers restarted.
 func TestNodeStopsAndComesBack(t *testing.T) {
 	const namespace, name = "shaky", "foo"
 	kubectl(t, "", "create", "namespace", namespace)
@@ -44,7 +44,7 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 	})
 	got := look()
 	if got.Verdict != failed || got.ReasonCode != "NodeLost" {
-		t.Errorf("with its node gone it is %s, %s: %s", got.Verdict, got.ReasonCode, got.Reason)
+		t.Errorf("with its node stopped: got %s, %s: %s", got.Verdict, got.ReasonCode, got.Reason)
 	}
 	if r := command("", "imoocpod", "wait", name, "-n", namespace, "--timeout=1m", "--fail-after=1s"); r.code != codeFailed {
 		t.Errorf("a wait for a pod on a lost node: %s", r)
@@ -55,13 +55,13 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 	cluster.tell(t, "start "+shakyNode)
 	wait()
 
-	// As fast as a machine can be: nobody misses the node.
+	// Restart the node before it becomes unreachable.
 	cluster.tell(t, "kill "+shakyNode)
 	cluster.tell(t, "start "+shakyNode)
 	w.await(t, "the container is started again", name, restarted(2))
 	wait()
 	if got := look(); got.Verdict != ready {
-		t.Errorf("after its node was started again it is %s, %s: %s", got.Verdict, got.ReasonCode, got.Reason)
+		t.Errorf("after its node restarted: got %s, %s: %s", got.Verdict, got.ReasonCode, got.Reason)
 	}
 	if *record != "" {
 		w.record(t, name, "node-rebooted", shakyNode)
@@ -70,7 +70,8 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 	kubectl(t, "", "delete", "namespace", namespace)
 }
 
-// However a launcher ends, no process, no mount and no cgroup of its nodes is left.
+// TestNothingOfANodeIsLeft checks that no process, mount, or cgroup of a node
+// outlives its launcher, however that exits.
 func TestNothingOfANodeIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
@@ -101,7 +102,8 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, args := range [][]string{
-				// It comes a moment after the server, and no pod is taken before.
+				// The service account is created a moment after the server starts,
+				// and pods are rejected until then.
 				{"wait", "serviceaccount/default", "--for=create", "--timeout=" + deadline.String()},
 				{"run", "it", "--image=busybox", "--", "sleep", "infinity"},
 				{"wait", "pod/it", "--for=condition=Ready", "--timeout=" + deadline.String()},
@@ -114,7 +116,7 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = io.Copy(io.Discard, stdout)
-			_ = serve.Wait() // killed is what it was to be
+			_ = serve.Wait() // killed on purpose
 
 			var left []string
 			err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
@@ -122,14 +124,14 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 				return len(left) == 0, nil
 			})
 			if err != nil {
-				t.Errorf("%v: there is left: %s", err, strings.Join(left, "\n"))
+				t.Errorf("%v: left behind: %s", err, strings.Join(left, "\n"))
 			}
 		})
 	}
 }
 
-// remains are the processes and mounts that have to do with a directory, and the
-// cgroups of nodes that have no process.
+// remains returns the processes and mounts that refer to a directory, and the
+// cgroups of nodes without processes.
 func remains(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest is that of an ImoocPod, whose pods are of a template in YAML and run on
-// a node. What the template does not say is filled in.
+// manifest returns an ImoocPod whose pods have a template in YAML and run on a
+// node. Missing fields of the template are filled in.
 func manifest(t *testing.T, namespace, name, node string, replicas int, template string) string {
 	t.Helper()
 	var spec map[string]any
@@ -43,8 +43,8 @@ func manifest(t *testing.T, namespace, name, node string, replicas int, template
 	return string(data)
 }
 
-// addImage has the registry of the nodes serve a further image, which is the one
-// of busybox.
+// addImage adds an image to the registry of the nodes: that of busybox under
+// another name.
 func addImage(t *testing.T, name, tag string) {
 	t.Helper()
 	images := filepath.Join(cluster.Dir, "images", "library")

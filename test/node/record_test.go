@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// recordedFrom is when every recording begins.
+// recordedFrom returns the time at which every recording starts.
 func recordedFrom() time.Time { return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC) }
 
 // record writes all that was written of an object, of its pods and in events
@@ -46,7 +46,7 @@ func (w *witness) record(t *testing.T, name, file string, nodes ...string) {
 		key := c.obj.GetKind() + "/" + string(c.obj.GetUID())
 		line := r.rename(string(data))
 		if last[key] == line && !c.gone {
-			continue // it differs in what is not kept
+			continue // only dropped fields differ
 		}
 		last[key] = line
 		gone := ""
@@ -60,16 +60,16 @@ func (w *witness) record(t *testing.T, name, file string, nodes ...string) {
 	}
 }
 
-// recorder makes what was seen on this machine the same as on any other.
+// recorder normalizes recordings, so that they do not depend on the machine.
 type recorder struct {
 	begin time.Time
-	// names are words that are replaced, such as UIDs.
+	// names maps words to be replaced, such as UIDs.
 	names map[string]string
 	nodes []string
 }
 
-// concerns reports whether an object is the one of a name, or below it, and
-// learns the names that it is known by.
+// concerns reports whether an object is the named one or a descendant, and records
+// its identifiers.
 func (r *recorder) concerns(u *unstructured.Unstructured, name string) bool {
 	about, _, _ := unstructured.NestedString(u.Object, "involvedObject", "name")
 	switch u.GetKind() {
@@ -107,7 +107,7 @@ func (r *recorder) learn(word, known string) {
 	}
 }
 
-// scrub keeps of an object what says how it is.
+// scrub returns the fields of an object that describe its state.
 func (r *recorder) scrub(u *unstructured.Unstructured) map[string]any {
 	meta := map[string]any{}
 	for _, field := range []string{"name", "uid", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers"} {
@@ -124,7 +124,7 @@ func (r *recorder) scrub(u *unstructured.Unstructured) map[string]any {
 	}
 	for _, path := range fields[u.GetKind()] {
 		if value, found, _ := unstructured.NestedFieldCopy(u.Object, path...); found && value != nil && value != "" {
-			_ = unstructured.SetNestedField(kept, value, path...) // each path is of maps
+			_ = unstructured.SetNestedField(kept, value, path...) // every path consists of maps
 		}
 	}
 	each(kept, []string{"status", "conditions"}, func(c map[string]any) { delete(c, "lastHeartbeatTime") })
@@ -151,7 +151,7 @@ func (r *recorder) scrub(u *unstructured.Unstructured) map[string]any {
 	return kept
 }
 
-// each changes the maps of a list in an object.
+// each calls do with the maps of a list in an object.
 func each(object map[string]any, path []string, do func(map[string]any)) {
 	list, found, _ := unstructured.NestedSlice(object, path...)
 	if !found {
@@ -162,7 +162,7 @@ func each(object map[string]any, path []string, do func(map[string]any)) {
 			do(m)
 		}
 	}
-	_ = unstructured.SetNestedSlice(object, list, path...) // it was there
+	_ = unstructured.SetNestedSlice(object, list, path...) // it exists
 }
 
 var (
@@ -172,7 +172,7 @@ var (
 	rootDir   = regexp.MustCompile(`/tmp/imoocpod-cluster-\d+`)
 )
 
-// rename replaces words that differ from one recording to the next.
+// rename replaces words that differ between recordings.
 func (r *recorder) rename(line string) string {
 	for word, known := range r.names {
 		line = strings.ReplaceAll(line, word, known)
@@ -182,7 +182,7 @@ func (r *recorder) rename(line string) string {
 		if err != nil {
 			return s
 		}
-		// Whole seconds stay whole: most times that are written are.
+		// Keep whole seconds whole, as most timestamps are.
 		shifted := r.shift(at)
 		if !strings.Contains(s, ".") {
 			shifted = recordedFrom().Add(at.Sub(r.begin.Truncate(time.Second))).Format(time.RFC3339)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// What status tells of an object, as far as these tests read it.
+// report is the part of the output of status that these tests read.
 type report struct {
 	Verdict    string `json:"verdict"`
 	ReasonCode string `json:"reasonCode"`
@@ -40,7 +40,7 @@ type report struct {
 	} `json:"pods"`
 }
 
-// The verdicts, and the exit codes of "status --exit-code" that belong to them.
+// The verdicts, and the corresponding exit codes of "status --exit-code".
 const (
 	ready, progressing, failed = "ready", "progressing", "failed"
 
@@ -57,54 +57,56 @@ func exitCodeOf(verdict string) int {
 	return codeTimeout
 }
 
-// namespaceOfTruths is where the objects of TestTruths are.
+// namespaceOfTruths is the namespace of the objects of TestTruths.
 const namespaceOfTruths = "truths"
 
-// truth is what came of a pod on a real node, and what is to be said of it.
+// truth is the fate of a pod on a real node, and the expected report.
 type truth struct {
-	// name is that of the object. template is the spec of its pods, in YAML; what a
-	// row does not say is filled in.
+	// name is the name of the object. template is the spec of its pods in YAML;
+	// missing fields are filled in.
 	name, template string
-	// node is where its pods run, replicas how many there are: the steady one and 1.
+	// node is where its pods run, and replicas is their number; the defaults are
+	// steadyNode and 1.
 	node     string
 	replicas int
-	// timeout is that of "scale --timeout", scale the exit code that it ends with,
-	// and before is what happens while it waits.
+	// timeout is the value of "scale --timeout", scale the expected exit code, and
+	// before is called while it waits.
 	timeout time.Duration
 	scale   int
 	before  func(t *testing.T, w *witness)
-	// late says that the wait is for one more pod, when it is known what becomes of
-	// the first: for a moment it was ready.
+	// late is set if the scale adds a pod after the first one has failed, because
+	// the first is ready for a moment.
 	late bool
-	// then is what happens after the scale.
+	// then is called after the scale.
 	then func(t *testing.T, w *witness)
-	// wrote is what the kubelet, or who else it was, has written then.
+	// wrote is a condition on what the kubelet or another component has written
+	// then.
 	wrote func(pods []*corev1.Pod, events []*corev1.Event) bool
-	// verdict and codes are what status says from then on; several codes, if what
-	// is written goes back and forth.
+	// verdict and codes are the expected status from then on. There are several
+	// codes if the state alternates.
 	verdict string
 	codes   []string
-	// passing says that it does not stay so.
+	// passing is set if the status does not stay.
 	passing bool
-	// says is a part of the reason.
+	// says is part of the reason.
 	says string
-	// mend makes it ready.
+	// mend makes the object ready.
 	mend func(t *testing.T)
 }
 
-// act is the command of a container that plays a role (test/cluster/node).
+// act returns the command of a container that plays a role (test/cluster/node).
 func act(args ...string) string {
 	return fmt.Sprintf("[%s]", strings.Join(append([]string{"act"}, args...), ", "))
 }
 
-// waits is that a container waits for a reason.
+// waits returns a condition: a container waits for one of the reasons.
 func waits(reasons ...string) func([]*corev1.Pod, []*corev1.Event) bool {
 	return containers(func(c corev1.ContainerStatus) bool {
 		return c.State.Waiting != nil && slices.Contains(reasons, c.State.Waiting.Reason)
 	})
 }
 
-// containers is that something holds of a container.
+// containers returns a condition: holds is true for a container.
 func containers(holds func(corev1.ContainerStatus) bool) func([]*corev1.Pod, []*corev1.Event) bool {
 	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
@@ -113,14 +115,14 @@ func containers(holds func(corev1.ContainerStatus) bool) func([]*corev1.Pod, []*
 	}
 }
 
-// happened is that there was an event for a reason, with some words.
+// happened returns a condition: there was an event with a reason and some words.
 func happened(reason, words string) func([]*corev1.Pod, []*corev1.Event) bool {
 	return func(_ []*corev1.Pod, events []*corev1.Event) bool {
 		return slices.ContainsFunc(events, func(e *corev1.Event) bool { return e.Reason == reason && strings.Contains(e.Message, words) })
 	}
 }
 
-// podReady is that a pod is ready, in the words of its kubelet.
+// podReady is a condition: the kubelet reports a ready pod.
 func podReady(pods []*corev1.Pod, _ []*corev1.Event) bool {
 	return slices.ContainsFunc(pods, isReady)
 }
@@ -131,12 +133,12 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// restarted is that a container was started again so many times.
+// restarted returns a condition: a container was restarted n times.
 func restarted(n int32) func([]*corev1.Pod, []*corev1.Event) bool {
 	return containers(func(c corev1.ContainerStatus) bool { return c.RestartCount >= n })
 }
 
-// truths are the rows of TestTruths.
+// truths returns the rows of TestTruths.
 func truths() []truth {
 	return []truth{
 		{
@@ -212,7 +214,7 @@ func truths() []truth {
 			mend: func(t *testing.T) { addImage(t, "missing", "1") },
 		},
 		{
-			// Help comes within --fail-after.
+			// The problem is solved within --fail-after.
 			name:     "image-late",
 			template: "containers: [{name: main, image: \"late:1\", imagePullPolicy: Always, command: " + act() + "}]",
 			timeout:  deadline,
@@ -223,7 +225,7 @@ func truths() []truth {
 			wrote: podReady, verdict: ready, codes: []string{"Ready"},
 		},
 		{
-			// The kubelet itself holds back the second and third image for a moment.
+			// The kubelet itself delays the second and third image for a moment.
 			name: "pull-qps",
 			node: shakyNode,
 			template: `containers:
@@ -280,7 +282,7 @@ func truths() []truth {
 			wrote: happened("Unhealthy", "connection refused"), verdict: progressing, codes: []string{"ProbeFailed"}, says: "Readiness probe failed",
 		},
 		{
-			// It says something else each time, which the kubelet makes one event of.
+			// The message differs each time, but the kubelet merges the events.
 			name:     "readiness-exec",
 			template: "containers: [{name: main, command: " + act() + ", readinessProbe: {exec: {command: [uptime]}, periodSeconds: 1}}]",
 			timeout:  10 * time.Second, scale: codeTimeout,
@@ -320,7 +322,7 @@ func truths() []truth {
 			name: "slow-end",
 			template: "terminationGracePeriodSeconds: 30\n" +
 				"containers: [{name: main, command: " + act("-ignore-term") + "}]",
-			// Its slot is taken until it is gone.
+			// Its slot is taken until the pod is gone.
 			then: func(t *testing.T, _ *witness) {
 				for _, replicas := range []string{"0", "1"} {
 					kubectl(t, "", "imoocpod", "scale", "slow-end", "-n", namespaceOfTruths, "--replicas="+replicas)
@@ -335,12 +337,12 @@ func truths() []truth {
 	}
 }
 
-// Each row is a pod that ran on a real node: what the plugin and its loop say of
-// it, and how a wait for it ends.
+// TestTruths runs a pod on a real node for each row, and checks the status, the
+// behavior of the controller, and how a wait ends.
 func TestTruths(t *testing.T) {
 	kubectl(t, "", "create", "namespace", namespaceOfTruths)
 	t.Cleanup(func() {
-		// What takes its time to end has been seen to.
+		// Do not wait for pods that terminate slowly.
 		kubectl(t, "", "delete", "pods", "--all", "-n", namespaceOfTruths, "--force", "--grace-period=0")
 		kubectl(t, "", "delete", "namespace", namespaceOfTruths)
 	})
@@ -357,7 +359,7 @@ func TestTruths(t *testing.T) {
 }
 
 func (r truth) run(t *testing.T, w *witness) {
-	// A pod that crashes all the time takes the time of the other rows.
+	// A crash-looping pod would take CPU time from the other rows.
 	t.Cleanup(func() {
 		objects := cluster.dynamic.Resource(imoocPods()).Namespace(namespaceOfTruths)
 		if err := objects.Delete(context.Background(), r.name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}); err != nil {
@@ -384,7 +386,7 @@ func (r truth) run(t *testing.T, w *witness) {
 	}
 	w.await(t, "it is written what this is about", r.name, r.wrote)
 	r.settle(t)
-	// It stays so, whatever the container does meanwhile.
+	// The status stays, whatever the container does meanwhile.
 	if !r.passing {
 		r.holds(t, 3*time.Second)
 	}
@@ -400,17 +402,17 @@ func (r truth) run(t *testing.T, w *witness) {
 	}
 }
 
-// scaleUp scales the object and waits for it, for as long as the row says.
+// scaleUp scales the object, and waits for it as long as the row allows.
 func (r truth) scaleUp(t *testing.T, replicas int) {
 	t.Helper()
 	result := command("", "imoocpod", "scale", r.name, "-n", namespaceOfTruths, fmt.Sprint("--replicas=", replicas),
 		"--timeout="+r.timeout.String(), "--fail-after="+r.failAfter().String())
 	if result.code != r.scale {
-		t.Errorf("scale ended with %d, want %d: %s", result.code, r.scale, result)
+		t.Errorf("scale: got exit code %d, want %d: %s", result.code, r.scale, result)
 	}
 }
 
-// failAfter is long where help comes.
+// failAfter returns a long time if the problem is going to be solved.
 func (r truth) failAfter() time.Duration {
 	if r.scale == codeDone {
 		return time.Minute
@@ -426,7 +428,7 @@ func or[T comparable](value, otherwise T) T {
 	return value
 }
 
-// manifest is that of the object, which wants no pods yet.
+// manifest returns the object with zero replicas.
 func (r truth) manifest(t *testing.T) string {
 	t.Helper()
 	return manifest(t, namespaceOfTruths, r.name, r.node, 0, r.template)
@@ -440,24 +442,24 @@ func (r truth) look(t *testing.T) report {
 func (r truth) lookIn(t *testing.T, namespace string) report {
 	t.Helper()
 	var got report
-	// Without kubectl, which would take as long again, many times.
+	// Call the plugin directly: kubectl would double the time of each call.
 	out := execute(cluster.plugin, "", "status", r.name, "-n", namespace, "-o", "json", "--exit-code")
 	if err := json.Unmarshal([]byte(out.stdout), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if out.code != exitCodeOf(got.Verdict) {
-		t.Errorf("status ended with %d, want %d: %s", out.code, exitCodeOf(got.Verdict), out)
+		t.Errorf("status: got exit code %d, want %d: %s", out.code, exitCodeOf(got.Verdict), out)
 	}
 	got.contradictions(t)
 	return got
 }
 
-// settle waits until status says what it is to say.
+// settle waits until the status is as expected.
 func (r truth) settle(t *testing.T) {
 	t.Helper()
 	var got report
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {
-		got = r.look(t) //nolint:contextcheck // each command has a time of its own
+		got = r.look(t) //nolint:contextcheck // each command has its own timeout
 		return got.Verdict == r.verdict && slices.Contains(r.codes, got.ReasonCode), nil
 	})
 	if err != nil {
@@ -465,11 +467,11 @@ func (r truth) settle(t *testing.T) {
 	}
 }
 
-// holds looks again and again for a time, and fails where status says anything else.
+// holds checks the status repeatedly for a period, and fails if it changes.
 func (r truth) holds(t *testing.T, period time.Duration) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, period, true, func(context.Context) (bool, error) {
-		r.check(t, r.look(t)) //nolint:contextcheck // likewise
+		r.check(t, r.look(t)) //nolint:contextcheck // each command has its own timeout
 		return false, nil
 	})
 	if !wait.Interrupted(err) {
@@ -480,11 +482,11 @@ func (r truth) holds(t *testing.T, period time.Duration) {
 func (r truth) check(t *testing.T, got report) {
 	t.Helper()
 	if got.Verdict != r.verdict || !slices.Contains(r.codes, got.ReasonCode) || !strings.Contains(got.Reason, r.says) {
-		t.Errorf("status says %s, %s: %s; want %s, %s: …%s…", got.Verdict, got.ReasonCode, got.Reason, r.verdict, r.codes, r.says)
+		t.Errorf("status: got %s, %s: %s; want %s, %s: …%s…", got.Verdict, got.ReasonCode, got.Reason, r.verdict, r.codes, r.says)
 	}
 }
 
-// contradictions looks for what cannot be said at the same time.
+// contradictions fails the test if parts of a report contradict each other.
 func (r report) contradictions(t *testing.T) {
 	t.Helper()
 	shown, _ := json.Marshal(r)
@@ -498,12 +500,12 @@ func (r report) contradictions(t *testing.T) {
 		}
 	}
 	if r.Verdict == ready && up < r.Replicas.Desired {
-		t.Errorf("it is ready, and %d of %d pods are: %s", up, r.Replicas.Desired, shown)
+		t.Errorf("the object is ready, but only %d of %d pods are: %s", up, r.Replicas.Desired, shown)
 	}
 	if r.Verdict == failed && r.Replicas.Ready > up {
-		t.Errorf("%d pods are said to be ready, and %d are: %s", r.Replicas.Ready, up, shown)
+		t.Errorf("the status reports %d ready pods, but %d are: %s", r.Replicas.Ready, up, shown)
 	}
 	if strings.Contains(string(shown), "combined from similar events") {
-		t.Errorf("it tells how the kubelet stores events: %s", shown)
+		t.Errorf("it shows how the kubelet stores events: %s", shown)
 	}
 }

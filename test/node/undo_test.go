@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// An image that cannot be pulled is taken back, and a change of the count in steps goes
-// back to the last count whose pods were ready. In the end all containers run again.
+// TestUndoOfAnImageThatCannotBePulled checks that an image is undone if it cannot
+// be pulled, and that a stepwise scale goes back to the last count with ready
+// pods. In the end, all containers run again.
 func TestUndoOfAnImageThatCannotBePulled(t *testing.T) {
 	const namespace, name, missing = "undo", "foo", "registry.example/no-such-image:1"
 	kubectl(t, "", "create", "namespace", namespace)
@@ -26,7 +27,7 @@ func TestUndoOfAnImageThatCannotBePulled(t *testing.T) {
 	kubectl(t, "", "imoocpod", "wait", name, "-n", namespace, "--timeout="+deadline.String())
 	w.await(t, "three pods run the first image", name, exactly(3))
 	if after := spec(); after != before {
-		t.Errorf("the spec is %s, want %s", after, before)
+		t.Errorf("got spec %s, want %s", after, before)
 	}
 
 	kubectl(t, "", "imoocpod", "set", "image", name, missing, "-n", namespace)
@@ -37,7 +38,7 @@ func TestUndoOfAnImageThatCannotBePulled(t *testing.T) {
 	kubectl(t, "", "imoocpod", "undo", name, "-n", namespace, "--timeout="+deadline.String())
 	w.await(t, "three pods run the first image again", name, exactly(3))
 	if after := spec(); after != before {
-		t.Errorf("the spec is %s after the undo, want %s", after, before)
+		t.Errorf("got spec %s after the undo, want %s", after, before)
 	}
 	kubectl(t, "", "delete", "namespace", namespace)
 }

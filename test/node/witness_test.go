@@ -23,31 +23,31 @@ func imoocPods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1alpha1", Resource: "imoocpods"}
 }
 
-// change is an object as it was written, and when that was seen.
+// change is a written object, and when it was observed.
 type change struct {
 	at   time.Time
 	obj  *unstructured.Unstructured
 	gone bool
 }
 
-// witness watches a namespace, and the nodes, from outside: its watches are not
-// the loop's, and it knows pods by their UIDs.
+// witness watches a namespace and the nodes independently of the controller. It
+// identifies pods by UID.
 type witness struct {
 	mu sync.Mutex
-	// changes are all that it saw, in order.
+	// changes are all observed changes, in order.
 	changes []change
 	pods    map[types.UID]*corev1.Pod
 	events  map[types.UID]*corev1.Event
-	// most is the highest number of live pods of an owner that was seen at once.
+	// most is the highest number of live pods of an owner at any time.
 	most map[types.UID]int
-	// wrong lists what must never be.
+	// wrong lists violations of invariants.
 	wrong []string
-	// changed is closed, and made anew, with every change.
+	// changed is closed and replaced with every change.
 	changed chan struct{}
 }
 
-// watchNamespace starts a witness. When the test ends, anything wrong that it saw
-// fails the test.
+// watchNamespace starts a witness. When the test ends, any violation fails the
+// test.
 func watchNamespace(t *testing.T, namespace string) *witness {
 	t.Helper()
 	w := &witness{
@@ -149,7 +149,7 @@ func (w *witness) sawPod(u *unstructured.Unstructured, gone bool) {
 	w.most[ref.UID] = max(w.most[ref.UID], live)
 }
 
-// forget has the witness count the most live pods of an owner anew.
+// forget resets the highest number of live pods of an owner.
 func (w *witness) forget(owner types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,7 +166,7 @@ func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// podsOf are the pods of an object, and events all that was said of them.
+// podsOf returns the pods of an object, and all events about them.
 func (w *witness) podsOf(name string) (pods []*corev1.Pod, events []*corev1.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,14 +184,14 @@ func (w *witness) podsOf(name string) (pods []*corev1.Pod, events []*corev1.Even
 	return pods, events
 }
 
-// ofPod reports whether a name is that of a pod of an object: the name of that, a
-// hash and a slot.
+// ofPod reports whether a name is that of a pod of an object: the name of the
+// object, a hash, and a slot.
 func ofPod(pod, object string) bool {
 	rest, found := strings.CutPrefix(pod, object+"-")
 	return found && strings.Count(rest, "-") == 1
 }
 
-// await waits until what the witness saw of an object is as wanted.
+// await waits until the observed pods and events of an object meet a condition.
 func (w *witness) await(t *testing.T, what, name string, wanted func(pods []*corev1.Pod, events []*corev1.Event) bool) {
 	t.Helper()
 	timeout := time.After(deadline)

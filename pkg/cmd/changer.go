@@ -107,7 +107,7 @@ func newChanger(ctx context.Context, flags *changeFlags, waits bool) (*changer, 
 
 // command makes a cobra command read each target of the verb and change it with do.
 func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error, validate func() error, do func(context.Context, *changer, *observe.Target) (*change, error)) *cobra.Command {
-	return command(cmd, complete, validate, f.targets.explained(func(ctx context.Context) error { return f.run(ctx, do) }))
+	return command(cmd, complete, validate, f.targets.explained(f.common.clients, func(ctx context.Context) error { return f.run(ctx, do) }))
 }
 
 func (f *changeFlags) run(ctx context.Context, do func(context.Context, *changer, *observe.Target) (*change, error)) error {

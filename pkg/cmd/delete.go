@@ -54,7 +54,7 @@ at all (orphan).`,
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "The length of time to wait before giving up on a delete, zero means to wait forever.")
 	cmd.Flags().BoolVar(&o.ignoreNotFound, "ignore-not-found", false, `Treat "not found" as a successful delete.`)
 	o.output = addOutputFlag(cmd, "Output mode. One of: (%s), for shorter output (resource/name).", "name")
-	return command(cmd, o.targets.complete, o.validate, o.targets.explained(o.run))
+	return command(cmd, o.targets.complete, o.validate, o.targets.explained(common.clients, o.run))
 }
 
 func (o *deleteOptions) validate() error {

@@ -60,7 +60,7 @@ revision before. For a Deployment or a Rollout, AGE is that of its ReplicaSet.`,
 	o.targets.addFlags(cmd)
 	cmd.Flags().Int64Var(&o.revision, "revision", 0, "Show the whole pod template of this revision.")
 	cmd.Flags().StringVar(&o.diff, "diff", "", "Show what changed from one revision to another, as N..M.")
-	return command(cmd, o.targets.complete, o.validate, o.targets.explained(o.run))
+	return command(cmd, o.targets.complete, o.validate, o.targets.explained(common.clients, o.run))
 }
 
 func (o *historyOptions) validate() error {

@@ -92,7 +92,7 @@ truncated.`,
 	flags.IntVar(&o.most, "max-log-requests", 50, "Maximum number of logs to read at once. With more containers, the logs are read in turn.")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s). JSON has an object for each line, raw the lines as they are.", "json", "raw")
 	o.color.addFlag(cmd)
-	return command(cmd, o.complete, o.validate, o.explained(o.Run))
+	return command(cmd, o.complete, o.validate, o.explained(o.clients, o.Run))
 }
 
 func (o *logsOptions) validate() error {

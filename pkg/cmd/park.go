@@ -97,7 +97,7 @@ func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 	}
 	o.change.addFlags(cmd, waitUsage)
 	cmd.Flags().BoolVar(&o.allKinds, "all-kinds", false, "Select the objects of all types in the namespace that have a known replica field.")
-	return command(cmd, o.complete, o.change.validate, o.change.targets.explained(o.run))
+	return command(cmd, o.complete, o.change.validate, o.change.targets.explained(o.change.common.clients, o.run))
 }
 
 func (o *parkOptions) complete(args []string) error {

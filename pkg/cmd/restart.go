@@ -132,7 +132,7 @@ func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 func restartRefused(ctx context.Context, c *changer, t *observe.Target, why error) error {
 	refused := fmt.Errorf("%s cannot be restarted: %w", t, why)
 	if errors.Is(why, kinds.ErrPaused) {
-		return outcome.WithHint(refused, "to resume it", resumeRollout(t))
+		return outcome.WithHint(refused, "to resume it", commandOn("resume", t))
 	}
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return refused

@@ -124,15 +124,17 @@ func otherTools(commands commandline.Context) map[string]string {
 	plugin := func(words ...string) string { return `"` + commands.Line(commandline.Plugin(words...)) + `"` }
 	useKubectl := func(words ...string) string { return "use " + commands.Line(commandline.Kubectl(words...)) }
 	return map[string]string{
-		"get":     "list objects with " + plugin("status"),
-		"list":    "list objects with " + plugin("status"),
-		"ls":      "list objects with " + plugin("status"),
-		"ps":      "list objects with " + plugin("status"),
-		"rollout": "restart pods with " + plugin("restart") + ", undo a change with " + plugin("undo") + ", follow a rollout with " + plugin("status", "NAME", "--wait"),
-		"edit":    useKubectl("edit", "imoocpod/NAME") + "; to change the replica count, use " + plugin("scale"),
-		"apply":   useKubectl("apply", "-f", "FILENAME") + "; to wait for the objects, use " + plugin("wait", "-f", "FILENAME"),
-		"top":     useKubectl("top", "pods"),
-		"exec":    useKubectl("exec", "POD") + " -- COMMAND; " + plugin("status", "NAME") + " lists the pods",
+		"get":      "list objects with " + plugin("status"),
+		"list":     "list objects with " + plugin("status"),
+		"ls":       "list objects with " + plugin("status"),
+		"ps":       "list objects with " + plugin("status"),
+		"rollout":  "restart pods with " + plugin("restart") + ", undo a change with " + plugin("undo") + ", follow a rollout with " + plugin("status", "NAME", "--wait"),
+		"rollback": "undo a change with " + plugin("undo") + ", list the revisions with " + plugin("history"),
+		"stop":     "scale to zero with " + plugin("park") + ", stop the controller with " + plugin("pause"),
+		"edit":     useKubectl("edit", "imoocpod/NAME") + "; to change the replica count, use " + plugin("scale"),
+		"apply":    useKubectl("apply", "-f", "FILENAME") + "; to wait for the objects, use " + plugin("wait", "-f", "FILENAME"),
+		"top":      useKubectl("top", "pods"),
+		"exec":     useKubectl("exec", "POD") + " -- COMMAND; " + plugin("status", "NAME") + " lists the pods",
 	}
 }
 

@@ -122,7 +122,7 @@ someone else changes the replica count.`,
 	o.steps.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before scaling several objects to zero.")
 	o.given = cmd.Flags().Changed
-	return command(cmd, o.change.targets.complete, o.validate, o.change.targets.explained(o.run))
+	return command(cmd, o.change.targets.complete, o.validate, o.change.targets.explained(common.clients, o.run))
 }
 
 // waits reports whether the flags ask for a wait.

@@ -119,7 +119,7 @@ every change.`,
 	cmd.Flags().BoolVar(&o.paused, "paused", false, "Show only the objects that are paused, with the reasons.")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with code 0 if all objects are ready, 3 if one has failed or is paused, and 4 otherwise.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
-	return command(cmd, o.complete, o.validate, o.explained(o.Run))
+	return command(cmd, o.complete, o.validate, o.explained(o.clients, o.Run))
 }
 
 func (o *statusOptions) complete(args []string) (err error) {

@@ -12,7 +12,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -128,7 +127,7 @@ func stay(at revision.Revision) wanted {
 func refuseUndo(t *observe.Target) error {
 	paused, _, err := unstructured.NestedBool(t.Object.Object, "spec", "paused")
 	if err == nil && paused && t.Kind.CRD() == kinds.Deployments {
-		return outcome.WithHint(fmt.Errorf("%s cannot be undone: it is paused", t), "to resume it", resumeRollout(t))
+		return outcome.WithHint(fmt.Errorf("%s cannot be undone: it is paused", t), "to resume it", commandOn("resume", t))
 	}
 	ref, found, err := unstructured.NestedMap(t.Object.Object, "spec", "workloadRef")
 	if err == nil && found && t.Kind.CRD() == "rollouts.argoproj.io" {
@@ -139,9 +138,4 @@ func refuseUndo(t *observe.Target) error {
 
 func hintHistory(err error, t *observe.Target) error {
 	return outcome.WithHint(err, "", commandOn("history", t))
-}
-
-// resumeRollout returns the command that resumes a paused Deployment.
-func resumeRollout(t *observe.Target) commandline.Command {
-	return commandline.Kubectl("rollout", "resume", "deployment/"+t.Name).In(t.Namespace)
 }

@@ -63,15 +63,19 @@ func command(cmd *cobra.Command, complete func(args []string) error, validate fu
 	return cmd
 }
 
-// explained adds to the error of a verb about a bare NAME how to name an object of another
-// type, if there is no ImoocPod of that name.
-func (f *targetFlags) explained(run func(context.Context) error) func(context.Context) error {
+// explained adds to the error of a verb about a bare NAME, if there is no ImoocPod of that
+// name, that it is the name of a type, or how to name an object of another type.
+func (f *targetFlags) explained(c *kube.Factory, run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := run(ctx)
-		if name := f.bareName(); name != "" && noImoocPod(err) {
-			err = outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+name)
+		name := f.bareName()
+		if name == "" || !noImoocPod(err) {
+			return err
 		}
-		return err
+		if kind, unknown := c.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
+			return outcome.WithAdvice(err, kind.Singular+" is a type: name an object, or pass --all")
+		}
+		return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+name)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 // name another type.
 func TestExplained(t *testing.T) {
 	t.Parallel()
+	unreachable, _ := onStaging(t)
 	notFound := func(resource schema.GroupResource) error {
 		return fmt.Errorf("read it: %w", apierrors.NewNotFound(resource, "web"))
 	}
@@ -37,7 +38,7 @@ func TestExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := (&targetFlags{args: test.args}).explained(func(context.Context) error { return test.err })(t.Context())
+			got := (&targetFlags{args: test.args}).explained(unreachable.clients, func(context.Context) error { return test.err })(t.Context())
 			hinted := strings.Contains(outcome.HintLines(got, nil), "TYPE/NAME, such as deployment/web")
 			if hinted != test.hint || !errors.Is(got, test.err) {
 				t.Errorf("got %q", got)

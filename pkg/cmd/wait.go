@@ -74,7 +74,7 @@ does not exist or is deleted. With --for=create, the object may not exist yet.`,
 	completeFlag(cmd, "for", conditions...)
 	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", o.limits.Timeout, "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
 	o.limits.addFlags(cmd)
-	return command(cmd, o.complete, o.validate, o.explained(o.Run))
+	return command(cmd, o.complete, o.validate, o.explained(o.clients, o.Run))
 }
 
 func (o *waitOptions) complete(args []string) error {

@@ -48,7 +48,7 @@ func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 		harness.Must(t, cluster.Kubectl(t, ns, "rollout", "pause", "deployment/paused"))
 		harness.Must(t, cluster.Kubectl(t, ns, "set", "image", "deployment/paused", "web=web:v1"))
 		r := cluster.Kubectl(t, ns, "imoocpod", "wait", "deployment/paused", "--timeout", "1h")
-		if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "is paused: ") || !strings.Contains(r.Stderr, "hint: kubectl rollout resume deployment/paused -n "+ns) {
+		if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "is paused: ") || !strings.Contains(r.Stderr, "hint: kubectl imoocpod resume deployment/paused -n "+ns) {
 			t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 		}
 		// The count takes effect nevertheless.

@@ -115,7 +115,7 @@ func TestRestart(t *testing.T) {
 			t.Errorf("restart %v: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, says)
 		}
 	}
-	mustRefuseRestart(harness.ExitError, "error: deployment/paused cannot be restarted: it is paused\nhint: to resume it: kubectl rollout resume deployment/paused -n "+ns+"\n", "deployment/paused")
+	mustRefuseRestart(harness.ExitError, "error: deployment/paused cannot be restarted: it is paused\nhint: to resume it: kubectl imoocpod resume deployments.apps/paused -n "+ns+"\n", "deployment/paused")
 	mustRefuseRestart(harness.ExitError, "error: replicaset/few cannot be restarted: its controller does not replace pods when the pod template changes\n", "replicaset/few")
 	mustRefuseRestart(harness.ExitError, "error: brigade/none cannot be restarted: it has no pod template at .spec.template\n", "brigade/none")
 	mustRefuseRestart(harness.ExitError, "error: brigade/open cannot be restarted: its schema does not allow annotations in .spec.template.metadata\n", "brigades.v1.template.example.com/open")

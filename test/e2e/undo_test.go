@@ -130,7 +130,7 @@ func TestUndoOfWorkloads(t *testing.T) {
 	}
 
 	harness.Must(t, cluster.Kubectl(t, ns, "rollout", "pause", "deployment/web"))
-	if r := cluster.Kubectl(t, ns, "imoocpod", "undo", "deployment/web"); r.Code != harness.ExitError || r.Stderr != "error: deployment/web cannot be undone: it is paused\nhint: to resume it: kubectl rollout resume deployment/web -n "+ns+"\n" {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "undo", "deployment/web"); r.Code != harness.ExitError || r.Stderr != "error: deployment/web cannot be undone: it is paused\nhint: to resume it: kubectl imoocpod resume deployments.apps/web -n "+ns+"\n" {
 		t.Errorf("undo of a paused Deployment: exit code %d, said %q", r.Code, r.Stderr)
 	}
 }

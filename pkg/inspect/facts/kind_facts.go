@@ -144,7 +144,7 @@ func builtInFacts(kind kinds.Kind) Facts {
 		f.Conditions = true
 		f.Updated, f.Available = []string{".status.updatedReplicas"}, []string{".status.availableReplicas"}
 		f.PausedWhen = []string{"{.spec.paused}=true"}
-		f.PausedHint = "kubectl rollout resume deployment/NAME"
+		f.PausedHint = "kubectl imoocpod resume deployment/NAME"
 	case kinds.StatefulSets:
 		f.Updated = []string{".status.updatedReplicas"}
 		f.Partition, f.Ordinal = ".spec.updateStrategy.rollingUpdate.partition", true

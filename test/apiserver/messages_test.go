@@ -1,0 +1,83 @@
+package apiserver_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// The name of a type alone names no object.
+func TestTypeInsteadOfName(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	for _, line := range []string{
+		"wait deploy", "logs deployments", "history deployment", "undo deploy", "restart deploy", "describe deploy", "delete deploy",
+		"pause deployments.apps", "resume deploy", "park deploy", "scale deploy --replicas 3", "set image deploy nginx",
+	} {
+		stdout, _, err := run(t, s, line)
+		const want = "hint: deployment is a type: name an object, or pass --all"
+		if !strings.HasSuffix(outcome.HintLines(err, nil), want) || stdout != "" {
+			t.Errorf("%s: %v, with the hint %q, want %q; it printed %q", line, err, outcome.HintLines(err, nil), want, stdout)
+		}
+	}
+	// The short name of nodes may well be that of an object.
+	for _, line := range []string{"wait web", "wait no"} {
+		if _, _, err := run(t, s, line); !strings.Contains(outcome.HintLines(err, nil), "a NAME without a type is an ImoocPod") {
+			t.Errorf("%s: %v, with the hint %q", line, err, outcome.HintLines(err, nil))
+		}
+	}
+}
+
+// The words of other tools lead to the verbs of this program.
+func TestWordsOfOtherTools(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	for line, want := range map[string]string{
+		"rollback deployment/web":       `undo a change with "kubectl imoocpod undo"`,
+		"rollback web --to-revision 2":  `undo a change with "kubectl imoocpod undo"`,
+		"stop deployment/web":           `scale to zero with "kubectl imoocpod park"`,
+		"get deployments":               `list objects with "kubectl imoocpod status"`,
+		"rollout undo deployment/web":   `undo a change with "kubectl imoocpod undo"`,
+		"top deployment/web":            "use kubectl top pods",
+		"--context staging stop -l a=b": `"kubectl imoocpod park --context=staging"`,
+	} {
+		_, _, err := run(t, s, line)
+		if usage := (*outcome.UsageError)(nil); !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
+// Who is told that a Deployment is paused is told how this program resumes it.
+func TestHintToResume(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		play.Cluster(s)
+		s.CreateYAML(deployment("web", "example.com/web:1", 1))
+		<-time.After(time.Minute)
+		for _, line := range []string{"pause deployment/web --for forever", "set image deployment/web example.com/web:2"} {
+			if _, _, err := run(t, s, line); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+		}
+		for line, want := range map[string]string{
+			"wait deployment/web --timeout 1m": "\nhint: kubectl imoocpod resume deployment/web -n default",
+			"restart deployment/web":           "\nhint: to resume it: kubectl imoocpod resume deployments.apps/web -n default",
+			"undo deployment/web":              "\nhint: to resume it: kubectl imoocpod resume deployments.apps/web -n default",
+		} {
+			if _, _, err := run(t, s, line); err == nil || outcome.HintLines(err, nil) != want {
+				t.Errorf("%s: %v, with the hint %q, want %q", line, err, outcome.HintLines(err, nil), want)
+			}
+		}
+		if _, _, err := run(t, s, "resume deployments.apps/web -n default"); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -128,7 +128,7 @@ func workload(kind, name string, replicas int) string {
 }
 
 // Descendants of an object are found through controller references only, at any depth.
-func TestLookAtAnyKind(t *testing.T) {
+func TestStatusOfAnyKind(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
 	ns := cluster.NewNamespace(t)
@@ -285,7 +285,7 @@ func TestSeveralTargets(t *testing.T) {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 	if out := cluster.Imoocpod(t, ns, "delete", "-f", widgetA, "--ignore-not-found"); out != "" {
-		t.Errorf("what is gone was deleted: %q", out)
+		t.Errorf("a deleted object was deleted again: %q", out)
 	}
 	cluster.Imoocpod(t, ns, "delete", "widget", "-l", "app=b", "--wait=false")
 	if out := cluster.Imoocpod(t, ns, "delete", "widget", "--all", "-o", "name"); out != "widget.plain.example.com/c\n" {

@@ -69,7 +69,7 @@ func (r refusal) check(t *testing.T, got harness.Result) {
 		}
 	}
 	if usage := strings.Contains(got.Stderr, " --help' for usage."); usage != (r.code == harness.ExitUsage) {
-		t.Errorf("said %q: whose help tells more belongs to a wrong command line, and to nothing else", got.Stderr)
+		t.Errorf("said %q: only usage errors refer to the help", got.Stderr)
 	}
 }
 

@@ -77,7 +77,7 @@ func TestChaos(t *testing.T) {
 	t.Logf("%d random runs, %d actions, %d faults injected, %d writes of loops, %d creates too many of two loops without a lease",
 		tally.runs.Load(), tally.actions.Load(), tally.faults.Load(), tally.writes.Load(), tally.excess.Load())
 	if tally.runs.Load() == 0 {
-		t.Error("not one random run was made")
+		t.Error("there were no random runs")
 	}
 }
 

@@ -87,7 +87,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("pods: %+v", c)
 	}
 	cluster.Imoocpod(t, ns, "delete", "foo")
-	harness.Eventually(t, "all is in place", func() bool { _, r = run(); return r.Code == 0 })
+	harness.Eventually(t, "everything is ready", func() bool { _, r = run(); return r.Code == 0 })
 
 	// The human-readable output has a line for each check, and its commands act on the
 	// same cluster.

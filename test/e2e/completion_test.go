@@ -83,7 +83,7 @@ func TestCompletionInstall(t *testing.T) {
 		t.Errorf("it printed %q", out)
 	}
 	if _, err := os.Lstat(link); !os.IsNotExist(err) {
-		t.Errorf("the link is there still: %v", err)
+		t.Errorf("the link still exists: %v", err)
 	}
 
 	// The user has a program of that name.
@@ -201,7 +201,7 @@ spec:
 }
 
 // Completion does not wait for a server that does not answer.
-func TestCompletionGivesUp(t *testing.T) {
+func TestCompletionTimeout(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

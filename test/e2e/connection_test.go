@@ -8,7 +8,7 @@ import (
 
 // Within seconds, a watcher sees that the connection is lost, however it broke, and that
 // the screen may be out of date. The screen recovers by itself.
-func TestLostConnectionIsSaid(t *testing.T) {
+func TestLostConnection(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.StartRunController(t, ns)

@@ -46,7 +46,7 @@ func atEveryRequest(t *testing.T, run func(t *testing.T, k int64) (requests int6
 	t.Helper()
 	total := run(t, 0)
 	if total < 3 {
-		t.Fatalf("the command took %d requests, which cannot be all", total)
+		t.Fatalf("the command took only %d requests", total)
 	}
 	first, step := int64(1), int64(1)
 	if !*long {

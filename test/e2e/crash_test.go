@@ -49,7 +49,7 @@ func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64
 	t.Helper()
 	total := story(t, 0, "")
 	if total < least {
-		t.Fatalf("the story took %d writes, which cannot be all", total)
+		t.Fatalf("the story took only %d writes", total)
 	}
 	ways := []string{harness.CrashBeforeWrite, harness.CrashAfterWrite, harness.ReplyLost}
 	drawn := harness.Draw(t, 3*len(ways))

@@ -161,7 +161,7 @@ func TestDeclaredKinds(t *testing.T) {
 			}
 			o.Patch("%s", test.roll)
 			cluster.Imoocpod(t, ns, "status", name, "--wait", "--timeout", "2m")
-			harness.Eventually(t, "all pods are of the new image", func() bool { return slices.Equal(images(pods()), []string{"web:v2"}) })
+			harness.Eventually(t, "all pods have the new image", func() bool { return slices.Equal(images(pods()), []string{"web:v2"}) })
 			cluster.Imoocpod(t, ns, "restart", name, "--wait", "--timeout", "2m")
 			for _, pod := range pods() {
 				if pod.Annotations["kubectl.kubernetes.io/restartedAt"] == "" {
@@ -232,7 +232,7 @@ func TestAnnotateAKind(t *testing.T) {
 
 // kinds and check report an invalid declaration. The test is not parallel, because check
 // fails for everyone meanwhile.
-func TestWrongDeclarationIsTold(t *testing.T) { //nolint:paralleltest // see above
+func TestInvalidDeclaration(t *testing.T) { //nolint:paralleltest // see above
 	const group = "wrong.example.com"
 	crd := strings.Replace(gadget(group), ".status.live", ".status.alive", 1)
 	cluster.InstallKind(t, kindIn(t, gadget(group)), crd)
@@ -256,7 +256,7 @@ func TestKindFile(t *testing.T) {
 	file := harness.WriteFile(t, "\n---\n"+crd)
 	cluster.StartRunController(t, ns, "--kind-file", file)
 	foo := cluster.NewOwner(t, ns, kindIn(t, crd), "foo", map[string]any{"size": int64(2), "pod": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:v1"}}}}})
-	harness.Eventually(t, "it has its pods, and says so", func() bool { return len(foo.LivePods()) == 2 && foo.Count([]string{"status", "readyReplicas"}) == 2 })
+	harness.Eventually(t, "it has its pods and reports them", func() bool { return len(foo.LivePods()) == 2 && foo.Count([]string{"status", "readyReplicas"}) == 2 })
 	for content, says := range map[string]string{
 		bare:                          "declares no plan: annotate it with imoocpod.dev/plan",
 		"":                            "the file contains no CRD",
@@ -344,7 +344,7 @@ func TestEveryCrashPointOfADeclaredKind(t *testing.T) {
 
 // Removing a declaration while the controller is listing its objects stops only that,
 // not the controller.
-func TestDeclarationIsWithdrawnAtOnce(t *testing.T) {
+func TestDeclarationRemovedDuringList(t *testing.T) {
 	t.Parallel()
 	const group = "hasty.example.com"
 	crd := gadget(group)
@@ -366,13 +366,13 @@ func TestDeclarationIsWithdrawnAtOnce(t *testing.T) {
 		})
 	<-asked
 	harness.Must(t, cluster.Kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
-	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), "stopped reconciling "+kind.CRD()) })
+	harness.Eventually(t, "the controller reports it", func() bool { return strings.Contains(l.Output(), "stopped reconciling "+kind.CRD()) })
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	cluster.AwaitConverged(t, ns, "foo", 2)
 }
 
 // Removing a declaration while pods are being created stops the creates under way.
-func TestWithdrawnDeclarationCreatesNothing(t *testing.T) {
+func TestDeclarationRemovedDuringCreate(t *testing.T) {
 	t.Parallel()
 	const group = "withdrawn.example.com"
 	crd := gadget(group)
@@ -399,7 +399,7 @@ func TestWithdrawnDeclarationCreatesNothing(t *testing.T) {
 	cluster.NewOwner(t, ns, kind, "foo", map[string]any{"size": int64(wanted), "pod": template})
 	<-reached
 	harness.Must(t, cluster.Kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
-	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), "stopped reconciling "+kind.CRD()) })
+	harness.Eventually(t, "the controller reports it", func() bool { return strings.Contains(l.Output(), "stopped reconciling "+kind.CRD()) })
 	underWay, looks := begun.Load(), l.Reconciles()
 	close(withdrawn)
 	harness.Eventually(t, "the reconcile has ended, and the object is looked at again to be forgotten", func() bool { return l.Reconciles() > looks })

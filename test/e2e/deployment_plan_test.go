@@ -85,7 +85,7 @@ func TestDeploymentPlan(t *testing.T) {
 			})
 			harness.Must(t, cluster.Kubectl(t, ns, "delete", "deployment", test.deployment))
 			foo.AwaitReady("a Deployment instead of the one that was deleted")
-			harness.Eventually(t, "the Deployment is another", func() bool {
+			harness.Eventually(t, "the Deployment is replaced", func() bool {
 				d := foo.Deployment(test.deployment)
 				return d != nil && d.GetUID() != deployment.GetUID()
 			})
@@ -94,7 +94,7 @@ func TestDeploymentPlan(t *testing.T) {
 			// A restart, although the kind has no template to record it in.
 			before := foo.LivePods()
 			foo.Patch(`{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}`)
-			harness.Eventually(t, "the pods are others", func() bool {
+			harness.Eventually(t, "the pods are replaced", func() bool {
 				now := foo.LivePods()
 				return len(now) == 2 && !slices.ContainsFunc(now, func(p corev1.Pod) bool {
 					return p.Annotations[apis.AnnotationRestartedAt] == "" || slices.ContainsFunc(before, func(b corev1.Pod) bool { return b.UID == p.UID })
@@ -102,7 +102,7 @@ func TestDeploymentPlan(t *testing.T) {
 			})
 			foo.AwaitReady("restarted")
 			if path := test.kind.Mapping.Status.PodNames; len(path) > 0 {
-				harness.Eventually(t, "the names of the pods are told", func() bool {
+				harness.Eventually(t, "the names of the pods are listed", func() bool {
 					var names []string
 					for _, pod := range foo.LivePods() {
 						names = append(names, pod.Name)
@@ -131,7 +131,7 @@ func TestDeploymentPlan(t *testing.T) {
 
 // A Deployment of another owner is reported and not touched, also if it appears between
 // the controller's read and write. When it is gone, work continues.
-func TestDeploymentOfSomebodyElse(t *testing.T) {
+func TestForeignDeployment(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"before", "between look and write"} {
 		t.Run(when, func(t *testing.T) {
@@ -154,21 +154,21 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 			}
 			cluster.StartControllerFor(t, ns, []kinds.Kind{kinds.AppService()}, nil, between)
 			foo := cluster.NewOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
-			harness.Eventually(t, "the condition says whose it is", func() bool {
+			harness.Eventually(t, "the condition names the owner", func() bool {
 				c := foo.Condition(apis.ConditionReplicaFailure)
 				return c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, "not owned by")
 			})
-			harness.Eventually(t, "an event tells of it", func() bool {
+			harness.Eventually(t, "an event reports it", func() bool {
 				return strings.Contains(cluster.Events(t, ns, foo.Get().GetUID()), "Warning FailedCreate: Deployment web already exists and is not owned by this AppService")
 			})
 			now := foo.Deployment("web")
 			if now.GetUID() != foreign.GetUID() || now.GetGeneration() != foreign.GetGeneration() || len(now.GetOwnerReferences()) > 0 ||
 				!reflect.DeepEqual(now.GetLabels(), foreign.GetLabels()) {
-				t.Errorf("the Deployment of somebody else was touched: %s", toJSON(t, now.Object))
+				t.Errorf("the foreign Deployment was changed: %s", toJSON(t, now.Object))
 			}
 			for _, entry := range now.GetManagedFields() {
 				if entry.Manager == kinds.FieldManager {
-					t.Error("the Deployment of somebody else has a field of ours")
+					t.Error("the foreign Deployment has one of our fields")
 				}
 			}
 			harness.Must(t, cluster.Kubectl(t, ns, "delete", "deployment", "web"))
@@ -180,7 +180,7 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 			// Once its owner reference is removed, the Deployment is not foo's any
 			// longer.
 			patchDeployment(t, ns, "web", `{"metadata":{"ownerReferences":null}}`)
-			harness.Eventually(t, "the orphan is told of", func() bool { return foo.Condition(apis.ConditionReplicaFailure).Reason == "NameTaken" })
+			harness.Eventually(t, "the orphan is reported", func() bool { return foo.Condition(apis.ConditionReplicaFailure).Reason == "NameTaken" })
 			orphan := foo.Deployment("web")
 			foo.Scale(3)
 			harness.Eventually(t, "the scale is seen", func() bool { return foo.Condition(apis.ConditionReplicaFailure).Reason == "NameTaken" })
@@ -205,10 +205,10 @@ func TestDeploymentIsRenamed(t *testing.T) {
 		return c.Status == metav1.ConditionTrue && strings.Contains(c.Message, "exceeded quota")
 	})
 	if old := foo.Deployment("web"); old == nil || old.GetDeletionTimestamp() != nil {
-		t.Error("the old Deployment went before the new one was available")
+		t.Error("the old Deployment was deleted before the new one was available")
 	}
 	quota(t, ns, "20")
-	foo.AwaitReady("the new Deployment is there")
+	foo.AwaitReady("the new Deployment exists")
 	harness.Eventually(t, "the old one is gone", func() bool { return foo.Deployment("web") == nil && len(foo.LivePods()) == 2 })
 }
 
@@ -298,17 +298,17 @@ func TestFifthKind(t *testing.T) {
 		list, _, _ := unstructured.NestedStringSlice(foo.Get().Object, "status", "nodes")
 		return list
 	}
-	harness.Eventually(t, "the list of names is there and empty", func() bool {
+	harness.Eventually(t, "the list of names is present and empty", func() bool {
 		list, found, err := unstructured.NestedSlice(foo.Get().Object, "status", "nodes")
 		return err == nil && found && list != nil && len(list) == 0
 	})
 	foo.Scale(3)
-	harness.Eventually(t, "three names are told", func() bool { return len(names()) == 3 && len(foo.LivePods()) == 3 })
+	harness.Eventually(t, "three names are listed", func() bool { return len(names()) == 3 && len(foo.LivePods()) == 3 })
 	if pod := foo.LivePods()[0]; pod.Labels["of"] != "foo" || pod.Spec.Containers[0].Image != "busybox" {
 		t.Errorf("a pod has the labels %v and the image %s", pod.Labels, pod.Spec.Containers[0].Image)
 	}
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", names()[0], "--wait=false"))
-	harness.Eventually(t, "the names are those of the pods again", func() bool {
+	harness.Eventually(t, "the names match the pods again", func() bool {
 		var live []string
 		for _, pod := range foo.LivePods() {
 			live = append(live, pod.Name)

@@ -43,7 +43,7 @@ Events:  <none>
 	cluster.StartRunController(t, ns)
 	cluster.AwaitConverged(t, ns, "foo", 2)
 	foo := cluster.ImoocPod(t, ns, "foo")
-	harness.Eventually(t, "an event tells of the pods", func() bool { return strings.Contains(cluster.Events(t, ns, foo.UID), "SuccessfulCreate") })
+	harness.Eventually(t, "an event reports the pods", func() bool { return strings.Contains(cluster.Events(t, ns, foo.UID), "SuccessfulCreate") })
 	const age = `\d+\w*`
 	pod := func(slot int32) string { return regexp.QuoteMeta(podName(foo, slot)) }
 	matches(t, "describe foo", cluster.Imoocpod(t, ns, "describe", "foo"), `(?s:.*)

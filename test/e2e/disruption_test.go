@@ -63,7 +63,7 @@ func awaitBudget(t *testing.T, namespace string, pods, n int32) {
 		return status.ExpectedPods == pods && status.DisruptionsAllowed == n, err
 	})
 	if err != nil {
-		t.Fatalf("waited in vain until the budget of %d pods allows %d evictions: %v; it is %+v", pods, n, err, status)
+		t.Fatalf("timed out before the budget of %d pods allowed %d evictions: %v; it is %+v", pods, n, err, status)
 	}
 }
 

@@ -73,7 +73,7 @@ func (s kindStory) run(t *testing.T) {
 		cluster.Imoocpod(t, ns, "scale", object, "--replicas", "0", "--timeout", "2m")
 		has(0, "scaled to none")
 		cluster.Imoocpod(t, ns, "scale", object, "--replicas", "30")
-		harness.Eventually(t, "some pods are there", func() bool { return len(foo.LivePods()) > 0 })
+		harness.Eventually(t, "some pods exist", func() bool { return len(foo.LivePods()) > 0 })
 		l.Kill()
 		l = cluster.StartRunController(t, ns)
 		has(30, "after a kill")

@@ -26,10 +26,10 @@ func TestSecondCopyTakesOver(t *testing.T) {
 		t.Errorf("the lease is held by %s, want process %d", holder, first.PID())
 	}
 	driver.Scale(n)
-	w.Until(t, "the first pod is there", func() bool { return w.Created[driver.UID] > 0 })
+	w.Until(t, "the first pod exists", func() bool { return w.Created[driver.UID] > 0 })
 	first.Kill()
 	if made := w.EverCreated(driver.UID); made >= n {
-		t.Fatalf("the first copy was killed when all %d pods had been made; nothing is shown by that", n)
+		t.Fatalf("the first copy was killed after all %d pods had been created, so this test shows nothing", n)
 	}
 	w.AwaitConverged(t, "foo", n)
 	if holder := leaseOf(t, leaserecord.Scope{Namespace: ns}); holder.PID != second.PID() {

@@ -98,7 +98,7 @@ func TestOwnerRecreatedUnderItsName(t *testing.T) {
 	d.Create(3)
 	w.AwaitConverged(t, "foo", 3)
 	if d.UID == first {
-		t.Fatal("the object was not created anew")
+		t.Fatal("the object was not created again")
 	}
 	if made := w.EverCreated(d.UID); made != 3 {
 		t.Errorf("%d pods were made for the new object, want 3", made)
@@ -180,7 +180,7 @@ func TestPanicIsReported(t *testing.T) {
 	d.Create(2)
 	cluster.StartController(t, ns, &explosive{PassiveClock: clock.RealClock{}}, d.Check())
 	w.AwaitConverged(t, "foo", 2)
-	harness.Eventually(t, "an event tells of the panic", func() bool {
+	harness.Eventually(t, "an event reports the panic", func() bool {
 		return strings.Contains(cluster.Events(t, ns, d.UID), "Warning InternalError: internal error: boom")
 	})
 }
@@ -213,7 +213,7 @@ func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 	if l.Err != nil {
 		t.Errorf("the loop ended with: %v", l.Err)
 	}
-	w.Until(t, "the pod is there", func() bool { return w.Created[d.UID] == 1 })
+	w.Until(t, "the pod exists", func() bool { return w.Created[d.UID] == 1 })
 	goleak.VerifyNone(t, before,
 		goleak.IgnoreAnyFunction("net/http.(*http2clientConnReadLoop).run"),
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),

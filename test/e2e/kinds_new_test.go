@@ -59,7 +59,7 @@ func TestKindsNew(t *testing.T) {
 			t.Fatal(err)
 		}
 		if declared, err := kinds.Declared(stored); err != nil || !declared.Reconciled() {
-			t.Errorf("what is stored declares %+v (%v)", declared, err)
+			t.Errorf("the stored CRD declares %+v (%v)", declared, err)
 		}
 		conditions, _, _ := unstructured.NestedSlice(stored.Object, "status", "conditions")
 		for _, c := range conditions {
@@ -114,7 +114,7 @@ func TestKindsNew(t *testing.T) {
 	t.Cleanup(func() { // after the refusals
 		after, err := cluster.CRDs().Get(context.Background(), "podders.new.example.com", metav1.GetOptions{})
 		if err != nil || after.GetResourceVersion() != before.GetResourceVersion() {
-			t.Errorf("what was refused changed the CRD (%v)", err)
+			t.Errorf("a refused update changed the CRD (%v)", err)
 		}
 	})
 }

@@ -50,7 +50,7 @@ func TestKindsRBAC(t *testing.T) {
 			}
 			cluster.Imoocpod(t, ns, create...)
 			if test.plan == kinds.StrategyPods {
-				harness.Eventually(t, "the refusal is told of by an event, again and again", func() bool {
+				harness.Eventually(t, "events keep reporting the refusal", func() bool {
 					list, err := cluster.Core.Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedCreate"})
 					return err == nil && len(list.Items) > 0 && list.Items[0].Count > 1
 				})

@@ -43,7 +43,7 @@ func TestLease(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 1)
 	held := leaseOf(t, scope)
 	if held.PID != first.PID() || held.Scope.Namespace != ns || held.Host == "" || held.User == "" || held.Version == "" {
-		t.Errorf("the lease tells of %+v", held)
+		t.Errorf("the lease contains %+v", held)
 	}
 	who := fmt.Sprintf("%s on %s (process %d), since ", held.User, held.Host, first.PID())
 	exits := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--if-held=exit")
@@ -107,7 +107,7 @@ func TestLostLease(t *testing.T) {
 
 // Controllers with overlapping scopes report that, and a user who may not have a lease
 // sees what to do.
-func TestLeaseOfOthers(t *testing.T) {
+func TestOverlappingLeases(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	renew := func() {

@@ -37,7 +37,7 @@ func TestLiveScreen(t *testing.T) {
 	s.AwaitText("└─ ✔ 12 ready")
 
 	s.Resize(40, 12)
-	s.AwaitScreen("a line that is cut says so, also the last", func(text string) bool { return strings.HasSuffix(text, "NoFailur…") })
+	s.AwaitScreen("truncated lines are marked, including the last", func(text string) bool { return strings.HasSuffix(text, "NoFailur…") })
 	for _, size := range [][2]uint16{{40, 6}, {200, 50}, {30, 7}, {80, 24}} {
 		s.Resize(size[0], size[1])
 		s.AwaitScreen("the screen fits", func(text string) bool {
@@ -96,11 +96,11 @@ func TestLiveWait(t *testing.T) {
 	text := both.Text()
 	for _, want := range []string{`(?m)^before$`, `(?m)^  NAME +READY +VERDICT +AGE +REASON$`, `(?m)^✔ imoocpod/foo +2/2 +ready `, `(?m)^✔ imoocpod/bar +0/0 +ready `, `(?m)^after 0`} {
 		if len(regexp.MustCompile(want).FindAllString(text, -1)) != 1 {
-			t.Errorf("there is not one %q in what it leaves:\n%s", want, text)
+			t.Errorf("want exactly one %q on the screen:\n%s", want, text)
 		}
 	}
 	if strings.Contains(both.Written(), "\x1b[3") {
-		t.Error("it is coloured")
+		t.Error("the output is colored")
 	}
 
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "5")
@@ -108,7 +108,7 @@ func TestLiveWait(t *testing.T) {
 	failing.AwaitText("after 3")
 	for _, want := range []string{"before\n", "✖ imoocpod/foo in " + ns + ": failed", "exceeded quota: few", "2/5 ready", "error: imoocpod/foo has failed"} {
 		if !strings.Contains(failing.Text(), want) {
-			t.Errorf("there is no %q in what it leaves:\n%s", want, failing.Text())
+			t.Errorf("want %q on the screen:\n%s", want, failing.Text())
 		}
 	}
 
@@ -131,7 +131,7 @@ func TestLiveWait(t *testing.T) {
 	none := wait(100, 30, nil, "none -w")
 	none.AwaitText("after 6")
 	if text := none.Text(); strings.Contains(text, "deleted") || !strings.Contains(text, `"none" not found`) {
-		t.Errorf("of what is not there it shows\n%s", text)
+		t.Errorf("for a missing object it shows\n%s", text)
 	}
 
 	// On a dumb terminal, a line is printed for every change.
@@ -227,7 +227,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 		t.Fatal(err)
 	}
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "4")
-	harness.Eventually(t, "the login is asked", func() bool {
+	harness.Eventually(t, "the credential plugin runs", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "called"))
 		return err == nil
 	})

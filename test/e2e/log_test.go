@@ -54,17 +54,17 @@ func TestLogFormat(t *testing.T) {
 		}
 	}
 	if !told {
-		t.Error("the creation is in no record")
+		t.Error("no log record contains the create")
 	}
 	reasons := ""
 	for _, list := range why {
 		reasons += strings.Join(list, "; ") + "\n"
 	}
 	if !strings.Contains(reasons, "pod foo-") || !strings.Contains(reasons, "was updated") {
-		t.Errorf("no reconcile tells of the event of a pod:\n%s", reasons)
+		t.Errorf("no reconcile was triggered by an event of a pod:\n%s", reasons)
 	}
 	if strings.Contains(l.Output(), token) || !strings.Contains(l.Output(), "Authorization") {
-		t.Error("the log tells the token, or no headers at all")
+		t.Error("the log contains the token, or no headers at all")
 	}
 }
 

@@ -124,7 +124,7 @@ func TestRequestLimit(t *testing.T) {
 	close(g.opened)
 	cluster.StartRunController(t, ns, append(through, "--kube-api-qps", "0.0001", "--kube-api-burst", fmt.Sprint(burst))...)
 	var sent, renewed int
-	harness.Eventually(t, "nothing but the lease is written any more", func() bool {
+	harness.Eventually(t, "only the lease is written", func() bool {
 		return g.ask(func() bool {
 			if g.bounded != sent {
 				sent, renewed = g.bounded, g.renewals

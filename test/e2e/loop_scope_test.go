@@ -93,7 +93,7 @@ func TestReconcileCounts(t *testing.T) {
 			}
 			before := foo.LivePods()[0].UID
 			foo.Set("2026-01-01T00:00:00Z", path...)
-			harness.Eventually(t, "another pod is there", func() bool {
+			harness.Eventually(t, "another pod exists", func() bool {
 				pods := foo.LivePods()
 				return len(pods) == 1 && pods[0].UID != before
 			})

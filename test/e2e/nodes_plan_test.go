@@ -40,7 +40,7 @@ func TestEveryCrashPointOfNodes(t *testing.T) {
 
 // Writes are based on a fresh read of the owner, even if the cache has not seen a change
 // that does not increase the generation.
-func TestCacheThatIsBehindStopsNothing(t *testing.T) {
+func TestStaleCache(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	nodes := cluster.NodeNames(t)
@@ -53,7 +53,7 @@ func TestCacheThatIsBehindStopsNothing(t *testing.T) {
 	victim := foo.LivePods()[0]
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", victim.Name))
 	restarted := func(p corev1.Pod) bool { return p.Annotations[apis.AnnotationRestartedAt] != "" }
-	harness.Eventually(t, "the pod is made again, as foo is now", func() bool {
+	harness.Eventually(t, "the pod is created again from the current foo", func() bool {
 		return slices.ContainsFunc(foo.LivePods(), func(p corev1.Pod) bool { return p.Name == victim.Name && restarted(p) })
 	})
 	slow.Release()
@@ -65,7 +65,7 @@ func TestCacheThatIsBehindStopsNothing(t *testing.T) {
 
 // A controller that may not read nodes reports that and reconciles the other kinds. When
 // the right is granted, the pods are created.
-func TestNodesThatMayNotBeRead(t *testing.T) {
+func TestForbiddenNodes(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	var allowed atomic.Bool
@@ -79,7 +79,7 @@ func TestNodesThatMayNotBeRead(t *testing.T) {
 	foo := cluster.NewOwner(t, ns, kinds.MyDaemonSet(), "foo", map[string]any{"image": "nginx"})
 	bar := cluster.NewOwner(t, ns, kinds.HelloWorld(), "bar", map[string]any{"size": int64(1)})
 	bar.AwaitReady("although nodes may not be read")
-	harness.Eventually(t, "the loop says what it lacks", func() bool {
+	harness.Eventually(t, "the controller reports the missing right", func() bool {
 		return strings.Contains(l.Output(), "cannot list nodes: nodes is forbidden; trying again; not reconciled until then: mydaemonsets.apps.zhongmingmao.io")
 	})
 	if status := foo.Get().Object["status"]; status != nil {
@@ -88,6 +88,6 @@ func TestNodesThatMayNotBeRead(t *testing.T) {
 	allowed.Store(true)
 	foo.AwaitReady("nodes may be read")
 	if n := strings.Count(l.Output(), "cannot list nodes"); n != 1 {
-		t.Errorf("it was said %d times", n)
+		t.Errorf("it was printed %d times", n)
 	}
 }

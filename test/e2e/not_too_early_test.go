@@ -82,7 +82,7 @@ spec:
 
 // An object is not ready before its operator has seen it, nor while an object that it
 // owns is not ready.
-func TestOperatorThatIsLate(t *testing.T) {
+func TestLateOperator(t *testing.T) {
 	t.Parallel()
 	cluster.Apply(t, "", boatCRD)
 	cluster.AwaitEstablished(t, "crd/boats.late.example.com")

@@ -142,7 +142,7 @@ func TestLoopDryRun(t *testing.T) {
 	}
 	if report.Kind != "PlanReport" || len(report.Items) != 2 || report.Items[1].Name != "foo" || len(report.Items[1].Plan.Create) != 2 ||
 		report.Items[1].Plan.Desired != 2 || report.Items[0].Plan.WriteStatus || !report.Items[1].Plan.WriteStatus {
-		t.Errorf("the JSON says %+v", report)
+		t.Errorf("the JSON is %+v", report)
 	}
 	tried := cluster.Requests(t, ns, func(r harness.Request) bool {
 		return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == reader && r.Writes()
@@ -153,7 +153,7 @@ func TestLoopDryRun(t *testing.T) {
 }
 
 // A dry run prints why an object cannot get what it requests.
-func TestDryRunOfWhatIsBlocked(t *testing.T) {
+func TestDryRunOfBlockedObject(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	harness.Must(t, cluster.Kubectl(t, ns, "create", "deployment", "web", "--image", "nginx"))
@@ -208,7 +208,7 @@ func TestSeveralNamespaces(t *testing.T) {
 
 // The final state of the objects is reported after --once has stopped the controller,
 // with the reasons for failures.
-func TestStandingsOutliveTheLoop(t *testing.T) {
+func TestFinalStateAfterOnce(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")

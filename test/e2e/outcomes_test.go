@@ -94,7 +94,7 @@ func TestFailsEarly(t *testing.T) {
 }
 
 // The failing pod is named, with its last events and a hint, as in status.
-func TestFailsWithTheCulprit(t *testing.T) {
+func TestFailureNamesPod(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.StartRunController(t, ns)

@@ -72,7 +72,7 @@ func TestPark(t *testing.T) {
 			}
 			run(harness.ExitOverwritten, "park", path...)
 			if verdict := statusOf(t, ns, s.resource+"/"+s.name).Verdict; verdict == "parked" {
-				t.Error("it is parked, although somebody has scaled it")
+				t.Error("it is parked, although someone has scaled it")
 			}
 			s.set(t, ns, 0)
 			if r := run(0, "unpark"); !strings.HasPrefix(r.Stderr, s.object+": 0 → 2\n") || s.count(t, ns) != 2 {
@@ -103,7 +103,7 @@ func TestParkMany(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo", "app=a"))
 	cluster.Imoocpod(t, ns, "create", "other", "--replicas", "2")
 	cluster.Apply(t, ns, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: auto}, spec: {minReplicas: 2, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}}`)
-	harness.Eventually(t, "the ReplicaSet is there", func() bool {
+	harness.Eventually(t, "the ReplicaSet exists", func() bool {
 		return strings.Contains(harness.Must(t, cluster.Kubectl(t, ns, "get", "replicasets", "-o", "name")), "web")
 	})
 	counts := func() string {

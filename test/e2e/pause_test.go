@@ -108,7 +108,7 @@ func TestPausedUnderChaos(t *testing.T) {
 	if n := len(cluster.PodsOf(t, ns, foo.UID)); n != 5 {
 		t.Errorf("there are %d pods, want 5", n)
 	}
-	harness.Eventually(t, "the events tell of it", func() bool {
+	harness.Eventually(t, "events report it", func() bool {
 		events := cluster.Events(t, ns, foo.UID)
 		return strings.Contains(events, "Normal Paused: paused until ") && strings.Contains(events, "Normal Resumed: resumed\n")
 	})

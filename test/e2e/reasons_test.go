@@ -142,7 +142,7 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 }
 
 // The controller reports once why pods do not become ready, and when.
-func TestLoopSaysWhyPodsFail(t *testing.T) {
+func TestControllerReportsFailingPods(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	l := cluster.StartRunController(t, ns)
@@ -152,7 +152,7 @@ func TestLoopSaysWhyPodsFail(t *testing.T) {
 	tells(t, ns, "foo", expected{status.Failed, problem.CodeImagePullFailed, "2 of 2 pods", "imagePullSecrets"})
 	l.Stop()
 	if said := l.Output(); strings.Count(said, why) != 1 {
-		t.Errorf("the controller says\n%s", said)
+		t.Errorf("the controller printed\n%s", said)
 	}
 	for line := range strings.Lines(l.Output()) {
 		if _, err := time.Parse(time.TimeOnly, strings.SplitN(line, " ", 2)[0]); err != nil {
@@ -197,7 +197,7 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 		cluster.Apply(t, ns, sample("nowhere", oneContainer+`, nodeSelector: {no: such}`))
 		r := tells(t, ns, "nowhere", expected{status.Failed, problem.CodeUnschedulable, "2 of 2 pods: no node fits: 0/", "kubectl get nodes"})
 		if !strings.Contains(r.Reason, "didn't match Pod's node affinity/selector") {
-			t.Errorf("these are not the scheduler's words: %s", r.Reason)
+			t.Errorf("not the scheduler's message: %s", r.Reason)
 		}
 	})
 	t.Run("scheduling gates", func(t *testing.T) {
@@ -296,10 +296,10 @@ func TestReasonsOfOthers(t *testing.T) {
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
 	r := tells(t, ns, "foo", expected{status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1); its status was last written by kubectl-imoocpod ", "kubectl imoocpod run-controller -n " + ns})
 	if !strings.HasSuffix(r.Reason, " ago; no controller is running for it") {
-		t.Errorf("it does not say that nobody is there: %s", r.Reason)
+		t.Errorf("it does not report the missing controller: %s", r.Reason)
 	}
 	if w := r.Reconciler.Spec; w == nil || w.Manager != kinds.FieldManager {
-		t.Errorf("the last who changed it is %+v", w)
+		t.Errorf("the last change was made by %+v", w)
 	}
 
 	cluster.Apply(t, ns, `
@@ -321,7 +321,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: foo}}}`)
 	// A ReplicaSet is owned by its Deployment.
 	cluster.Apply(t, ns, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: web}]}}}}`)
 	set := ""
-	harness.Eventually(t, "the ReplicaSet is there", func() bool {
+	harness.Eventually(t, "the ReplicaSet exists", func() bool {
 		set = harness.Must(t, cluster.Kubectl(t, ns, "get", "replicasets", "-o", "jsonpath={.items[*].metadata.name}"))
 		return set != ""
 	})

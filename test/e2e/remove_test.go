@@ -93,7 +93,7 @@ func TestRemovePod(t *testing.T) {
 	}
 	w.AwaitQuiet(t, harness.QuietFor)
 	if version() != before {
-		t.Error("the object was changed by what should not change it")
+		t.Error("the object was changed unexpectedly")
 	}
 	if most := w.MostLive(foo.UID); most != 4 {
 		t.Errorf("%d pods were there at once, of which 4 were wanted", most)
@@ -101,7 +101,7 @@ func TestRemovePod(t *testing.T) {
 }
 
 // An unreadable list of removed slots deletes no pod, and is reported.
-func TestRemovedSlotsThatCannotBeRead(t *testing.T) {
+func TestInvalidRemovedSlots(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
@@ -132,7 +132,7 @@ func TestRemovedSlotsThatCannotBeRead(t *testing.T) {
 }
 
 // Several users remove pods at the same time, and each removal takes effect.
-func TestRemovePodsTogether(t *testing.T) {
+func TestConcurrentRemove(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)

@@ -79,7 +79,7 @@ spec:
 			t.Errorf("%s has the labels %v and annotations %v", pod.Name, pod.Labels, pod.Annotations)
 		}
 		if pod.Labels["app"] != "foo" || !strings.HasSuffix(pod.Name, "-"+pod.Labels[apis.LabelSlot]) {
-			t.Errorf("the template took the identity of %s away: %v", pod.Name, pod.Labels)
+			t.Errorf("the template removed the identity labels of %s: %v", pod.Name, pod.Labels)
 		}
 		if c := pod.Spec.Containers; len(c) != 2 || c[0].Image != "web" || c[0].Env[0].Value != "B" || c[1].Image != "log" {
 			t.Errorf("%s has the containers %+v", pod.Name, c)

@@ -105,7 +105,7 @@ func TestRestart(t *testing.T) {
 	})
 	managers := harness.Must(t, cluster.Kubectl(t, ns, "get", "deployment", "web", "-o", "jsonpath={.metadata.managedFields[*].manager}", "--show-managed-fields"))
 	if !strings.Contains(managers, "somebody") {
-		t.Errorf("the field managers are %q, want somebody among them", managers)
+		t.Errorf("the field managers are %q, want \"somebody\" among them", managers)
 	}
 
 	mustRefuseRestart := func(code int, says string, args ...string) {

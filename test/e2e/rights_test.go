@@ -285,7 +285,7 @@ func TestLeastRights(t *testing.T) {
 	quota(t, ns, "1")
 	l := d.start(t)
 	driver.Create(2)
-	harness.Eventually(t, "the refusal is told of by an event, again and again", func() bool {
+	harness.Eventually(t, "events keep reporting the refusal", func() bool {
 		list, err := cluster.Core.Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedCreate"})
 		return err == nil && len(list.Items) > 0 && list.Items[0].Count > 1
 	})

@@ -58,7 +58,7 @@ func TestRollingReplacement(t *testing.T) {
 
 	// Back to the template of the other pods: they stay.
 	cluster.PatchFoo(t, ns, `{"spec":{"template":{"spec":{"nodeSelector":null}}}}`)
-	w.Until(t, "all pods are of one template", func() bool { return w.ImoocPods["foo"].Generation > generation+2 && updated() == 8 })
+	w.Until(t, "all pods have the same template", func() bool { return w.ImoocPods["foo"].Generation > generation+2 && updated() == 8 })
 	w.AwaitConverged(t, "foo", 8)
 	if more := w.EverCreated(foo.UID) - made; more != 2 {
 		t.Errorf("%d pods were made to undo what had come to 2", more)

@@ -49,7 +49,7 @@ func TestLoopWaitsForItsOwnWrites(t *testing.T) {
 	w.Until(t, "the loop has seen foo", func() bool { return w.ImoocPods["foo"] != nil && w.ImoocPods["foo"].Status.ObservedGeneration == 1 })
 	slow.Hold()
 	d.Scale(3)
-	w.Until(t, "the first pods are there", func() bool { return w.Created[d.UID] == 3 })
+	w.Until(t, "the first pods exist", func() bool { return w.Created[d.UID] == 3 })
 	looks := l.Reconciles()
 	d.Scale(5)
 	harness.Eventually(t, "the loop has looked at the new count", func() bool {
@@ -243,10 +243,10 @@ func TestStaleOwnerWritesNothing(t *testing.T) {
 	looks := stale.Reconciles()
 	d.Scale(1) // the first controller deletes two pods, and the second sees that
 	w.AwaitConverged(t, "foo", 1)
-	harness.Eventually(t, "the second loop has looked at what is left", func() bool { return stale.Reconciles() > looks })
+	harness.Eventually(t, "the second controller has seen the remaining pods", func() bool { return stale.Reconciles() > looks })
 	w.AwaitQuiet(t, time.Second)
 	if n := creates.Load(); n > 0 {
-		t.Errorf("the loop whose view was old tried to create %d pods", n)
+		t.Errorf("the controller with the outdated view tried to create %d pods", n)
 	}
 	slow.Release()
 	w.AwaitConverged(t, "foo", 1)
@@ -271,7 +271,7 @@ func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 }
 
 // Rule 9: the status shows the progress of a long plan.
-func TestStatusTellsHowFarItIs(t *testing.T) {
+func TestStatusShowsProgress(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
@@ -288,7 +288,7 @@ func TestStatusTellsHowFarItIs(t *testing.T) {
 		}
 		return next.RoundTrip(r)
 	})
-	w.Until(t, "the status tells of two pods", func() bool {
+	w.Until(t, "the status reports two pods", func() bool {
 		foo := w.ImoocPods["foo"]
 		return foo != nil && foo.Status.Replicas == 2
 	})
@@ -314,7 +314,7 @@ func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 	w.AwaitConverged(t, "foo", 3)
 	d.Scale(0)
 	w.Until(t, "the other pods are gone", func() bool { return len(w.Pods) == 1 })
-	harness.Eventually(t, "an event tells of it", func() bool {
+	harness.Eventually(t, "an event reports it", func() bool {
 		said := cluster.Events(t, ns, d.UID)
 		return strings.Contains(said, "Warning ReconcileFailed") && strings.Contains(said, "the policy keeps this pod")
 	})

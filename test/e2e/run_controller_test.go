@@ -63,7 +63,7 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 
 // Whenever a controller is killed, the next one continues its work, and there is never
 // an extra pod.
-func TestKillNineInTheMiddle(t *testing.T) {
+func TestKilledControllerIsReplaced(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	const n = 200
@@ -71,10 +71,10 @@ func TestKillNineInTheMiddle(t *testing.T) {
 	l := cluster.StartRunController(t, ns)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", fmt.Sprint(n))
 	foo := cluster.ImoocPod(t, ns, "foo")
-	w.Until(t, "the first pod is there", func() bool { return w.Created[foo.UID] > 0 })
+	w.Until(t, "the first pod exists", func() bool { return w.Created[foo.UID] > 0 })
 	l.Kill()
 	if made := w.EverCreated(foo.UID); made == 0 || made >= n {
-		t.Fatalf("the loop was killed when %d of %d pods had been made; nothing is shown by that", made, n)
+		t.Fatalf("the loop was killed when %d of %d pods had been created, so this test shows nothing", made, n)
 	}
 	cluster.StartRunController(t, ns)
 	cluster.AwaitConverged(t, ns, "foo", n)
@@ -140,12 +140,12 @@ func TestQuota(t *testing.T) {
 		return c.Status == metav1.ConditionTrue && c.Reason == "QuotaExceeded" && strings.Contains(c.Message, "exceeded quota: few")
 	})
 	foo := cluster.ImoocPod(t, ns, "foo")
-	harness.Eventually(t, "an event tells of it", func() bool {
+	harness.Eventually(t, "an event reports it", func() bool {
 		return strings.Contains(cluster.Events(t, ns, foo.UID), "Warning FailedCreate: cannot create pod")
 	})
 	status := cluster.Kubectl(t, ns, "imoocpod", "status", "foo")
 	if !strings.Contains(status.Stdout, "failed: cannot create more pods: exceeded quota: few") {
-		t.Errorf("status does not tell why: %s", status.Stdout)
+		t.Errorf("status does not print the reason: %s", status.Stdout)
 	}
 	quota(t, ns, "20")
 	cluster.AwaitConverged(t, ns, "foo", 5)
@@ -178,7 +178,7 @@ func limit(t *testing.T, namespace string, resource corev1.ResourceName, most st
 }
 
 // A foreign pod with the name of one of ours is reported and left alone.
-func TestNameTakenBySomebodyElse(t *testing.T) {
+func TestNameTakenByForeignPod(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")

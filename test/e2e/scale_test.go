@@ -108,7 +108,7 @@ func noLoop(kind, namespace string) string {
 }
 
 // An object that is being deleted cannot be scaled or restarted.
-func TestScaleWhatIsBeingDeleted(t *testing.T) {
+func TestScaleTerminatingObject(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
@@ -185,7 +185,7 @@ func TestScaleWait(t *testing.T) {
 }
 
 // Concurrent relative changes all take effect.
-func TestScaleByTogether(t *testing.T) {
+func TestConcurrentScaleBy(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
 	ns := cluster.NewNamespace(t)
@@ -250,7 +250,7 @@ func TestScaleTimeout(t *testing.T) {
 	w.AwaitOutput(scaledFoo)
 	cluster.Imoocpod(t, ns, "delete", "foo")
 	if code := w.Wait(); code != harness.ExitNotFound {
-		t.Errorf("the wait for what is gone ended with exit code %d, want %d", code, harness.ExitNotFound)
+		t.Errorf("the wait for a deleted object ended with exit code %d, want %d", code, harness.ExitNotFound)
 	}
 	w.AwaitOutput("was deleted during the wait")
 

@@ -88,7 +88,7 @@ func TestScaleUndo(t *testing.T) {
 		}
 	}
 	if has(4); memory() != before {
-		t.Errorf("it remembers %s, and before %s", memory(), before)
+		t.Errorf("it records %s, before %s", memory(), before)
 	}
 	undo(harness.ExitOverwritten, "error: overwritten: imoocpod/foo was scaled from 1 to 5, and this program, without recording the count before, has set it since; it is 4 now\n")
 	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--undo", "--as", "scaler-"+ns); r.Code == 0 {

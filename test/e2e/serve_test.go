@@ -68,7 +68,7 @@ func TestMetricsAndHealth(t *testing.T) {
 		`rest_client_requests_total{code="201",host="`, `imoocpod_build_info{version="v`,
 	} {
 		if !strings.Contains(metrics, "\n"+want) {
-			t.Errorf("the metrics do not say %s:\n%s", want, grepLines(metrics, strings.SplitN(want, "{", 2)[0]))
+			t.Errorf("the metrics lack %s:\n%s", want, grepLines(metrics, strings.SplitN(want, "{", 2)[0]))
 		}
 	}
 	checkDashboard(t, metrics)

@@ -138,7 +138,7 @@ func TestCreateShippedKinds(t *testing.T) {
 		refusal{args: "create appservice/a", code: harness.ExitPrecondition, says: []string{"already exists"}})
 	t.Run("refused", func(t *testing.T) { mustRefuse(t, ns, refusals) })
 	if after := shippedVersions(t, ns); !maps.Equal(before, after) {
-		t.Errorf("after what was refused there are %v, before %v", after, before)
+		t.Errorf("after the refused commands there are %v, before %v", after, before)
 	}
 }
 
@@ -211,6 +211,6 @@ func TestScaleShippedKinds(t *testing.T) {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	if after := shippedVersions(t, ns); !maps.Equal(before, after) {
-		t.Errorf("after what was refused there are %v, before %v", after, before)
+		t.Errorf("after the refused commands there are %v, before %v", after, before)
 	}
 }

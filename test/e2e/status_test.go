@@ -157,7 +157,7 @@ func TestStatusWatch(t *testing.T) {
 	// The last change: once it has been printed, all have been.
 	cluster.Imoocpod(t, ns, "delete", "foo")
 	if code := one.Wait(); code != harness.ExitNotFound {
-		t.Errorf("the watch of what is gone ended with exit code %d, want %d", code, harness.ExitNotFound)
+		t.Errorf("the watch of a deleted object ended with exit code %d, want %d", code, harness.ExitNotFound)
 	}
 	one.AwaitOutput("error: imoocpod/foo was deleted")
 	verdicts.AwaitOutput("foo:30:deleted")
@@ -310,7 +310,7 @@ func TestStatusOfType(t *testing.T) {
 }
 
 // A pod is resolved to its owner, and other objects without replicas are refused.
-func TestStatusOfWhatHasNoReplicas(t *testing.T) {
+func TestStatusWithoutReplicas(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "web", 1))

@@ -11,7 +11,7 @@ import (
 // A machine sleeps for longer than the lease of its controller lasts, and another
 // controller takes over. After waking up, the first reports the loss once, writes
 // nothing while the other is active, and catches up when the lease is free.
-func TestLoopThatSlept(t *testing.T) {
+func TestSuspendedController(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)

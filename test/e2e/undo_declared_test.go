@@ -57,7 +57,7 @@ func TestUndoOfADeclaredKind(t *testing.T) {
 
 	// Pods not yet updated to B stay. Only the updated one is replaced.
 	run("set", "image", target, "no-such-image")
-	w.Until(t, "a pod waits for an image that there is not", func() bool {
+	w.Until(t, "a pod waits for a missing image", func() bool {
 		for _, pod := range w.Pods {
 			if pod.Spec.Containers[0].Image == "no-such-image" && len(pod.Status.ContainerStatuses) > 0 {
 				return true

@@ -125,7 +125,7 @@ func TestUndoOfWorkloads(t *testing.T) {
 		}
 		r = cluster.Kubectl(t, ns, "imoocpod", "undo", target, "--to-revision", "7")
 		if r.Code != harness.ExitError || !strings.Contains(r.Stderr, "unable to find revision 7 in its history: it has 3, 2") {
-			t.Errorf("undo to a revision that is not there: exit code %d, said %q", r.Code, r.Stderr)
+			t.Errorf("undo to a missing revision: exit code %d, said %q", r.Code, r.Stderr)
 		}
 	}
 

@@ -41,7 +41,7 @@ func TestUnlabelledPodIsFoundAgain(t *testing.T) {
 		return harness.Must(t, cluster.Kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-", "-o", "jsonpath={.metadata.resourceVersion}"))
 	}
 	unlabelled := unlabel()
-	w.Until(t, "the pod is labelled again", func() bool {
+	w.Until(t, "the pod has its label again", func() bool {
 		for _, pod := range w.Pods {
 			if pod.Name == name && pod.Labels[apis.LabelOwner] == string(d.UID) {
 				since, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, unlabelled)

@@ -153,7 +153,7 @@ func TestWaitOutlivesConnections(t *testing.T) {
 		t.Errorf("exit code %d, said %s", code, w.Output())
 	}
 	if strings.Contains(w.Output(), "error") || strings.Contains(w.Output(), "retrywatcher") {
-		t.Errorf("it tells of what is over: %s", w.Output())
+		t.Errorf("it reports a past problem: %s", w.Output())
 	}
 }
 

@@ -71,7 +71,7 @@ func Eventually(t *testing.T, what string, condition func() bool) {
 	err := interval.DelayFunc().Until(ctx, true, true,
 		func(context.Context) (bool, error) { return condition(), nil })
 	if err != nil {
-		t.Fatalf("waited in vain until %s: %v", what, err)
+		t.Fatalf("timed out waiting until %s: %v", what, err)
 	}
 }
 

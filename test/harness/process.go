@@ -98,7 +98,7 @@ func (l *Process) Wait() int {
 	select {
 	case <-l.Done:
 	case <-time.After(Timeout):
-		l.t.Fatalf("waited in vain until it ends; it said:\n%s", l.Output())
+		l.t.Fatalf("timed out waiting for the process to exit; it said:\n%s", l.Output())
 	}
 	return l.cmd.ProcessState.ExitCode()
 }

@@ -113,7 +113,7 @@ func (s *Terminal) Wait() int {
 	select {
 	case <-s.done:
 	case <-time.After(Timeout):
-		s.t.Fatal("waited in vain until it ends")
+		s.t.Fatal("timed out waiting for the process to exit")
 	}
 	return s.cmd.ProcessState.ExitCode()
 }

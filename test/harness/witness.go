@@ -237,7 +237,7 @@ func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			t.Fatalf("waited in vain until %s; there are %s", what, w.summary())
+			t.Fatalf("timed out waiting until %s; there are %s", what, w.summary())
 		}
 	}
 }
@@ -264,7 +264,7 @@ func (w *Witness) catchUp() {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			w.t.Errorf("waited in vain until the witness has seen all pods; there are %s", w.summary())
+			w.t.Errorf("timed out before the witness had seen all pods; there are %s", w.summary())
 			return
 		}
 	}
@@ -362,7 +362,7 @@ func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 		case <-time.After(while):
 			return
 		case <-end:
-			t.Fatalf("waited in vain until nothing changed for %s; there are %s", while, w.summary())
+			t.Fatalf("timed out before nothing changed for %s; there are %s", while, w.summary())
 		}
 	}
 }

@@ -255,7 +255,7 @@ func (f form) installs(t *testing.T) {
 	for dryRun, said := range map[string]string{"": " unchanged\n", " --dry-run=server": " unchanged (server dry run)\n"} {
 		for line := range strings.Lines(harness.Must(t, f.run(t, "install --controller --image example.com/c:v1 --replicas 3"+dryRun))) {
 			if !strings.HasSuffix(line, said) {
-				t.Errorf("install%s of what is there printed %q", dryRun, line)
+				t.Errorf("repeated install%s printed %q", dryRun, line)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func TestHelloWorldOfTheTutorial(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "helloworld/hello", "--replicas", "2")
 	has := func(n int) {
 		t.Helper()
-		harness.Eventually(t, "the HelloWorld has its pods and tells their names", func() bool {
+		harness.Eventually(t, "the HelloWorld has its pods and lists their names", func() bool {
 			nodes, found, err := unstructured.NestedStringSlice(hello.Get().Object, "status", "nodes")
 			return len(hello.LivePods()) == n && err == nil && found && len(nodes) == n
 		})

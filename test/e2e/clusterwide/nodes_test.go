@@ -74,7 +74,7 @@ func TestNodesPlan(t *testing.T) {
 	foo.AwaitPodsOn(len(all), "other", all...)
 	old := foo.LivePods()
 	foo.Patch(`{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}`)
-	harness.Eventually(t, "all pods are others", func() bool {
+	harness.Eventually(t, "all pods are replaced", func() bool {
 		return !slices.ContainsFunc(foo.LivePods(), func(p corev1.Pod) bool {
 			return slices.ContainsFunc(old, func(o corev1.Pod) bool { return o.UID == p.UID })
 		})
@@ -84,7 +84,7 @@ func TestNodesPlan(t *testing.T) {
 	foo.AwaitPodsOn(len(all), "other", all...)
 
 	remove()
-	harness.Eventually(t, "the pod of the node that is gone is deleted", func() bool { return len(foo.LivePods()) == len(before) })
+	harness.Eventually(t, "the pod of the deleted node is deleted", func() bool { return len(foo.LivePods()) == len(before) })
 	// No kubelet ends the pod; the pod garbage collector would take a minute.
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", "--field-selector", "spec.nodeName="+extra, "--force", "--grace-period=0"))
 	foo.AwaitPodsOn(len(before), "other", before...)

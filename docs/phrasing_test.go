@@ -2,7 +2,12 @@ package docs
 
 import (
 	"fmt"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -76,5 +81,69 @@ func TestPhrasingOfMessages(t *testing.T) {
 	}
 	for _, place := range found(string(messages), phrases(t)) {
 		t.Errorf("line %s of the output of make messages", place)
+	}
+}
+
+// commentDirs returns the directories whose comments TestPhrasingOfComments reads,
+// with their subdirectories.
+func commentDirs() []string {
+	return []string{
+		"docs",
+		"hack",
+		"test/apiserver",
+		"test/bench",
+		"test/bubble",
+		"test/krew",
+		"test/operators",
+	}
+}
+
+// commentPhrases returns the phrases that comments must not use, in addition to
+// those of phrases.tsv.
+func commentPhrases() []phrase {
+	return []phrase{
+		{regexp.MustCompile(`\bsays of\b`), "reports"},
+		{regexp.MustCompile(`\btells\b`), "reports, shows, prints"},
+		{regexp.MustCompile(`(?i)\beverybody\b`), "everyone"},
+		{regexp.MustCompile(`\bof which\b`), "two sentences"},
+		{regexp.MustCompile(`\bis told\b|\bare told\b`), "is reported"},
+		{regexp.MustCompile(`\ball that\b`), "everything that"},
+		{regexp.MustCompile(`\bwhat comes of\b`), "the result"},
+	}
+}
+
+// TestPhrasingOfComments checks the comments of Go files. Quoted text is left out.
+func TestPhrasingOfComments(t *testing.T) {
+	all := append(phrases(t), commentPhrases()...)
+	quoted := regexp.MustCompile("\"[^\"\n]*\"|`[^`\n]*`")
+	for _, dir := range commentDirs() {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			files := token.NewFileSet()
+			file := files.AddFile(path, -1, len(source))
+			var s scanner.Scanner
+			s.Init(file, source, nil, scanner.ScanComments)
+			for {
+				position, kind, text := s.Scan()
+				if kind == token.EOF {
+					return nil
+				}
+				if kind != token.COMMENT {
+					continue
+				}
+				for _, place := range found(quoted.ReplaceAllString(text, `""`), all) {
+					t.Errorf("%s: comment line %s", files.Position(position), place)
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

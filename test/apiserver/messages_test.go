@@ -54,7 +54,7 @@ func TestWordsOfOtherTools(t *testing.T) {
 	}
 }
 
-// Who is told that a Deployment is paused is told how this program resumes it.
+// TestHintToResume checks that the hint at a paused Deployment names this program.
 func TestHintToResume(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

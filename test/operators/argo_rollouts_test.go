@@ -14,14 +14,13 @@ func TestArgoRollouts(t *testing.T) {
 	holdToTheTruth(t, &operator{
 		dir: "argo-rollouts", module: "github.com/argoproj/argo-rollouts", program: "rollouts-controller", crds: "manifests/crds/*-crd.yaml",
 		args: func() []string {
-			// It would listen on all addresses. A port that is none keeps it from that, and
-			// from nothing else.
+			// An invalid port only keeps it from listening on all addresses.
 			return []string{"--kubeconfig=" + plane.Kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn"}
 		},
 	}, canary(), blueGreen())
 }
 
-// rollout is a Rollout with a strategy.
+// rollout returns a Rollout with a strategy.
 func rollout(strategy string) func(int, string) string {
 	return func(desired int, image string) string {
 		return fmt.Sprintf(`
@@ -61,7 +60,7 @@ func blueGreen() kind {
 	k.beside = "{apiVersion: v1, kind: Service, metadata: {name: active}, spec: {selector: {app: web}, ports: [{port: 80}]}}"
 	k.manifest = rollout("{blueGreen: {activeService: active, scaleDownDelaySeconds: 3}}")
 	k.hold.manifest = rollout("{blueGreen: {activeService: active, autoPromotionEnabled: false, scaleDownDelaySeconds: 3}}")
-	// The pods of the last version stay for a while, in case that somebody goes back.
+	// The pods of the last version stay for a while, for a rollback.
 	k.mattering = func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod {
 		hash, _, _ := unstructured.NestedString(obj.Object, "status", "currentPodHash")
 		var current []*corev1.Pod
@@ -75,7 +74,7 @@ func blueGreen() kind {
 	return k
 }
 
-// healthyRollout is what "kubectl argo rollouts status" waits for.
+// healthyRollout is the condition that "kubectl argo rollouts status" waits for.
 func healthyRollout(obj *unstructured.Unstructured, _ int) error {
 	seen, _, _ := unstructured.NestedString(obj.Object, "status", "observedGeneration")
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// result is what a command line came to, and between which times.
+// result is the output of a command line, and when it started and exited.
 type result struct {
 	harness.Result
 	begun, ended time.Time
@@ -28,7 +28,7 @@ func imoocpod(t *testing.T, namespace string, args ...string) result {
 	return r
 }
 
-// said is what "status -o json" says of an object.
+// said is the output of "status -o json".
 type said struct {
 	Verdict    string `json:"verdict"`
 	ReasonCode string `json:"reasonCode"`

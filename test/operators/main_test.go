@@ -1,7 +1,7 @@
-// Package operators holds what the built plugin says about objects of other
-// programs against what is true: real operators, built from their modules, run
-// beside the control plane of test/cluster, and a watch of its own decides. What
-// comes of it is the table in docs/any-resource.md.
+// Package operators compares what the built plugin reports about third-party
+// objects with the truth: real operators, built from their modules, run on the
+// control plane of test/cluster, and an independent watch decides. The result is
+// the table in docs/any-resource.md.
 package operators
 
 import (

@@ -18,13 +18,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// late is how long after the truth a wait may end.
+// late is how long a wait may continue after its condition is met.
 const late = 2 * time.Second
 
-// patient are the flags of a wait that is to end well.
+// patient returns the flags of a wait that is expected to succeed.
 func patient() []string { return []string{"--timeout", "110s"} }
 
-// stories are what is done with each kind while its operator runs.
+// stories returns what is tested with each kind while its operator runs.
 func stories() map[string]func(*testing.T, kind) {
 	return map[string]func(*testing.T, kind){
 		"life": life, "paused": paused, "bad image": imageThatIsNotThere, "quota": quota, "reverted": reverted,
@@ -47,7 +47,7 @@ func holdToTheTruth(t *testing.T, o *operator, kinds ...kind) {
 	t.Run("stopped", func(t *testing.T) { stopped(t, o, kinds) })
 }
 
-// verdictOn notes that a cell of the table is right, unless the test has failed.
+// verdictOn records that a cell of the table is right, unless the test has failed.
 func verdictOn(t *testing.T, k kind, column string) {
 	t.Helper()
 	if !t.Failed() {
@@ -55,7 +55,8 @@ func verdictOn(t *testing.T, k kind, column string) {
 	}
 }
 
-// applies reports whether a column applies to a kind, and else notes why not.
+// applies reports whether a column applies to a kind, and records the reason if
+// not.
 func applies(k kind, column string) bool {
 	reason, is := k.not[column]
 	if is {
@@ -64,7 +65,7 @@ func applies(k kind, column string) bool {
 	return !is
 }
 
-// ended holds the end of a wait against the truth.
+// ended compares the end of a wait with the truth.
 func (s *subject) ended(t *testing.T, r result) {
 	t.Helper()
 	if r.Code != 0 {
@@ -75,22 +76,22 @@ func (s *subject) ended(t *testing.T, r result) {
 		t.Fatalf("%s\nended too early: %v", r, s.w.reason())
 	}
 	if !so.from.After(r.begun) {
-		return // it was so all the time
+		return // it was so from the start
 	}
 	took := r.ended.Sub(so.from)
 	t.Logf("%s: %s after the truth", strings.Fields(r.Line)[2], took.Round(time.Millisecond))
 	if took <= late {
 		return
 	}
-	// How long does a look take on this machine, as busy as it is?
+	// Measure how long a single look takes on this machine.
 	_, look := statusOf(t, s)
 	if slow := look.ended.Sub(look.begun); took > late+2*slow {
 		t.Errorf("%s\nended %s after the truth; to look takes %s", r, took, slow)
 	}
 }
 
-// watched asks for the status again and again until all is as wanted, and holds
-// each answer against the truth.
+// watched polls the status until everything is as wanted, and compares each report
+// with the truth.
 func (s *subject) watched(t *testing.T) {
 	t.Helper()
 	for over := time.Now().Add(harness.Timeout); ; {
@@ -101,32 +102,32 @@ func (s *subject) watched(t *testing.T) {
 		case report.Verdict == "ready" && !is:
 			t.Fatalf("%s\nnot true: %v", r, s.w.reason())
 		case report.Verdict == "failed", report.Verdict == "paused":
-			t.Fatalf("%s\nnothing has failed", r)
+			t.Fatalf("%s\nno pod has failed", r)
 		case report.Verdict == "ready":
 			return
 		case !wasSo.from.IsZero() && r.begun.Sub(wasSo.from) > late:
 			t.Fatalf("%s\nit is ready since %s", r, r.begun.Sub(wasSo.from))
 		case time.Now().After(over):
-			t.Fatalf("%s\nit does not become so: %v", r, s.w.reason())
+			t.Fatalf("%s\nit did not become ready: %v", r, s.w.reason())
 		}
 	}
 }
 
-// life creates an object, scales it, changes and restarts its pods.
+// life creates an object, scales it, and changes and restarts its pods.
 func life(t *testing.T, k kind) {
 	s := newSubject(t, k, k.few)
-	// Not a directory named after the test: a comma parts the names of files.
+	// Do not use the name of the test: a comma separates file names.
 	file := filepath.Join(plane.Dir, s.namespace+".yaml")
 	if err := os.WriteFile(file, []byte(k.manifest(k.few, firstImage)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.ended(t, imoocpod(t, s.namespace, append([]string{"create", "-f", file, "--wait"}, patient()...)...))
 	if k.twoCounts != nil {
-		// Which of them is meant is asked, and nothing is made.
+		// The command asks which field is meant, and creates nothing.
 		r := imoocpod(t, s.namespace, "create", s.resource.GroupResource().String()+"/other", "--replicas=2")
 		for _, path := range k.twoCounts {
 			if r.Code == 0 || !strings.Contains(r.Stderr, "--replicas-path") || !strings.Contains(r.Stderr, path) {
-				t.Errorf("%s\ndoes not ask for one of %v", r, k.twoCounts)
+				t.Errorf("%s\ndoes not suggest one of %v", r, k.twoCounts)
 			}
 		}
 	}
@@ -166,7 +167,7 @@ func life(t *testing.T, k kind) {
 	}
 }
 
-// scaleOnly scales, and checks that nothing but the count was changed.
+// scaleOnly scales, and checks that only the count has changed.
 func (s *subject) scaleOnly(t *testing.T, n int) {
 	t.Helper()
 	spec := func() map[string]any {
@@ -190,7 +191,8 @@ func (s *subject) scaleOnly(t *testing.T, n int) {
 	}
 }
 
-// restart replaces the pods, or is refused with what to do in its place.
+// restart replaces the pods, or checks that the restart is refused with an
+// alternative.
 func (s *subject) restart(t *testing.T) {
 	t.Helper()
 	s.w.mu.Lock()
@@ -207,7 +209,7 @@ func (s *subject) restart(t *testing.T) {
 			t.Errorf("%s\nchanged the object (%v)", r, err)
 		}
 		if r.Code == 0 || !strings.Contains(r.Stderr, s.unrestarted) {
-			t.Errorf("%s\ndoes not say %q", r, s.unrestarted)
+			t.Errorf("%s\ndoes not print %q", r, s.unrestarted)
 		}
 		if !t.Failed() {
 			cell(s.row, "restart", "Refused, and nothing changed: "+s.instead)
@@ -221,7 +223,7 @@ func (s *subject) restart(t *testing.T) {
 	s.ended(t, imoocpod(t, s.namespace, append([]string{"restart", s.ref(), "--wait"}, patient()...)...))
 }
 
-// paused lets a roll-out come to where somebody must act, and then go on.
+// paused runs a rollout until it waits for an action, and lets it continue.
 func paused(t *testing.T, k kind) {
 	if !applies(k, "paused") {
 		return
@@ -244,7 +246,7 @@ func paused(t *testing.T, k kind) {
 		t.Fatalf("%s\nwant exit code 3, the word paused, and %q", r, k.hold.hint)
 	}
 	if report, r := statusOf(t, s); report.Verdict != "paused" || !strings.Contains(report.Hint, k.hold.hint) {
-		t.Fatalf("%s\nwant it paused", r)
+		t.Fatalf("%s\nwant verdict paused", r)
 	}
 	if k.hold.ofStatus {
 		s.patch(t, k.hold.end, "status")
@@ -255,7 +257,7 @@ func paused(t *testing.T, k kind) {
 	verdictOn(t, k, "paused")
 }
 
-// imageThatIsNotThere gives pods an image that cannot be pulled.
+// imageThatIsNotThere sets an image that cannot be pulled.
 func imageThatIsNotThere(t *testing.T, k kind) {
 	if !applies(k, "bad image") {
 		return
@@ -272,7 +274,7 @@ func imageThatIsNotThere(t *testing.T, k kind) {
 	verdictOn(t, k, "bad image")
 }
 
-// quota refuses the pods that are asked for.
+// quota limits the pods with a quota.
 func quota(t *testing.T, k kind) {
 	if !applies(k, "quota") {
 		return
@@ -306,7 +308,7 @@ func quota(t *testing.T, k kind) {
 	verdictOn(t, k, "quota")
 }
 
-// reverted has somebody else set the count back.
+// reverted resets the count as another client.
 func reverted(t *testing.T, k kind) {
 	if !applies(k, "reverted") {
 		return
@@ -329,14 +331,14 @@ func reverted(t *testing.T, k kind) {
 	}
 	s.patch(t, encoded(t, patch))
 	if r := <-done; r.Code != 5 || !strings.Contains(r.Stderr, "somebody") {
-		t.Fatalf("%s\nwant exit code 5, and who did it", r)
+		t.Fatalf("%s\nwant exit code 5, and the other client's name", r)
 	}
 	s.aim(k.few)
 	s.ended(t, imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...))
 	verdictOn(t, k, "reverted")
 }
 
-// stopped changes objects of all kinds while nobody reconciles them.
+// stopped changes objects of all kinds while no controller reconciles them.
 func stopped(t *testing.T, o *operator, kinds []kind) {
 	subjects := make([]*subject, len(kinds))
 	for i, k := range kinds {
@@ -376,11 +378,11 @@ func (s *subject) unattended(t *testing.T) {
 	never := func(r result, says string) {
 		t.Helper()
 		if r.Code != 4 || !strings.Contains(r.Stderr, says) {
-			t.Errorf("%s\nwant exit code 4, and %q: nobody has done anything", r, says)
+			t.Errorf("%s\nwant exit code 4, and %q: no controller runs", r, says)
 		}
 		report, r := statusOf(t, s)
 		if report.Verdict != "not reconciled" && report.Verdict != "progressing" {
-			t.Errorf("%s\nnobody has done anything", r)
+			t.Errorf("%s\nno controller runs", r)
 		}
 	}
 	if len(s.count) > 0 {

@@ -14,22 +14,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// What OpenKruise is told by its environment: the API server reaches its webhooks
-// at an address on loopback.
+// The API server reaches the webhooks of OpenKruise at this address, which its
+// environment sets.
 const webhookHost = "localhost"
 
 func TestOpenKruise(t *testing.T) {
 	port := freePort(t)
 	holdToTheTruth(t, &operator{
 		dir: "kruise", module: "github.com/openkruise/kruise", program: "kruise", crds: "config/crd/bases/*.yaml",
-		// Its daemon on the nodes is not run, and pods are not its webhooks' matter here.
+		// Run neither its daemon on the nodes nor its webhooks for pods.
 		args: func() []string { return []string{"--feature-gates=KruiseDaemon=false,PodWebhook=false"} },
 		env: func() []string {
 			return []string{"WEBHOOK_HOST=" + webhookHost, "WEBHOOK_PORT=" + port, "WEBHOOK_CERT_DIR=" + filepath.Join(plane.Dir, "kruise-certificates")}
 		},
 		crd: func(crd *unstructured.Unstructured) {
 			if crd.GetName() == "statefulsets.apps.kruise.io" {
-				// The two versions are converted; the manager adds its certificate.
+				// Its two versions need conversion. The manager adds its
+				// certificate.
 				conversion := map[string]any{"strategy": "Webhook", "webhook": map[string]any{
 					"conversionReviewVersions": []any{"v1", "v1beta1"},
 					"clientConfig":             map[string]any{"url": "https://" + webhookHost + ":" + port + "/convert"},
@@ -43,8 +44,8 @@ func TestOpenKruise(t *testing.T) {
 	}, cloneSet(), advancedStatefulSet(), advancedDaemonSet(), unitedDeployment())
 }
 
-// installWebhooks installs what refuses and completes OpenKruise's own objects. The
-// manager turns the services into addresses on loopback.
+// installWebhooks installs the webhooks for OpenKruise's own objects. The manager
+// replaces the services with addresses on loopback.
 func installWebhooks(t *testing.T, source string) {
 	t.Helper()
 	for _, obj := range manifests(t, filepath.Join(source, "config/webhook/manifests.yaml")) {
@@ -61,8 +62,8 @@ func installWebhooks(t *testing.T, source string) {
 	}
 }
 
-// webhooksAreServed says why the server does not reach the webhooks yet: the manager
-// writes where they are when they are served.
+// webhooksAreServed returns an error until the manager has set the address of the
+// webhooks, which it does once they are served.
 func webhooksAreServed(ctx context.Context) error {
 	for _, name := range []string{"mutating", "validating"} {
 		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: name + "webhookconfigurations"}
@@ -81,8 +82,8 @@ func webhooksAreServed(ctx context.Context) error {
 	return nil
 }
 
-// removeWebhooks has the server take objects of OpenKruise though nobody checks
-// them.
+// removeWebhooks removes the webhooks, so that the server accepts objects of
+// OpenKruise while the manager is stopped.
 func removeWebhooks(t *testing.T) {
 	t.Helper()
 	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
@@ -93,7 +94,7 @@ func removeWebhooks(t *testing.T) {
 	}
 }
 
-// kruise is a kind with a pod template where Deployments have it.
+// kruise returns a kind with the pod template at the same path as a Deployment.
 func kruise(row, version, kindName, plural, rest string) kind {
 	return kind{
 		row:      row,
@@ -192,13 +193,13 @@ spec:
 	return k
 }
 
-// partition asks for a new image, for a part of the pods.
+// partition returns a patch that updates the image of some pods.
 func partition(strategy string) string {
 	return fmt.Sprintf(`{"spec":{"updateStrategy":%s,"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}`, strategy, secondImage)
 }
 
-// counted says that the controller has seen the object, and that all of some counts
-// of the status are the desired one.
+// counted returns a condition: the controller has observed the object, and some
+// counts of its status match the desired count.
 func counted(fields ...string) func(*unstructured.Unstructured, int) error {
 	return func(obj *unstructured.Unstructured, desired int) error {
 		if seen, _, _ := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); seen != obj.GetGeneration() {
@@ -213,7 +214,7 @@ func counted(fields ...string) func(*unstructured.Unstructured, int) error {
 	}
 }
 
-// keeps says that so many pods of the older image are kept, and all pods are ready.
+// keeps returns a condition: n pods keep the older image, and all pods are ready.
 func keeps(n int, updated string) func(*unstructured.Unstructured, []*corev1.Pod) error {
 	return func(obj *unstructured.Unstructured, own []*corev1.Pod) error {
 		kept := 0

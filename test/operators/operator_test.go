@@ -24,20 +24,21 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// operator is a program of others, built from the module in a directory here.
+// operator is a third-party program, built from the module in a subdirectory.
 type operator struct {
-	// dir is where its module files are, module what it comes from, source the
-	// files of that, and crds the manifests there that hold its CRDs, as a pattern.
+	// dir is the directory of its module files, module its upstream module, and
+	// crds a glob pattern of the CRDs in that.
 	dir, module, program, crds string
 	args                       func() []string
 	env                        func() []string
-	// prepare completes what its manifests leave to an installer.
+	// prepare installs what its manifests leave to an installer.
 	prepare func(t *testing.T, source string)
-	// crd changes a CRD as an installer does.
+	// crd edits a CRD like an installer.
 	crd func(crd *unstructured.Unstructured)
-	// awake says why it does not work yet; nil where that does not matter.
+	// awake returns why the operator is not ready yet. It may be nil.
 	awake func(context.Context) error
-	// release takes away what refuses changes while the operator is stopped.
+	// release removes webhooks that would reject changes while the operator is
+	// stopped.
 	release func(t *testing.T)
 
 	bin     string
@@ -46,7 +47,7 @@ type operator struct {
 	log     *os.File
 }
 
-// install builds an operator, installs its CRDs and starts it.
+// install builds an operator, installs its CRDs, and starts it.
 func (o *operator) install(t *testing.T) {
 	t.Helper()
 	build := exec.Command(plane.Launcher, "build", "--module", o.dir)
@@ -105,14 +106,14 @@ func established(crd *unstructured.Unstructured) bool {
 	return false
 }
 
-// sourceOf is where the files of a module are.
+// sourceOf returns the directory of a module's source.
 func sourceOf(t *testing.T, dir, module string) string {
 	t.Helper()
 	version, err := exec.Command("go", "list", "-C", dir, "-m", "-f", "{{.Version}}", module).Output()
 	if err != nil {
 		t.Fatalf("find the version of %s: %v", module, err)
 	}
-	// What was built long ago may have been removed from Go's cache since.
+	// Download the module: Go's cache may have been cleaned since the build.
 	out, err := exec.Command("go", "mod", "download", "-C", dir, "-json", module+"@"+strings.TrimSpace(string(version))).Output()
 	var found struct{ Dir string }
 	if err := errors.Join(err, json.Unmarshal(out, &found)); err != nil || found.Dir == "" {
@@ -121,7 +122,7 @@ func sourceOf(t *testing.T, dir, module string) string {
 	return found.Dir
 }
 
-// manifests reads the objects of a file.
+// manifests returns the objects in a file.
 func manifests(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -150,7 +151,7 @@ func decode(t *testing.T, data []byte) []*unstructured.Unstructured {
 	}
 }
 
-// create makes an object, of a kind whose plural is regular.
+// create creates an object of a kind with a regular plural.
 func create(t *testing.T, namespace string, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	gvk := obj.GroupVersionKind()
@@ -168,7 +169,7 @@ func create(t *testing.T, namespace string, obj *unstructured.Unstructured) *uns
 	return made
 }
 
-// start starts the operator, whose log is shown if the test fails.
+// start starts the operator. Its log is printed if the test fails.
 func (o *operator) start(t *testing.T) {
 	t.Helper()
 	var err error
@@ -192,7 +193,7 @@ func (o *operator) start(t *testing.T) {
 	}
 }
 
-// stop ends the operator, unless it has been.
+// stop stops the operator if it runs.
 func (o *operator) stop(t *testing.T) {
 	t.Helper()
 	if o.process == nil {
@@ -225,7 +226,7 @@ func (o *operator) showLog(t *testing.T) {
 	t.Logf("the end of the log of %s:\n%s", o.program, text)
 }
 
-// until waits until something holds, by asking again and again.
+// until polls until holds returns nil.
 func until(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	late := time.After(harness.Timeout)
@@ -244,7 +245,7 @@ func until(t *testing.T, what string, holds func() error) {
 	}
 }
 
-// freePort is a port on loopback that nobody listens on.
+// freePort returns a free port on loopback.
 func freePort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -18,7 +18,7 @@ func TestPrometheusOperator(t *testing.T) {
 	}, prometheus(), prometheusAgent(), alertmanager(), thanosRuler())
 }
 
-// monitoring is a kind of the operator, whose pods run an image that it names.
+// monitoring returns a kind of the operator. Its spec names the image of its pods.
 func monitoring(row, version, kindName, plural, spec string) kind {
 	image := func(image string) string { return fmt.Sprintf(`{"spec":{"image":%q}}`, image) }
 	return kind{
@@ -31,7 +31,8 @@ func monitoring(row, version, kindName, plural, spec string) kind {
 		count: []string{"spec", "replicas"}, few: 1, many: 3,
 		settled: reconciled,
 		image:   image,
-		// The operator sets the template of the StatefulSets, and nobody may write to it.
+		// The operator owns the template of the StatefulSets, so it must not be
+		// changed.
 		unrestarted: "statefulset.apps/",
 		instead:     "it has no pod template; the answer names the StatefulSets that can be restarted.",
 		hold: hold{
@@ -65,12 +66,11 @@ func alertmanager() kind {
 
 func thanosRuler() kind {
 	k := monitoring("ThanosRuler", "v1", "ThanosRuler", "thanosrulers", "  replicas: COUNT\n  queryEndpoints: [dnssrv+_http._tcp.query]\n  ruleSelector: {}")
-	k.scaling = []string{"--replicas-path=.spec.replicas"} // it has no /scale
+	k.scaling = []string{"--replicas-path=.spec.replicas"} // there is no /scale
 	return k
 }
 
-// reconciled is what its documentation says of the conditions Available and
-// Reconciled.
+// reconciled checks the conditions Available and Reconciled, as documented.
 func reconciled(obj *unstructured.Unstructured, _ int) error {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	good := 0

@@ -14,84 +14,84 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// name is that of every object under test; each has a namespace of its own.
+// name is the name of every object under test, each in its own namespace.
 const name = "web"
 
-// The images that pods run, by the rounds of a test.
+// The images of the pods, by test phase.
 const (
 	firstImage  = "registry.example/web:1"
 	secondImage = "registry.example/web:2"
 	badImage    = "no-such-image"
 )
 
-// kind is what the tests know of a kind of others: from its documentation, not
-// from the plugin.
+// kind is what the tests know about a third-party kind. It is taken from its
+// documentation, not from the plugin.
 type kind struct {
 	// row is its name in the table.
 	row      string
 	resource schema.GroupVersionResource
-	// between are the resources between its objects and their pods, beside those of
-	// Kubernetes.
+	// between are additional types of objects between its objects and their pods.
 	between []schema.GroupVersionResource
-	// manifest is an object that wants so many, of an image.
+	// manifest returns an object with a count and an image.
 	manifest func(desired int, image string) string
-	// beside are manifests of what it needs.
+	// beside are manifests of its dependencies.
 	beside string
-	// count is the field that is scaled; few and many are two counts.
+	// count is the field to scale; few and many are two counts.
 	count     []string
 	few, many int
-	// never0 says that a count of zero is taken for another one.
+	// never0 is set if a count of zero has another meaning.
 	never0 bool
-	// scaling are further flags of scale.
+	// scaling are additional flags of scale.
 	scaling []string
-	// pods is how many pods a count comes to, where that is another number.
+	// pods returns the number of pods for a count, if it differs from the count.
 	pods func(desired int) int
-	// settled says why the operator is not done, by its own documentation.
+	// settled returns why the operator is not done, according to its
+	// documentation.
 	settled func(obj *unstructured.Unstructured, desired int) error
-	// mattering picks, of the pods of an object, those that matter; nil is all.
+	// mattering selects the relevant pods of an object; nil selects all.
 	mattering func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod
-	// image is a merge patch that asks for an image.
+	// image returns a merge patch that sets an image.
 	image func(image string) string
-	// unrestarted is what a refused restart says; "" is that it is not refused.
-	// instead says to readers of the table why that is right.
+	// unrestarted is the message of a refused restart, or "" if a restart works.
+	// instead explains in the table why the refusal is right.
 	unrestarted, instead string
-	// twoCounts are the fields that a count of a new object may mean.
+	// twoCounts are the fields that the count of a new object may mean.
 	twoCounts []string
-	// hold is how its roll-out is paused.
+	// hold describes how its rollout is paused.
 	hold hold
-	// not says of a column why it does not apply.
+	// not explains by column why it does not apply.
 	not map[string]string
 }
 
-// hold is how the roll-out of a kind comes to wait for somebody.
+// hold describes how the rollout of a kind comes to wait for a user.
 type hold struct {
-	// manifest is the object to begin with; nil is that of the kind.
+	// manifest returns the initial object; nil means that of the kind.
 	manifest func(desired int, image string) string
-	// begin is a merge patch after which it waits.
+	// begin is a merge patch after which the rollout waits.
 	begin string
-	// held says why it does not wait yet.
+	// held returns why it does not wait yet.
 	held func(obj *unstructured.Unstructured, own []*corev1.Pod) error
-	// hint is what the plugin must say to do.
+	// hint is the action that the plugin must suggest.
 	hint string
-	// end lets it go on: a merge patch of the status, or else of the object. desired
-	// and image are what is there then.
+	// end resumes the rollout: a merge patch of the status, or else of the object.
+	// desired and image are the state then.
 	end      string
 	ofStatus bool
 	desired  int
 	image    string
 }
 
-// subject is one object under test.
+// subject is an object under test.
 type subject struct {
 	kind
 	namespace string
 	w         *world
-	// desired and asked are the count and image that were asked for last, before
-	// are the pods that must go.
+	// desired and asked are the count and image last requested; before are the
+	// pods that must go.
 	desired int
 	asked   string
 	before  map[types.UID]bool
-	// well says that all was right while its operator was stopped.
+	// well is set if all checks passed while the operator was stopped.
 	well bool
 }
 
@@ -99,7 +99,7 @@ func (s *subject) objects() dynamic.ResourceInterface {
 	return plane.Dynamic.Resource(s.resource).Namespace(s.namespace)
 }
 
-// newSubject makes a namespace for an object, and watches it.
+// newSubject creates a namespace for an object, and watches it.
 func newSubject(t *testing.T, k kind, desired int) *subject {
 	t.Helper()
 	s := &subject{kind: k, namespace: plane.NewNamespace(t), desired: desired, asked: firstImage}
@@ -117,7 +117,7 @@ func newSubject(t *testing.T, k kind, desired int) *subject {
 	return s
 }
 
-// ready makes an object and waits until it is as wanted.
+// ready creates an object, and waits until it is ready.
 func ready(t *testing.T, k kind, manifest func(int, string) string, desired int) *subject {
 	t.Helper()
 	s := newSubject(t, k, desired)
@@ -132,21 +132,21 @@ func ready(t *testing.T, k kind, manifest func(int, string) string, desired int)
 
 func (s *subject) ref() string { return s.resource.GroupResource().String() + "/" + name }
 
-// scale are the words of a command that scales it.
+// scale returns the arguments of a command that scales the object.
 func (s *subject) scale(n int, flags ...string) []string {
 	return slices.Concat([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", n)}, s.scaling, flags)
 }
 
-// want makes the truth anew of what is asked for.
+// want updates the condition of the world to what was requested.
 func (s *subject) want() {
 	s.w.want(s.isSo)
 }
 
-// isSo says why it is not as wanted. The world is locked.
+// isSo returns why the object is not as requested. The world is locked.
 func (s *subject) isSo() error {
 	obj := s.w.object
 	if obj == nil {
-		return fmt.Errorf("there is no object")
+		return fmt.Errorf("the object does not exist")
 	}
 	wanted, own := s.desired, s.w.own()
 	if s.pods != nil {
@@ -167,7 +167,7 @@ func (s *subject) isSo() error {
 	return s.settled(obj, s.desired)
 }
 
-// patch changes the object as somebody does.
+// patch patches the object as another client.
 func (s *subject) patch(t *testing.T, patch string, subresources ...string) {
 	t.Helper()
 	if _, err := s.objects().Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"}, subresources...); err != nil {
@@ -175,7 +175,7 @@ func (s *subject) patch(t *testing.T, patch string, subresources ...string) {
 	}
 }
 
-// ask asks for another image.
+// ask requests another image.
 func (s *subject) ask(t *testing.T, image string) {
 	t.Helper()
 	s.w.mu.Lock()
@@ -185,7 +185,7 @@ func (s *subject) ask(t *testing.T, image string) {
 	s.patch(t, s.image(image))
 }
 
-// aim says what will be asked for by the plugin.
+// aim sets the count that the plugin is going to request.
 func (s *subject) aim(desired int) {
 	s.w.mu.Lock()
 	s.desired = desired
@@ -193,12 +193,12 @@ func (s *subject) aim(desired int) {
 	s.want()
 }
 
-// describe logs what there is.
+// describe logs the current state.
 func (s *subject) describe(t *testing.T) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if s.w.object == nil {
-		t.Log("there is no object")
+		t.Log("the object does not exist")
 		return
 	}
 	obj := s.w.object.DeepCopy()

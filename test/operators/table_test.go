@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// document is what holds the table, between two lines.
+// document contains the table between two markers.
 const document = "../../docs/any-resource.md"
 
-// columns of the table are what is done with each kind.
+// columns returns the columns of the table: what is tested with each kind.
 func columns() []string {
 	return []string{"create", "scale", "scale --timeout", "status", "wait", "restart", "operator stopped", "paused", "bad image", "quota", "reverted"}
 }
 
-// table is what the tests found, filled while they run.
+// table collects the results of the tests.
 var table struct {
 	sync.Mutex
 	cells map[string]map[string]string
 }
 
-// rows are the kinds in the order of the operators.
+// rows returns the kinds in the order of the operators.
 func rows() []string {
 	var all []string
 	for _, k := range []kind{canary(), blueGreen(), prometheus(), prometheusAgent(), alertmanager(), thanosRuler(), cloneSet(), advancedStatefulSet(), advancedDaemonSet(), unitedDeployment()} {
@@ -55,7 +55,7 @@ func encoded(t *testing.T, value any) string {
 	return string(text)
 }
 
-// render makes the table, with notes below it for all that is not one word.
+// render returns the table, with notes below it for longer results.
 func render() string {
 	var b strings.Builder
 	b.WriteString("| kind | " + strings.Join(columns(), " | ") + " |\n|" + strings.Repeat(" --- |", len(columns())+1) + "\n")
@@ -92,8 +92,8 @@ func render() string {
 	return b.String()
 }
 
-// finishTable writes the table into the document, or compares it with the one
-// there, if all tests ran.
+// finishTable writes the table to the document, or compares it with the document,
+// if all tests ran.
 func finishTable() error {
 	made := render()
 	fmt.Print(made)

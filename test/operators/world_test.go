@@ -19,24 +19,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// world is a namespace as a watch of the test's own sees it. At every event it is
-// worked out anew whether what is wanted is so, and since when.
+// world is a namespace as observed by the test's own watch. Each event updates
+// whether the wanted condition is met, and since when.
 type world struct {
 	mu sync.Mutex
-	// object is the one under test; above are the owners of what has one.
+	// object is the object under test; above are the owners of owned objects.
 	object *unstructured.Unstructured
 	pods   map[types.UID]*corev1.Pod
 	above  map[types.UID]types.UID
-	// is says why the world is not as wanted, why is what it said last. spans are
-	// the times in which it was so; the last one may still last.
+	// is returns why the condition is not met; why is its last result. spans are
+	// the times at which it was met; the last one may be open.
 	is    func() error
 	why   error
 	spans []span
-	// changed is closed, and made anew, with every event.
+	// changed is closed and replaced with every event.
 	changed chan struct{}
 }
 
-// between are the kinds of objects that stand between an object and its pods.
+// between returns the types of objects between an object and its pods.
 func between() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{
 		{Group: "apps", Version: "v1", Resource: "replicasets"},
@@ -45,7 +45,8 @@ func between() []schema.GroupVersionResource {
 	}
 }
 
-// watchWorld watches one object of a namespace, and all that may belong to it.
+// watchWorld watches one object of a namespace, and everything that may belong to
+// it.
 func watchWorld(t *testing.T, namespace string, resource schema.GroupVersionResource, more ...schema.GroupVersionResource) *world {
 	t.Helper()
 	w := &world{pods: map[types.UID]*corev1.Pod{}, above: map[types.UID]types.UID{}, changed: make(chan struct{})}
@@ -80,7 +81,7 @@ func watchWorld(t *testing.T, namespace string, resource schema.GroupVersionReso
 		})
 		running.Go(func() { informer.RunWithContext(ctx) })
 		if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
-			t.Fatal("the watch did not start")
+			t.Fatal("the watch has not started")
 		}
 	}
 	t.Cleanup(func() {
@@ -116,7 +117,7 @@ func (w *world) saw(t *testing.T, obj *unstructured.Unstructured, gone, subject,
 	w.changed = make(chan struct{})
 }
 
-// judge works out whether all is as wanted. The world is locked.
+// judge evaluates the condition. The world is locked.
 func (w *world) judge() {
 	if w.is == nil {
 		return
@@ -131,10 +132,11 @@ func (w *world) judge() {
 	}
 }
 
-// span is a time in which something was so: to is zero while it lasts.
+// span is a time at which the condition was met. A zero to means that it is still
+// met.
 type span struct{ from, to time.Time }
 
-// want says what is wanted from now on.
+// want replaces the condition.
 func (w *world) want(is func() error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +144,7 @@ func (w *world) want(is func() error) {
 	w.judge()
 }
 
-// so is the span in which all was as wanted at some moment of a stretch of time.
+// so returns the first span that overlaps a period.
 func (w *world) so(from, to time.Time) (span, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,11 +156,11 @@ func (w *world) so(from, to time.Time) (span, bool) {
 	return span{}, false
 }
 
-// behind is by how much the test's own watch may hear of something later than the
-// command that it tests. To become ready takes a pod several times as long.
+// behind is how much later than the tested command the test's own watch may
+// receive an event. A pod takes several times as long to become ready.
 const behind = 150 * time.Millisecond
 
-// soon is so for a moment of which the watch may not have heard yet.
+// soon is so for a moment whose events the watch may not have received yet.
 func (w *world) soon(at time.Time) (span, bool) {
 	for late := time.After(behind); ; {
 		w.mu.Lock()
@@ -175,14 +177,14 @@ func (w *world) soon(at time.Time) (span, bool) {
 	}
 }
 
-// reason says why it is not as wanted; nil where it is.
+// reason returns why the condition is not met, or nil.
 func (w *world) reason() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.why
 }
 
-// until waits until something holds of the world, or for long.
+// until waits until holds returns nil.
 func (w *world) until(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	if err := w.within(harness.Timeout, holds); err != nil {
@@ -190,8 +192,8 @@ func (w *world) until(t *testing.T, what string, holds func() error) {
 	}
 }
 
-// within waits for a time until something holds of the world, which is locked when
-// it is asked, and says why it does not.
+// within waits at most d until holds returns nil, and returns its last error. The
+// world is locked during the calls.
 func (w *world) within(d time.Duration, holds func() error) error {
 	for late := time.After(d); ; {
 		w.mu.Lock()
@@ -208,14 +210,14 @@ func (w *world) within(d time.Duration, holds func() error) error {
 	}
 }
 
-// untilTrue waits until all is as wanted.
+// untilTrue waits until the condition is met.
 func (w *world) untilTrue(t *testing.T, what string) {
 	t.Helper()
 	w.until(t, what, func() error { return w.why })
 }
 
-// own are the pods that controller references lead to from the object, but those
-// that are on their way out. The world is locked.
+// own returns the pods that the object owns, directly or not, except terminating
+// ones. The world is locked.
 func (w *world) own() []*corev1.Pod {
 	var own []*corev1.Pod
 	if w.object == nil {
@@ -244,8 +246,8 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// exactly says that so many pods are there, all of them ready and with a container
-// of an image, and none of those that were there before.
+// exactly returns an error unless there are n pods, all of them ready, running an
+// image, and not among those of before.
 func exactly(own []*corev1.Pod, n int, image string, before map[types.UID]bool) error {
 	if len(own) != n {
 		return fmt.Errorf("%d pods are there, not %d", len(own), n)

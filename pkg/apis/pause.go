@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Pause is what the annotations of an object say of a pause: until its end, the
@@ -51,6 +53,31 @@ func (p Pause) Left(now time.Time) time.Duration {
 		return 0
 	}
 	return max(0, p.Until.Sub(now))
+}
+
+// The reasons of the condition Paused.
+const (
+	ReasonPaused       = "Paused"
+	ReasonInvalidPause = "InvalidPause"
+	ReasonPauseEnded   = "PauseEnded"
+	ReasonResumed      = "Resumed"
+)
+
+// Condition returns the condition Paused of an object with the pause, as the controller
+// writes it while the pause is active, and while it is not.
+func (p Pause) Condition(active bool) metav1.Condition {
+	c := metav1.Condition{Type: ConditionPaused, Status: metav1.ConditionFalse}
+	switch {
+	case active:
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, ReasonPaused, p.String()
+	case p.Invalid != "":
+		c.Reason, c.Message = ReasonInvalidPause, p.Invalid
+	case !p.Until.IsZero():
+		c.Reason, c.Message = ReasonPauseEnded, "the pause ended at "+p.Until.Format(time.RFC3339)
+	default:
+		c.Reason, c.Message = ReasonResumed, "the object is not paused"
+	}
+	return c
 }
 
 // String says until when the object is paused, by whom and why, for readers in any

@@ -57,7 +57,7 @@ func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error)
 	case !before.Active(now):
 		said = "its pause had ended at " + apis.Clock(before.Until, now)
 	}
-	made, err := editPause(ctx, c, t, edits, observe.Ready(), "pause")
+	made, err := editPause(ctx, c, t, edits, observe.Resumed(), "pause")
 	if err != nil {
 		return nil, err
 	}

@@ -221,14 +221,11 @@ func endings() []ending {
 	const revert = "--on-failure=revert"
 	starts := func(v verb, _ workload) bool { return v.starts }
 	exists := func(v verb, _ workload) bool { return !v.creates }
-	// An ImoocPod is paused by an annotation, and annotations do not change the
-	// generation.
-	seen := func(v verb, w workload) bool { return !v.pauses || w.resource != "imoocpods" }
 	return []ending{
 		{what: "ready", left: itsChange},
 		{what: "failed", flags: "--fail-after 5s", fate: "pull", want: outcome.ErrFailed, says: "cannot pull its image", left: itsChange, of: starts},
 		{what: "timed out", fate: "never", want: outcome.ErrTimeout, says: "last seen: ", left: itsChange, of: starts},
-		{what: "not reconciled", fate: play.Away, want: outcome.ErrTimeout, says: "last seen: ", left: itsChange, of: seen},
+		{what: "not reconciled", fate: play.Away, want: outcome.ErrTimeout, says: "last seen: ", left: itsChange},
 		{what: "replaced before the rollout", fate: slow, happens: func(x *scene) {
 			x.OnWrite(func(c apiserver.Change) {
 				if c.Resource.Resource == x.resource && state(c.After) != state(x.before) {
@@ -251,10 +248,10 @@ func endings() []ending {
 		}), left: itsChange},
 		{what: "failed and reverted", flags: "--fail-after 5s " + revert, fate: "pull", want: outcome.ErrUndone, says: "undone: ", left: asBefore, of: starts},
 		{what: "timed out and reverted", flags: revert, fate: "never", want: outcome.ErrUndone, says: "undone: ", left: asBefore, of: starts},
-		{what: "not reconciled and reverted", flags: revert, fate: play.Away, want: outcome.ErrUndone, says: "undone: ", left: asBefore, of: seen},
-		{what: "replaced before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.overwrite) }, want: outcome.ErrOverwritten, says: `the field manager "rival"`, left: theRivals, of: seen},
-		{what: "changed beside before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.change) }, want: outcome.ErrUndone, says: "undone: ", left: asBeforeAndMore, of: seen},
-		{what: "created again before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.replace) }, want: outcome.ErrTimeout, says: "was not undone: ", left: aNewObject, of: seen},
+		{what: "not reconciled and reverted", flags: revert, fate: play.Away, want: outcome.ErrUndone, says: "undone: ", left: asBefore},
+		{what: "replaced before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.overwrite) }, want: outcome.ErrOverwritten, says: `the field manager "rival"`, left: theRivals},
+		{what: "changed beside before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.change) }, want: outcome.ErrUndone, says: "undone: ", left: asBeforeAndMore},
+		{what: "created again before the revert", flags: revert, fate: play.Away, happens: func(x *scene) { x.atRevert(x.replace) }, want: outcome.ErrTimeout, says: "was not undone: ", left: aNewObject},
 	}
 }
 

@@ -102,7 +102,7 @@ func TestConditionPaused(t *testing.T) {
 		t.Errorf("without annotations, Paused is %+v", paused)
 	}
 	v.Owner.Pause = apis.Pause{Invalid: "it must be a time"}
-	if paused, _ = said(); paused == nil || paused.Status != metav1.ConditionFalse || paused.Reason != InvalidPause || paused.Message != "it must be a time" {
+	if paused, _ = said(); paused == nil || paused.Status != metav1.ConditionFalse || paused.Reason != apis.ReasonInvalidPause || paused.Message != "it must be a time" {
 		t.Errorf("with an end that cannot be read, Paused is %+v", paused)
 	}
 }

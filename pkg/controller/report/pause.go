@@ -23,7 +23,7 @@ func pauseMessage(s plan.Status) string {
 		return ""
 	case c.Status == metav1.ConditionTrue:
 		return c.Message
-	case c.Reason == plan.InvalidPause:
+	case c.Reason == apis.ReasonInvalidPause:
 		return notPaused + c.Message
 	}
 	return ""
@@ -50,7 +50,7 @@ func (r *Reporter) Pause(k memory.Key, on *corev1.ObjectReference, v plan.View, 
 			message += ": the pause ended at " + end.Format(time.RFC3339)
 		}
 	case !v.Paused():
-		kind, reason = corev1.EventTypeWarning, plan.InvalidPause
+		kind, reason = corev1.EventTypeWarning, apis.ReasonInvalidPause
 	}
 	r.LogObject(k, "%s", message)
 	if now != before {

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -55,12 +57,54 @@ func Scaled(replicas int32, known bool) Condition {
 	return g
 }
 
-// Paused is the condition that the controller of an object has seen that it is paused, or that
-// the object is ready, so that nothing is held back.
+// Paused is the condition that the controller of an object has seen that it is paused. If the
+// controller does not report that, the verdict shows it: paused, or ready, so that nothing is
+// held back.
 func Paused() Condition {
-	return Condition{What: "to be paused", Done: "paused", Tree: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
+	return Condition{What: "to be paused by its controller", Done: "paused", Tree: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
+		if s.reportsPause() {
+			return s.pauseReported(), nil
+		}
 		return s.Report.Verdict == status.Paused || s.Report.Verdict.Settled(), nil
 	})}
+}
+
+// Resumed is the condition that the controller of an object has seen that it is not paused any
+// more, and that the object is ready.
+func Resumed() Condition {
+	g := Ready()
+	g.What = "to be resumed by its controller and ready"
+	g.Met = Present(func(_ context.Context, s Observation) (bool, error) {
+		return s.Report.Verdict.Settled() && (!s.reportsPause() || s.pauseReported()), nil
+	})
+	return g
+}
+
+// reportsPause reports whether the controller of the object writes the condition Paused.
+func (s Observation) reportsPause() bool {
+	return s.Kind.Reconciled() && len(s.Kind.Mapping.Status.Conditions) > 0
+}
+
+// pauseReported reports whether the condition Paused is the one that the controller writes for
+// the present annotations. The generation does not show that it has seen them. Its clock, not
+// ours, decides whether the pause is over. An object that was never paused has no condition.
+func (s Observation) pauseReported() bool {
+	pause := apis.ReadPause(s.Object.GetAnnotations())
+	list, _, err := unstructured.NestedSlice(s.Object.Object, s.Kind.Mapping.Status.Conditions...)
+	if err != nil {
+		return false
+	}
+	for _, stored := range list {
+		c, _ := stored.(map[string]any)
+		if c["type"] != apis.ConditionPaused {
+			continue
+		}
+		is := func(want metav1.Condition) bool {
+			return c["status"] == string(want.Status) && c["message"] == want.Message
+		}
+		return is(pause.Condition(true)) || !pause.Forever && is(pause.Condition(false))
+	}
+	return pause == apis.Pause{}
 }
 
 // WithoutTerminating returns a condition that is also not met while a pod of the object

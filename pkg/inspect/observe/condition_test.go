@@ -98,6 +98,55 @@ func TestConditionOfWhatIsGone(t *testing.T) {
 	}
 }
 
+// A pause, and its end, count once the controller reports them for the annotations as they
+// are now: annotations have no generation.
+func TestConditionsOfAPause(t *testing.T) {
+	t.Parallel()
+	const (
+		forever = `annotations: {imoocpod.dev/paused-until: forever, imoocpod.dev/paused-by: alice}`
+		timed   = `annotations: {imoocpod.dev/paused-until: "2026-11-22T13:05:00Z"}`
+		resumed = `annotations: {}`
+		paused  = `{type: Paused, status: "True", reason: Paused, message: paused forever by alice}`
+		hour    = `{type: Paused, status: "True", reason: Paused, message: "paused until 2026-11-22T13:05:00Z"}`
+		over    = `{type: Paused, status: "False", reason: PauseEnded, message: "the pause ended at 2026-11-22T13:05:00Z"}`
+		ended   = `{type: Paused, status: "False", reason: Resumed, message: the object is not paused}`
+		ready   = `{type: Ready, status: "True", reason: PodsReady, message: ""}`
+	)
+	for name, test := range map[string]struct {
+		condition   Condition
+		annotations string
+		reported    string
+		verdict     status.Verdict
+		met         bool
+	}{
+		"paused, and not seen":                {Paused(), forever, ready, status.Paused, false},
+		"paused, and seen":                    {Paused(), forever, paused, status.Paused, true},
+		"paused, and failed before that":      {Paused(), forever, paused, status.Failed, true},
+		"paused again, and seen before":       {Paused(), timed, paused, status.Paused, false},
+		"paused again, and seen":              {Paused(), timed, hour, status.Paused, true},
+		"paused after a resume, not seen":     {Paused(), forever, ended, status.Paused, false},
+		"paused until now":                    {Paused(), timed, over, status.Ready, true},
+		"paused until now, and not seen":      {Paused(), timed, ready, status.Ready, false},
+		"resumed, and not seen":               {Resumed(), resumed, paused, status.Ready, false},
+		"resumed, and seen":                   {Resumed(), resumed, ended, status.Ready, true},
+		"resumed, and seen, and not ready":    {Resumed(), resumed, ended, status.Progressing, false},
+		"resumed after the end, and not seen": {Resumed(), resumed, over, status.Ready, false},
+		"resumed before a controller saw it":  {Resumed(), resumed, ready, status.Ready, true},
+	} {
+		s := Observation{Target: Target{Kind: kinds.ImoocPod(), Name: "foo"}, Report: status.Report{Verdict: test.verdict}}
+		s.Object = parse(t, "metadata: {name: foo, "+test.annotations+"}\nstatus: {conditions: ["+ready+", "+test.reported+"]}")
+		if met, err := test.condition.Met(t.Context(), s); met != test.met || err != nil {
+			t.Errorf("%s: it is %t, %v", name, met, err)
+		}
+	}
+	// Other controllers report no pause, but the generation.
+	s := Observation{Target: Target{Kind: kinds.Kind{Resource: kinds.ImoocPod().Resource, Kind: "Lamp"}, Name: "foo"}, Report: status.Report{Verdict: status.Paused}}
+	s.Object = parse(t, "metadata: {name: foo}")
+	if met, err := Paused().Met(t.Context(), s); !met || err != nil {
+		t.Errorf("of another controller: it is %t, %v", met, err)
+	}
+}
+
 // A scale is done when the count is that which was written and the object is ready:
 // or waits for somebody because of something else than the count.
 func TestConditionScaled(t *testing.T) {

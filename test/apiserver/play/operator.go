@@ -2,9 +2,11 @@ package play
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -27,11 +29,11 @@ func Operator(s *apiserver.Server, resource, kind string) {
 		revision := revise(s, a, obj, labels)
 		paused, _, _ := unstructured.NestedBool(obj.Object, "spec", "paused")
 		pause := apis.ReadPause(obj.GetAnnotations())
-		if paused = paused || pause.Active(time.Now()); !paused {
+		if !paused && !pause.Active(time.Now()) {
 			keepPods(s, a, obj, template, revision, want)
 		}
 		reportObject(s, a, resource, obj, revision, want, paused)
-		return 0
+		return pause.Left(time.Now())
 	})
 }
 
@@ -68,8 +70,12 @@ func reportObject(s *apiserver.Server, a apiserver.Actor, resource string, obj *
 		progressing["reason"], progressing["message"] = "Converged", "all pods are up to date"
 	}
 	all := []any{isReady, progressing, condition(obj, apis.ConditionReplicaFailure, false, "NoFailure", "no errors while creating pods")}
-	if paused {
+	was := slices.ContainsFunc(conditions(obj), func(c map[string]any) bool { return c["type"] == apis.ConditionPaused })
+	if pause := apis.ReadPause(obj.GetAnnotations()); paused {
 		all = append(all, condition(obj, apis.ConditionPaused, true, "Paused", "paused"))
+	} else if was || pause != (apis.Pause{}) {
+		c := pause.Condition(pause.Active(time.Now()))
+		all = append(all, condition(obj, c.Type, c.Status == metav1.ConditionTrue, c.Reason, c.Message))
 	}
 	for _, c := range all {
 		c, _ := c.(map[string]any)

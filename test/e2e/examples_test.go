@@ -21,6 +21,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
 // try is an example of a verb and how to run it.
@@ -216,7 +217,10 @@ func TestExamples(t *testing.T) {
 					case strings.HasSuffix(line, "run-controller -A"):
 						continue
 					case strings.HasSuffix(line, "--if-held=exit"):
-						cluster.StartRunController(t, ns).AwaitOutput("Starting the controller")
+						first := cluster.StartRunController(t, ns)
+						harness.Eventually(t, "the first controller has the lease", func() bool {
+							return leaseOf(t, leaserecord.Scope{Namespace: ns}).PID == first.PID()
+						})
 					}
 					tries[verb][i].run(t, env, line)
 				}

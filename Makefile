@@ -14,7 +14,8 @@ PLUGIN  := $(BIN)/kubectl-imoocpod
 CLUSTER := $(BIN)/cluster
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-dev)
 
-# A directory that needs modules beyond those of the plugin is a module of its own.
+# The Go modules of this repository. A directory has its own module if it needs libraries that
+# the plugin does not need.
 MODULES := . test/cluster test/bench test/krew test/node hack/image
 
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0

@@ -103,8 +103,8 @@ func within(path string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return path == root || strings.HasPrefix(path, root+"/") })
 }
 
-// floor returns the place of a package in the house: that of its own row, or of
-// the closest directory above it.
+// floor returns the index of the row for a package: the row of the package, or of the closest
+// directory above the package; -1 if there is none.
 func floor(path string) int {
 	for ; path != "."; path = filepath.Dir(path) {
 		if i := slices.IndexFunc(house(), func(r room) bool { return r.path == path }); i >= 0 {

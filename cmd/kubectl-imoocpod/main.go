@@ -53,8 +53,8 @@ func logTo(w io.Writer) error {
 	return nil
 }
 
-// logErrorsAtV1 logs client-go's error logs only with -v=1, above all those of discovery:
-// report prints the same errors.
+// logErrorsAtV1 moves the error logs of client-go to -v=1. Discovery logs the errors that it
+// also returns, and report prints the returned errors.
 func logErrorsAtV1() {
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, message string, about ...any) {
 		klog.FromContext(ctx).V(1).Info(message, append(about, "err", err)...)

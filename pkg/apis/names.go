@@ -29,7 +29,7 @@ const (
 const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
 // AnnotationChangeCause says why the pod template of an object was last changed, and
-// AnnotationChangedBy who did that. The first is that of "kubectl rollout history".
+// AnnotationChangedBy who did that. "kubectl rollout history" reads AnnotationChangeCause.
 // Verbs that change a template set both, and revisions carry both.
 const (
 	AnnotationChangeCause = "kubernetes.io/change-cause"

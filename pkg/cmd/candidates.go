@@ -178,8 +178,8 @@ func missingAt(path fieldpath.Path, schema map[string]any) (taken int, siblings 
 	return len(path.Steps), nil
 }
 
-// nearestTo returns the words of which another word may be a misspelling. cobra does this
-// only for commands.
+// nearestTo returns the words that a user may have meant by a misspelled word. cobra suggests
+// only commands.
 func nearestTo(word string, words []string) []string {
 	if len(word) < 3 {
 		return nil // it would be near too many words

@@ -136,8 +136,8 @@ type planned struct {
 	make   func(context.Context) (*change, error)
 }
 
-// find finds the objects to change. It returns an error for each that is not found, or one if
-// there are none.
+// find returns the objects to change. It returns an error for each object that does not
+// exist, or one error if no object matches.
 func (c *changer) find(ctx context.Context) (found []observe.Target, errs []error) {
 	var err error
 	if c.finder, err = c.clients.Finder(); err != nil {
@@ -212,7 +212,7 @@ func (c *changer) report(made *change) error {
 	t := &made.Target
 	p := c.printer
 	if made.unchanged && c.format() == "" {
-		p, _ = linePrinter(withOperation(c.flags.print, c.flags.dryRun.mark("unchanged"))) // like that of the changer
+		p, _ = linePrinter(withOperation(c.flags.print, c.flags.dryRun.mark("unchanged"))) // like the printer of the changer
 	}
 	if made.object != nil {
 		if err := p.PrintObj(made.object, c.streams.Out); err != nil {

@@ -207,8 +207,9 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 	return append(objs, controller...), err
 }
 
-// controllerNamespace returns the namespace of a controller: that of the flag, or else the
-// current one, or for all namespaces the controller's own.
+// controllerNamespace returns the namespace that a controller runs in: the value of -n if it
+// is set. Otherwise, a controller for all namespaces has its own namespace, and any other
+// controller runs in the current namespace.
 func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 	namespace, given, err := c.Namespace()
 	if err == nil && all && !given {

@@ -143,7 +143,7 @@ func (o *parkOptions) run(ctx context.Context) error {
 	return c.make(ctx, all, errs)
 }
 
-// find finds the objects to park. Without a type, it finds those of all types.
+// find returns the objects to park. Without a type, find searches all types.
 func (o *parkOptions) find(ctx context.Context, c *changer) (found []observe.Target, errs []error) {
 	var err error
 	if c.finder, err = c.clients.Finder(); err != nil {

@@ -156,7 +156,7 @@ func unknownCommand(word, of string, nearest []string) error {
 
 // flagError makes a usage error from an error of pflag, and suggests similar flags.
 func flagError(cmd *cobra.Command, err error) error {
-	// After a misspelled verb, the flags are not those of the parent command.
+	// After a misspelled verb, the error is about a flag of the verb. Report the verb.
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
 		return knownVerb(cmd, cmd.Flags().Args())
 	}

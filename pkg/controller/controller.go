@@ -71,8 +71,9 @@ type Controller struct {
 
 	strategies map[kinds.Strategy]*strategy.Strategy
 	kinds      *kindSet
-	// pods caches all pods, with a stub for those of others; inputs, by strategy, what plans
-	// read apart from them; revisions the templates that objects had.
+	// pods caches all pods: a record of each pod that may be ours, and a stub of any other pod.
+	// inputs caches the other inputs of plans, such as nodes, by strategy. revisions caches
+	// earlier templates.
 	pods      *informer.Informer
 	inputs    map[kinds.Strategy]*informer.Informer
 	revisions *revisionCache

@@ -29,7 +29,7 @@ func Cell(s string) string { return visible(s, maxCell, false) }
 // Newlines and tabs become blanks. Characters that are not graphic in Unicode become visible
 // escapes, as do graphic ones that show nothing: control characters, line and paragraph
 // separators, bidirectional controls, zero-width characters, tags. So does a byte that is not
-// UTF-8. The escapes are those of Go: \x1b, \u202e, \U000e0041, \xff.
+// UTF-8. It escapes as Go does: \x1b, \u202e, \U000e0041, \xff.
 //
 // A zero-width joiner stays between two emoji, which it combines. Its other uses, in Persian
 // and in scripts of India, are escaped, because they can also hide text.
@@ -123,7 +123,7 @@ func stays(s string, i int, r rune, size int, lines bool) bool {
 	case r == 0x2800, unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
 		return false // graphic by category, and yet nothing is seen
 	case r > 0xffff && unicode.Is(unicode.Variation_Selector, r):
-		return false // of which 240 follow any character, without a trace
+		return false // 240 of them follow any character, without a trace
 	}
 	return unicode.IsGraphic(r)
 }

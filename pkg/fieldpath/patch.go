@@ -25,7 +25,7 @@ type Edit struct {
 }
 
 // Patch makes the JSON patch that sets the integer at the path to n, and then makes more
-// edits. See the function Patch. The other errors are those of Get.
+// edits. See the function Patch. Patch also returns the errors of Get.
 func (p Path) Patch(obj map[string]any, n int64, more ...Edit) ([]byte, error) {
 	if _, _, err := p.Get(obj); err != nil {
 		return nil, err

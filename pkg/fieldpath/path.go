@@ -199,8 +199,7 @@ func (s Step) fits(value any, at Path) error {
 // With returns the path with one more step.
 func (p Path) With(s Step) Path { return Path{append(slices.Clone(p.Steps), s)} }
 
-// Value returns what is at the path, nil if there is nothing. The errors are those of
-// Locate.
+// Value returns the value at the path, nil if there is none. It returns the errors of Locate.
 func (p Path) Value(obj map[string]any) (any, error) {
 	_, value, taken, err := p.Locate(obj)
 	if err != nil || taken < len(p.Steps) {
@@ -210,7 +209,7 @@ func (p Path) Value(obj map[string]any) (any, error) {
 }
 
 // Get returns the integer at the path. It is not found if the object has nothing there, or
-// null. It is an error if the value is no integer. The other errors are those of Locate.
+// null. It returns an error if the value is not an integer, and the errors of Locate.
 func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	value, err := p.Value(obj)
 	if err != nil || value == nil {

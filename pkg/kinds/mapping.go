@@ -21,7 +21,7 @@ type Mapping struct {
 	// NameLabel is the pod label whose value is the name of the object.
 	NameLabel string
 	// HistoryLimit is how many old revisions are kept of an object that does not set the
-	// limit. If it is nil, the limit is that of the built-in kinds.
+	// limit. If it is nil, the built-in kinds' limit applies.
 	HistoryLimit *int32
 	// Status declares the status fields.
 	Status StatusPaths

@@ -86,7 +86,7 @@ func addCount(spec map[string]any, names []string) {
 }
 
 // plural returns the resource with the plural that clients guess. They get irregular ones
-// wrong, such as that of "box".
+// wrong, as it does for "box".
 func (s Scaffold) plural() schema.GroupVersionResource {
 	guess, singular := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: s.Group, Version: "v1alpha1", Kind: s.Kind})
 	for _, end := range []string{"x", "z", "ch", "sh"} {

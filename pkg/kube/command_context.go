@@ -14,7 +14,7 @@ func (c *Factory) CommandContext() commandline.Context { return CommandContext(c
 // the user lacks. In "kubectl create rolebinding", --user names the user to bind.
 func (c *Factory) ClusterContext() commandline.Context { return given(c.flags, clusterFlags()...) }
 
-// CommandContext returns those of the parsed global flags that choose a cluster or a user.
+// CommandContext returns the parsed global flags that choose a cluster or a user.
 func CommandContext(flags *pflag.FlagSet) commandline.Context {
 	return given(flags, append(clusterFlags(),
 		"user", "client-certificate", "client-key", "as", "as-uid", "as-group", "as-user-extra")...)
@@ -24,7 +24,7 @@ func clusterFlags() []string {
 	return []string{"kubeconfig", "context", "cluster", "server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority"}
 }
 
-// given returns those of the named flags that are set.
+// given returns the named flags that are set.
 func given(flags *pflag.FlagSet, names ...string) commandline.Context {
 	var words commandline.Context
 	for _, name := range names {

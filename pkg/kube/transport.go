@@ -175,7 +175,7 @@ func (b *boundedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// isLog reports whether a path is that of the log of a container.
+// isLog reports whether a path leads to the log of a container.
 func isLog(path string) bool {
 	rest, is := strings.CutSuffix(path, "/log")
 	return is && strings.Contains(rest, "/api/v1/namespaces/") && strings.Contains(rest, "/pods/")

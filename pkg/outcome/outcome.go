@@ -54,7 +54,7 @@ func (e Errors) Error() string { return errors.Join(e...).Error() }
 // Unwrap returns the errors.
 func (e Errors) Unwrap() []error { return e }
 
-// Join makes one error of those of several objects, nil if there are none.
+// Join returns the errors of several objects as one error, nil if there are none.
 func Join(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	switch len(errs) {

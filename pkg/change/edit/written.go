@@ -36,8 +36,8 @@ type Written struct {
 	Fields []Field
 }
 
-// Created returns the change that created an object. Its fields are those of the request,
-// with the values of the response.
+// Created returns the change that created an object. The change has the fields of the request,
+// with the values that the server answered.
 func Created(request, answer *unstructured.Unstructured) Written {
 	w := Written{Object: answer}
 	for _, name := range slices.Sorted(maps.Keys(request.Object)) {

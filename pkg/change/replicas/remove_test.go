@@ -33,9 +33,9 @@ type shelf struct {
 	*apiserver.Server
 
 	t *testing.T
-	// versions are those of the objects when they were put there, by their names.
+	// versions has the first resourceVersion of each object, by the name of the object.
 	versions map[string]string
-	// patches are those that it took: the name of the object, and the patch.
+	// patches has the patches that the server accepted, each with the name of its object.
 	patches []string
 }
 

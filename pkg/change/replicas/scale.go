@@ -190,8 +190,8 @@ func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe
 	return scale, err
 }
 
-// Count reads the count that an object has. Where none is set, the error is that of a
-// change that needs it.
+// Count reads the count that an object has. If the object has no count, Count returns the
+// error of a change that needs one.
 func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) (int64, error) {
 	c := Request{Current: AnyCount}
 	if field.Scale {

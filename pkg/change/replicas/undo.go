@@ -96,7 +96,7 @@ func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
 	return false
 }
 
-// neverRemembers refuses to undo for a kind whose objects are those of others.
+// neverRemembers returns the refusal to undo for a kind that other controllers reconcile.
 func neverRemembers(t observe.Target) error {
 	err := fmt.Errorf("%w: --undo does not work for %s: the count before a change is recorded only in objects of kinds that run-controller reconciles", outcome.ErrRefused, t)
 	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))

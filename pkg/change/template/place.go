@@ -34,7 +34,7 @@ func (e *UnknownPlaceError) Error() string {
 	if len(e.Candidates) == 0 {
 		return fmt.Sprintf("%s has no %s: neither its schema nor the object has such a field", e.Target, e.What)
 	}
-	return fmt.Sprintf("nothing tells which field of %s is its %s", e.Target, e.What)
+	return fmt.Sprintf("cannot tell which field of %s is its %s", e.Target, e.What)
 }
 
 // FindPlaces returns the fields of a target that was read: the known ones of its kind, or

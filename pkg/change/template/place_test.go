@@ -102,9 +102,9 @@ func TestFindPlaces(t *testing.T) {
 		{"a template, for its image", `"pods":` + template, true, ".spec.pods", "", "", 0},
 		{"an image", `"image":` + word, true, "", ".spec.image", "", 0},
 		{"an image, and no template", `"image":` + word, false, "", "", "sets/web has no pod template: neither its schema nor the object has such a field", 0},
-		{"two templates", `"a":` + template + `,"b":` + template, false, "", "", "nothing tells which field of sets/web is its pod template", 2},
-		{"a template and an image", `"a":` + template + `,"image":` + word, false, "", "", "nothing tells which field of sets/web is its pod template", 1},
-		{"a template and an image, for its image", `"a":` + template + `,"image":` + word, true, "", "", "nothing tells which field of sets/web is its image", 2},
+		{"two templates", `"a":` + template + `,"b":` + template, false, "", "", "cannot tell which field of sets/web is its pod template", 2},
+		{"a template and an image", `"a":` + template + `,"image":` + word, false, "", "", "cannot tell which field of sets/web is its pod template", 1},
+		{"a template and an image, for its image", `"a":` + template + `,"image":` + word, true, "", "", "cannot tell which field of sets/web is its image", 2},
 		{"nothing", `"size":{"type":"integer"}`, true, "", "", "sets/web has no image: neither its schema nor the object has such a field", 0},
 	} {
 		document := `{"components":{"schemas":{"set":{"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","version":"v1","kind":"sets"}],"properties":{"spec":{"type":"object","properties":{` + test.properties + `}}}}}}}`

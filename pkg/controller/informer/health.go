@@ -65,7 +65,7 @@ func (h *Health) observe(ctx context.Context, resource string, err error) {
 	}
 }
 
-// Forget drops what is known of a resource that is no longer watched.
+// Forget drops the state of a resource that is no longer watched.
 func (h *Health) Forget(resource string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

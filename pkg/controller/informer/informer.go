@@ -23,7 +23,7 @@ const retryPeriod = time.Second
 
 // Source is a resource, and what is kept of its objects.
 type Source struct {
-	// Resource is the name of the resource, Singular that of one object.
+	// Resource names the resource. Singular names one object of the resource.
 	Resource, Singular string
 	List               func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	Watch              func(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -43,7 +43,7 @@ type Source struct {
 	Missing func()
 }
 
-// Lists makes the List of a client that of a Source.
+// Lists adapts the List function of a client to the type of Source.List.
 func Lists[T runtime.Object](list func(context.Context, metav1.ListOptions) (T, error)) func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 	return func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) { return list(ctx, opts) }
 }

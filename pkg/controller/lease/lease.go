@@ -158,7 +158,7 @@ func release(ctx context.Context, lock resourcelock.Interface) {
 }
 
 // quiet returns the logger of the election. The loop logs what matters in its own words,
-// and -v=4 adds those of the election.
+// and -v=4 adds the logs of the election.
 func quiet(ctx context.Context) klog.Logger {
 	if logger := klog.FromContext(ctx); logger.V(4).Enabled() {
 		return logger

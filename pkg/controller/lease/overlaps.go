@@ -37,7 +37,7 @@ func (l *Lease) reportOverlaps(ctx context.Context) {
 	}
 }
 
-// overlapping lists the leases of other loops whose scope overlaps with that of this loop,
+// overlapping lists the leases of other loops whose scope overlaps with the scope of this loop,
 // as far as it may list leases.
 func (l *Lease) overlapping(ctx context.Context) []coordinationv1.Lease {
 	own, name := l.Self.Scope.Lease()

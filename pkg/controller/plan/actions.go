@@ -111,8 +111,8 @@ func (p Actions) count(verb Verb) int {
 	return n
 }
 
-// Decide returns the actions for an owner: those of the rules, which are those of
-// its strategy, and those for the history of its templates. A paused owner gets
+// Decide returns the actions for an owner: the actions of rules, which are the rules of
+// its strategy, and the actions for the history of its templates. A paused owner gets
 // only its status, and is planned again when the pause ends.
 func Decide(v View, rules func(View) Actions) Actions {
 	p := rules(v)

@@ -27,8 +27,8 @@ type Deployment struct {
 	OwnedBy    string
 	// Terminating means that it has a deletion timestamp.
 	Terminating bool
-	// Generation is that of the Deployment, and ObservedGeneration the one that its
-	// status is about.
+	// Generation is the generation of the Deployment. Its status describes
+	// ObservedGeneration.
 	Generation, ObservedGeneration int64
 	// Fields are its labels, annotations, and spec, as far as an owner may set them.
 	Fields map[string]any

@@ -36,7 +36,8 @@ type Refusal struct {
 	// Reason is a condition reason, such as QuotaExceeded. Message has the server's
 	// own words.
 	Reason, Message string
-	// Generation is that of the owner: after a change, the create is tried at once.
+	// Generation is the generation of the owner. After a change of the owner, the create is
+	// tried at once.
 	Generation int64
 	// At is the time of the refusal, and Count how many there were in a row.
 	At    time.Time
@@ -94,7 +95,7 @@ func (m Memory) wait(slot slots.Slot, v View) time.Duration {
 	return wait
 }
 
-// refusal returns the refusal to report: that of all slots, or that of the lowest.
+// refusal returns the refusal to report: the refusal of all slots, or of the lowest slot.
 func (m Memory) refusal() (Refusal, bool) {
 	if len(m.Refusals) == 0 {
 		return Refusal{}, false

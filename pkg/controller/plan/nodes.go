@@ -19,7 +19,7 @@ import (
 //   - The pod of a node that is gone, or must not run it any more, is deleted.
 //   - The pod of a node with a new NoSchedule taint stays, and is not replaced.
 //   - Pods of numbered slots are from before the kind changed its plan, and stay.
-//   - Pods with an older template are replaced as those of replicas are.
+//   - Pods with an older template are replaced as in Pods.
 func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
 // perNode returns the slots of the nodes that should run the owner's pod.

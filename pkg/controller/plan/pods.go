@@ -20,8 +20,8 @@ const maxCreates = 10_000
 //   - A slot without a pod is filled while the owner has room: it has no more live
 //     pods than slots, terminating ones included.
 //   - Slots that the owner has given up are skipped: higher ones are filled.
-//   - Surplus pods are deleted, first those of given up slots, then those of the
-//     highest slots, while at least Desired active pods remain.
+//   - Surplus pods are deleted while at least Desired active pods remain: first the
+//     pods of removed slots, then the pods of the highest slots.
 //   - Other pods outside the slots are replaced one by one.
 //   - Pods with an older template are replaced a few at a time (roll).
 //   - Pods of nodes are from before the kind changed its plan, and stay.

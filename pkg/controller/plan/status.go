@@ -29,7 +29,7 @@ type Status struct {
 	// PodNames are the sorted names of the Current pods, if the kind has a field for
 	// them.
 	PodNames []string
-	// Conditions are those that plans write, without those of others.
+	// Conditions are the conditions that plans write, without the conditions of others.
 	Conditions []metav1.Condition
 }
 

@@ -24,7 +24,7 @@ type View struct {
 	// Deployments are those that the owner controls, and the one with the name that
 	// it wants.
 	Deployments []Deployment
-	// Nodes are those of the cluster, with only their names, labels, and taints.
+	// Nodes are the nodes of the cluster, with only their names, labels, and taints.
 	Nodes []*corev1.Node
 	// Revisions are those that the owner controls. If HistoryKnown is not set, they
 	// could not be listed, and none is written.

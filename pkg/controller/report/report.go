@@ -24,7 +24,7 @@ import (
 // Line is a line of the log, about an object or about the loop itself.
 type Line struct {
 	Text string
-	// Kind (plural.group), Namespace, and Name are those of the object. A line about
+	// Kind (plural.group), Namespace, and Name identify the object. A line about
 	// the loop has only the namespace, empty for all.
 	Kind, Namespace, Name string
 	// Reconcile is the number of the reconcile that the line is about.
@@ -34,7 +34,7 @@ type Line struct {
 // Reporter reports what the loop does: in lines of a log, and by events on objects.
 type Reporter struct {
 	Log func(Line)
-	// Namespace is that of the loop, empty for all.
+	// Namespace is the namespace of the loop, empty for all namespaces.
 	Namespace string
 	Objects   *memory.Memory
 	// Look returns the number of the last reconcile of an object.

@@ -192,7 +192,7 @@ func (w *Work) send(ctx context.Context, op plan.Operation) (metav1.Object, erro
 	return client.Apply(ctx, op.Name, obj, metav1.ApplyOptions{FieldManager: kinds.FieldManager, Force: true})
 }
 
-// preconditions returns those of an operation.
+// preconditions returns the preconditions of an operation.
 func preconditions(op plan.Operation) *metav1.Preconditions {
 	p := metav1.NewUIDPreconditions(string(op.UID))
 	if op.ResourceVersion != "" {

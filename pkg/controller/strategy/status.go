@@ -59,8 +59,8 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 	return s
 }
 
-// storedConditions returns all stored conditions of an object, including those of
-// others. They are shared with the cache.
+// storedConditions returns all stored conditions of an object, including the
+// conditions of others. The cache shares them.
 func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
 	stored, _, err := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
 	if err != nil {

@@ -97,7 +97,7 @@ func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, inpu
 	return nil
 }
 
-// childSource watches unstructured children, of which trim returns what is kept.
+// childSource watches unstructured children. trim returns the part of a child to cache.
 func childSource(c Clients, resource schema.GroupVersionResource, singular, selector string, trim func(*unstructured.Unstructured) (any, error)) informer.Source {
 	client := c.Dynamic.Resource(resource).Namespace(c.Namespace)
 	return informer.Source{

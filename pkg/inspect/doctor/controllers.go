@@ -30,15 +30,16 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 // Controller is a controller that "install --controller" installed.
 type Controller struct {
 	Namespace string `json:"namespace"`
-	// Version is that of the program that installed it, empty if another one did.
+	// Version is the version of this program that installed the controller, empty if another
+	// program installed it.
 	Version string `json:"version"`
 	// Desired is how many pods it should have, and Available how many of them run.
 	Desired   int64 `json:"-"`
 	Available int64 `json:"-"`
 }
 
-// Controllers returns the installed controllers: those of all namespaces, or else of one, as
-// far as the user may list them.
+// Controllers returns the controllers installed in all namespaces, or in one namespace, as far
+// as the user may list them.
 func Controllers(ctx context.Context, client dynamic.Interface, namespace string) ([]Controller, error) {
 	deployments := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments"))
 	opts := metav1.ListOptions{LabelSelector: deploy.ControllerLabel}

@@ -57,8 +57,8 @@ func (d *Doctor) serves(kind kinds.Kind) bool {
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource.Resource })
 }
 
-// declarations checks the kinds that CRDs declare beside those that are shipped, of which
-// there are none for users who may not list CRDs.
+// declarations checks the kinds that CRDs declare in addition to the shipped kinds. A user
+// who may not list CRDs sees no declared kinds.
 func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	crds, err := d.client.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {

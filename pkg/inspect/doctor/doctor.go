@@ -21,7 +21,7 @@ import (
 type Doctor struct {
 	// Namespace is where the user wants to work. It is empty for all namespaces.
 	Namespace string
-	// Version is that of this program.
+	// Version is the version of this program.
 	Version string
 
 	client    dynamic.Interface

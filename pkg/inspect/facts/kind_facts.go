@@ -21,7 +21,7 @@ const (
 	// annotationUnit is what the count counts, if not pods.
 	annotationUnit = apis.Prefix + "unit"
 	// annotationReadyWhen has expressions that must all hold, annotationFailedWhen and
-	// annotationPausedWhen have expressions of which one is enough.
+	// annotationPausedWhen hold expressions. One match is enough.
 	annotationReadyWhen  = apis.Prefix + "ready-when"
 	annotationFailedWhen = apis.Prefix + "failed-when"
 	annotationPausedWhen = apis.Prefix + "paused-when"
@@ -133,7 +133,7 @@ func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, er
 	return f, f.fromAnnotations(said)
 }
 
-// builtInFacts are those of Kubernetes' own kinds, as "kubectl rollout status" reads them.
+// builtInFacts returns the facts of Kubernetes' own kinds, as "kubectl rollout status" reads them.
 func builtInFacts(kind kinds.Kind) Facts {
 	f := Facts{
 		Generation: GenerationField, Unit: "pod", Count: ".spec.replicas", From: []string{"built in"}, builtIn: true,

@@ -49,15 +49,15 @@ type Container struct {
 	// failing means that the pod is not ready; reason explains why, if known.
 	failing bool
 	reason  string
-	// run is the number of restarts, and phase is that of the newest run.
+	// run is the number of restarts, and phase is the phase of the newest run.
 	run   int32
 	phase phase
 	// previous means that the log of the previous run can be read; end describes how that run
 	// ended.
 	previous bool
 	end      string
-	// last means that the newest run has ended and will be restarted. Its log will be that of
-	// the previous run, even if the next one begins in the meantime.
+	// last means that the newest run has ended and will be restarted. Its log will then be the
+	// log of the previous run, even if the next one begins in the meantime.
 	last bool
 	// broken means that it failed.
 	broken bool
@@ -100,7 +100,7 @@ func failingLast(containers []Container) []Container {
 	return append(slices.DeleteFunc(slices.Clone(containers), failing), slices.DeleteFunc(slices.Clone(containers), ready)...)
 }
 
-// shortName returns the name of a pod without that of its object, and its slot: the number or
+// shortName returns the name of a pod without the name of its object, and its slot: the number or
 // word at the end.
 func shortName(object string, pod *corev1.Pod) (short, slot string) {
 	short = pod.Name

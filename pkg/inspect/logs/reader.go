@@ -32,8 +32,8 @@ type part struct {
 	to   *io.PipeWriter
 }
 
-// Once writes the logs of containers, one after the other, those of failing pods last. It
-// opens several ahead. A log that cannot be read does not stop the others.
+// Once writes the logs of containers, one after the other, and the logs of failing pods last.
+// Once opens several logs ahead. A log that cannot be read does not stop the others.
 func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	var parts []part
 	for _, c := range failingLast(containers) {

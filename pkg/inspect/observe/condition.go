@@ -169,7 +169,7 @@ type ConditionForm struct {
 	parse func(argument string) (func() Condition, error)
 }
 
-// ConditionForms returns the values of --for: those of "kubectl wait", and ready. Help,
+// ConditionForms returns the values of --for: ready, and the values of "kubectl wait". Help,
 // completion, and errors read this table.
 func ConditionForms() []ConditionForm {
 	plain := func(condition func() Condition) func(string) (func() Condition, error) {

@@ -20,7 +20,7 @@ func ownPods(kind kinds.Kind) bool {
 }
 
 // podSelector returns a selector that matches the pods of an object: the label of this
-// program or, for workloads such as those of apps/v1, their own selector, because they
+// program or, for workloads of apps/v1 and the like, their own selector, because they
 // release pods that do not match. Otherwise, it matches everything.
 func podSelector(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	if ownPods(kind) {

@@ -93,7 +93,7 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 
 // eventFeeds returns the feeds of the events about some objects or, without any, about
 // containers that are killed. If events are followed, it returns the feed of all events of
-// the namespace except those of normal pod starts.
+// the namespace except the events of normal pod starts.
 func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*eventFeed {
 	var selectors []string
 	switch {

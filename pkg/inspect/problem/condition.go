@@ -24,7 +24,7 @@ const (
 )
 
 // failureConditions returns the condition types of an object that report a lasting failure,
-// including those of operator-sdk (Failure, ReleaseFailed, Irreconcilable, ReconcileError)
+// including the conditions of operator-sdk (Failure, ReleaseFailed, Irreconcilable, ReconcileError)
 // and of Keycloak (HasErrors). On a child, such as a Job, they mean nothing for the object.
 func failureConditions() []string {
 	return []string{"Failed", "Failure", "Error", "HasErrors", "InvalidSpec", "ReconcileError", "ReleaseFailed", "Irreconcilable"}

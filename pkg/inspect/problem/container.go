@@ -133,7 +133,7 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	}
 	f.Code, f.Fatal = CodeCrashLoop, backingOff || c.RestartCount >= 2
 	if last != nil && last.Reason == startError {
-		// It never ran, and its message is still that of the first attempt.
+		// The container never ran, and its message still describes the first attempt.
 		f.Code = CodeStartFailed
 		f.Message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(last.Message, last.Reason))
 		f.Hint = f.describe(pod)

@@ -56,9 +56,9 @@ func evidence(events []corev1.Event) []Event {
 	return all[max(0, len(all)-evidenceEvents):]
 }
 
-// FoldEvents merges events that differ only in numbers and pod names, such as those of the
-// pods that a quota refuses. It keeps the last one, with the total count, and the order of
-// SortEvents.
+// FoldEvents merges events that differ only in numbers and pod names, such as the events
+// about pods that a quota refuses. FoldEvents keeps the last event with the total count, in the
+// order of SortEvents.
 func FoldEvents(events []corev1.Event) []Event {
 	all := make([]Event, 0, len(events))
 	last := map[string]int{} // by key

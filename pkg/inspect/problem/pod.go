@@ -214,7 +214,7 @@ func nodeTrouble(pod *corev1.Pod, in Context) (string, bool) {
 
 type container struct {
 	corev1.ContainerStatus
-	// image is that of the pod spec; the status may name another one.
+	// image is the image in the pod spec. The status may name another image.
 	image         string
 	init, sidecar bool
 }

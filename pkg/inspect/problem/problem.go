@@ -74,7 +74,7 @@ type Finding struct {
 }
 
 // Fold merges equal findings about several pods into one problem. Fatal problems come first,
-// then those of the most pods.
+// then the problems of the most pods.
 func Fold(findings []Finding, pods int) []Problem {
 	groups := map[findingKey][]*Finding{}
 	for i := range findings {

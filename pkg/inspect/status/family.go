@@ -115,7 +115,7 @@ func (f family) is(pod *PodInfo) bool { return f.uid != "" && pod.model.UID == f
 // has reports whether a pod is one of the object's.
 func (f family) has(pod *PodInfo) bool { return f.leads(pod.owner) || f.is(pod) }
 
-// pods returns those of the object. A pod is its own.
+// pods returns the pods of the object. A pod is its own pod.
 func (f family) pods(all Pods) Pods {
 	return slices.DeleteFunc(slices.Clone(all), func(pod *PodInfo) bool { return !f.has(pod) })
 }

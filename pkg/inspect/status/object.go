@@ -32,7 +32,7 @@ type Object struct {
 // Identity is what an object is, and whose.
 type Identity struct {
 	// Type is the singular with its group, as kubectl prints it; Resource is the plural
-	// with its group. APIVersion and Kind are those of its manifest.
+	// with its group. APIVersion and Kind are as in its manifest.
 	Type, Resource, APIVersion, Kind string
 	Namespace, Name                  string
 	UID                              types.UID
@@ -241,7 +241,7 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 	return current, 0
 }
 
-// newest returns the conditions without those of an older generation.
+// newest returns the conditions that do not refer to an older generation.
 func (o Object) newest() []metav1.Condition {
 	return slices.DeleteFunc(slices.Clone(o.Conditions), func(c metav1.Condition) bool {
 		return c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration

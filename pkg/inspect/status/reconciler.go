@@ -17,7 +17,7 @@ type Reconciler struct {
 	// Loops are the run-controllers that cover the object, live ones first. Absent: they
 	// were not searched for.
 	Loops []LoopSeen `json:"loops,omitempty"`
-	// Status is the last write of the object's status, Spec that of the rest.
+	// Status is the last write of the object's status. Spec is the last write of anything else.
 	Status *Write `json:"status,omitempty"`
 	Spec   *Write `json:"spec,omitempty"`
 }

@@ -25,7 +25,7 @@ type Report struct {
 	ReasonCode problem.Code `json:"reasonCode"`
 	Reason     string       `json:"reason"`
 	Hint       string       `json:"hint,omitempty"`
-	// Problems are those of the object and of its pods, the most serious first. An object
+	// Problems are the problems of the object and of its pods, the most serious first. An object
 	// that is ready may have some.
 	Problems []problem.Problem `json:"problems"`
 	// Replicas are the counts of the status. A pod that has just crashed or that a probe is
@@ -46,7 +46,8 @@ type Report struct {
 	// Events are the last ones of the object, its children, and some pods that are not
 	// ready, the latest last.
 	Events []problem.Event `json:"events,omitempty"`
-	// Pause is that of "kubectl imoocpod pause" while it lasts, whatever the verdict is.
+	// Pause is the pause that "kubectl imoocpod pause" set, while the pause lasts, whatever the
+	// verdict is.
 	Pause *UserPause `json:"pause,omitempty"`
 	// Counts is set if the count has its effect during the pause.
 	Counts bool `json:"-"`
@@ -189,7 +190,7 @@ func logsOf(o Object) commandline.Command {
 // have the same problem.
 const unreadyShown = 5
 
-// relevant returns the events to show: all but those of more pods.
+// relevant returns the events to show, without the events of pods that are not listed.
 func relevant(events []corev1.Event, pods []Pod) []problem.Event {
 	if len(events) == 0 {
 		return nil // looking at very many pods takes a while

@@ -59,8 +59,8 @@ func (o Object) undated() bool {
 	})
 }
 
-// lastWrites returns the last write of the spec and that of the status, nil if managedFields
-// record none with a time.
+// lastWrites returns the last writes of the spec and of the status, nil if managedFields
+// record no write with a time.
 func lastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 	for _, m := range managers {
 		if m.Time == nil {

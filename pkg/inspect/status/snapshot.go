@@ -16,19 +16,19 @@ import (
 // proves nothing.
 type Snapshot struct {
 	Object Object
-	// Pods and Children may include those of others. Their controller references tell.
+	// Pods and Children may include objects of other owners. Controller references decide.
 	// Children stand between the object and its pods, such as ReplicaSets. Pods are nil
 	// if they were not read.
 	Pods     Pods
 	Children []Child
-	// Events are those of the object, its children, and its pods.
+	// Events are the events of the object, its children, and its pods.
 	Events []corev1.Event
 	// Nodes are those that were asked for, by name; nil if a node does not exist.
 	Nodes map[string]*corev1.Node
 	// Loops are the run-controllers that have a lease. Nil: they were not searched for, or
 	// the user may not read all leases.
 	Loops []leaserecord.Loop
-	// Autoscalers and Budgets are those of the namespace.
+	// Autoscalers and Budgets are all that the namespace has.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Budgets     []policyv1.PodDisruptionBudget
 	// Acted is set if a wait has seen the controller write since the last change of the

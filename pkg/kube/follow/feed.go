@@ -78,8 +78,8 @@ func (f *Feed[T, V]) notifyAll() {
 	}
 }
 
-// uids returns the UIDs that an object refers to: its own, that of its controller, and for an
-// event, that of the object that the event is about.
+// uids returns the UIDs of an object, of its controller, and, if the object is an event, of
+// the object that the event is about.
 func uids(obj metav1.Object) []types.UID {
 	all := []types.UID{obj.GetUID()}
 	if controller := metav1.GetControllerOfNoCopy(obj); controller != nil {

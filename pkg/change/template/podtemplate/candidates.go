@@ -106,7 +106,7 @@ func namesImage(name string) bool {
 	return strings.Contains(name, "image") && !strings.Contains(name, "pull") && !strings.Contains(name, "download")
 }
 
-// apart reports whether a field is known to hold other images than those of the kind's own
+// apart reports whether images in a field with the name are not the images of the kind's own
 // containers.
 func apart(name string) bool {
 	switch name = strings.ToLower(name); name {

@@ -145,7 +145,7 @@ func ParseQuantities(word string) (Quantities, error) {
 }
 
 // SetResources sets the requests and limits of the matching containers of a pod template in
-// place. It keeps those of other resources.
+// place. SetResources keeps the quantities of other resources.
 func SetResources(template map[string]any, pattern string, requests, limits Quantities) error {
 	containers, err := matching(template, pattern)
 	if err != nil {

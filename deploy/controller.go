@@ -39,7 +39,7 @@ type Settings struct {
 	// Image is the container's, Replicas how many copies run, one of which works.
 	Image    string
 	Replicas int32
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
 }
 

@@ -210,7 +210,7 @@ func TestDiagram(t *testing.T) {
 	}
 }
 
-// elsewhere are files that documents name and that are not there: those of the
+// elsewhere returns files that documents name and that do not exist: the files of the
 // example in adding-a-kind.md, of the tutorials, and of the first release.
 func elsewhere() []string {
 	return []string{
@@ -302,7 +302,7 @@ func below(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// otherFlags are those of other programs that stand alone in a text.
+// otherFlags returns flags of other programs that stand alone in a text.
 func otherFlags() []string {
 	return []string{"--shutdown-watch-termination-grace-period"}
 }

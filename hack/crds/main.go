@@ -1,6 +1,6 @@
 // Command crds removes the descriptions below the pod template from generated CRDs,
 // so that "kubectl apply" can keep them in an annotation, which holds 256 KB. kubectl
-// explain has these descriptions for pods. Those of this project's own fields stay.
+// explain has these descriptions for pods. The descriptions of this project's own fields stay.
 // It is run by "make generate":
 //
 //	crds FILE...

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The rights that the kinds need one by one are, together, those of the manifests
+// The rights that the kinds need one by one are, together, the rights in the manifests
 // but for the lease, of which the manifests have a role of its own.
 func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 	t.Parallel()

@@ -145,7 +145,7 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 }
 
 // restartBelow adds hints to an error about the children of an owner that can be restarted.
-// Those of a cluster-scoped owner may be in several namespaces.
+// The pods of a cluster-scoped owner may be in several namespaces.
 func restartBelow(err error, owner types.UID, children []status.Child) error {
 	below := map[string][]string{}
 	for _, child := range children {

@@ -180,7 +180,7 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, do
 // notSet returns the error for a step whose count could not be set.
 func (o *scaleOptions) notSet(c *changer, l *located, at, to int32, err error) error {
 	if errors.Is(err, outcome.ErrPrecondition) {
-		return fmt.Errorf("%w: someone else changed the replica count between two steps: %v", outcome.ErrOverwritten, err) //nolint:errorlint // its exit code is that of the first
+		return fmt.Errorf("%w: someone else changed the replica count between two steps: %v", outcome.ErrOverwritten, err) //nolint:errorlint // the first error decides the exit code
 	}
 	o.tellStopped(c, l, at, to, at)
 	return err

@@ -152,7 +152,7 @@ func TestPauseStopsAPlanThatIsExecuted(t *testing.T) {
 	})
 }
 
-// shiftedClock is another clock than that of the server.
+// shiftedClock is a clock that differs from the clock of the server.
 type shiftedClock struct{ by time.Duration }
 
 func (c shiftedClock) Now() time.Time                  { return time.Now().Add(c.by) }

@@ -83,8 +83,8 @@ func (w *world) history(owner *unstructured.Unstructured) (hashes []string, numb
 	return hashes, numbers
 }
 
-// amissHistory says what the history of an object lacks: its newest revision is that of
-// the template that it has.
+// amissHistory reports what is wrong with the history of an object. The newest revision
+// must have the template of the object.
 func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) string {
 	if w.historyless {
 		return ""

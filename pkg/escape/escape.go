@@ -42,7 +42,7 @@ func Line(s string) string { return visible(s, maxLine, false) }
 func Text(s string) string { return visible(s, maxText, true) }
 
 // Writer returns a writer that escapes like Text and writes to w. Each write must end where a
-// character ends, as those of package fmt do.
+// character ends, as package fmt does.
 func Writer(w io.Writer) io.Writer { return writer{w} }
 
 // PrintLine writes a line for a person, with the words of others escaped.

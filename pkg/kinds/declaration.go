@@ -191,7 +191,7 @@ func (d *declaration) readPods(r *Mapping) {
 	}
 }
 
-// readStatus reads the status fields of the counts: the declared ones, or else those of
+// readStatus reads the status fields of the counts: the declared fields, or else the fields of
 // /scale, or else the usual ones that the schema has. selector and count are the paths of
 // /scale, "" for none.
 func (d *declaration) readStatus(usual statusCounts, selector, count string) StatusPaths {

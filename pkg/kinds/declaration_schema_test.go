@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The schema and the table in the documents have the annotations that there are,
-// those of each plan, and what makes a pod.
+// The schema and the table in the documents have all annotations: the annotations of
+// each plan, and the annotations for the pod.
 func TestDeclarationsAreDocumented(t *testing.T) {
 	t.Parallel()
 	var schema struct {

@@ -115,8 +115,8 @@ func (c *Factory) WaitForServer() { c.connection.patient.Store(true) }
 func (c *Factory) AddFlags(flags *pflag.FlagSet) {
 	c.flags = flags
 	c.Flags.AddFlags(flags)
-	// The value stays "0". clientcmd would take another one for a configuration, and not look
-	// for that of a pod.
+	// The value stays "0". clientcmd would treat any other value as a configuration, and not
+	// look for the configuration of a pod.
 	c.timeout = flags.Lookup("request-timeout")
 	c.timeout.DefValue = defaultRequestTimeout.String()
 }

@@ -49,7 +49,7 @@ type boundedTransport struct {
 }
 
 // RoundTrip sends a request unless its API group is broken. It reads the response to the end,
-// except that of a watch or of a container's log, because callers only log what fails later.
+// except the body of a watch or of a container's log, because callers only log what fails later.
 func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	group := groupOf(req.URL.Path)
 	err := t.refusal(group)

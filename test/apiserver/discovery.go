@@ -142,7 +142,7 @@ type subresource struct {
 }
 
 // subresources returns the subresources of a type. Their kind has a group if it
-// differs from that of the type.
+// differs from the scope of the type.
 func subresources(r *resource, v *version) []subresource {
 	own := schema.GroupVersionKind{Kind: r.kind}
 	var all []subresource

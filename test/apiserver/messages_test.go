@@ -26,7 +26,7 @@ func TestTypeInsteadOfName(t *testing.T) {
 			t.Errorf("%s: %v, with the hint %q, want %q; it printed %q", line, err, outcome.HintLines(err, nil), want, stdout)
 		}
 	}
-	// The short name of nodes may well be that of an object.
+	// The short name of nodes may also be the name of an object.
 	for _, line := range []string{"wait web", "wait no"} {
 		if _, _, err := run(t, s, line); !strings.Contains(outcome.HintLines(err, nil), "a NAME without a type is an ImoocPod") {
 			t.Errorf("%s: %v, with the hint %q", line, err, outcome.HintLines(err, nil))

@@ -21,7 +21,7 @@ type Request struct {
 	// Verb is the RBAC verb: get, list, watch, create, update, patch, delete, or
 	// deletecollection. It is "get" for paths without a resource.
 	Verb string
-	// Method and Path are those of the HTTP request. Query is parsed.
+	// Method, Path, and Query describe the HTTP request. Query is parsed.
 	Method, Path string
 	Query        url.Values
 	// Group, Version, Resource, Subresource, Namespace and Name are empty if the

@@ -96,7 +96,7 @@ func (r *results) beside(pods int) (goal, bool) {
 		measured: fmt.Sprintf("%.1f × faster", ratio), held: ratio >= 15, speed: true}, shipped.n > 0
 }
 
-// growth compares the time per pod across sizes, relative to that of the server.
+// growth compares the time per pod across sizes, relative to the time that the server takes.
 func (r *results) growth() goal {
 	small := 0
 	for _, s := range r.agenda.sizes {

@@ -18,7 +18,7 @@ import (
 type meter struct {
 	listener net.Listener
 	server   string
-	// kubeconfig is that of the account, with the address of the meter.
+	// kubeconfig is the kubeconfig of the account, with the address of the meter.
 	kubeconfig string
 	received   atomic.Int64
 	running    sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 
 // rollouts is Argo Rollouts: its kind, its controller, and its plugin.
 type rollouts struct {
-	// programs is the directory of its binaries, and crds that of its CRDs.
+	// programs is the directory of its binaries, and crds is the directory of its CRDs.
 	// Without programs, it is left out.
 	programs, crds string
 }

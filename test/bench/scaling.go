@@ -31,13 +31,13 @@ type sample struct {
 	up, down counts
 	// eventsUp and eventsDown are its writes of events.
 	eventsUp, eventsDown int
-	// cpu and peak are those of the loop while scaling up.
+	// cpu and peak are what the loop uses while scaling up.
 	cpu  float64
 	peak uint64
 	// usedUp and usedDown are the CPU seconds by program, until all pods were
 	// ready and until all were gone.
 	usedUp, usedDown map[string]float64
-	// reconciles are those of the loop, up and down; only our loop reports them.
+	// reconciles counts the reconciles up and down. Only our loop reports them.
 	reconcilesUp, reconcilesDown float64
 }
 

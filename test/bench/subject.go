@@ -14,7 +14,7 @@ type subject struct {
 	name string
 	// agent is the prefix of its user agent.
 	agent string
-	// resource and kind are those of the owner of the pods.
+	// resource and kind identify the owner of the pods.
 	resource   schema.GroupVersionResource
 	apiVersion string
 	kind       string

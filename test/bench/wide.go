@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The memory a loop may use beyond that of an idle controller, in bytes.
+// The memory, in bytes, that a loop may use in addition to an idle controller.
 const (
 	perPod    = 1200
 	perObject = 1000

@@ -191,7 +191,7 @@ func buildArgs() ([]string, error) {
 }
 
 // linkerFlags returns linker flags that set the version of Kubernetes programs, as
-// in a release build. Without a version, clients cannot parse that of the API
+// in a release build. Without a version, clients cannot parse the version of the API
 // server.
 func linkerFlags(version string) string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")

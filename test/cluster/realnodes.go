@@ -31,7 +31,7 @@ type realNode struct {
 
 const realNodePrefix = "real-"
 
-// isRealNode reports whether a name is that of one of count real nodes.
+// isRealNode reports whether a name belongs to one of count real nodes.
 func isRealNode(name string) bool {
 	number, found := strings.CutPrefix(name, realNodePrefix)
 	_, err := strconv.ParseUint(number, 10, 8)

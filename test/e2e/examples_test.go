@@ -90,7 +90,7 @@ spec:
 
 // examplesInNamespaces are examples of verbs that affect one namespace. They run in the
 // order of the help, with a controller, and with the objects already created, except
-// those of create.
+// the examples of create.
 func examplesInNamespaces() map[string][]try {
 	const none, foo = "kubectl delete imoocpods --all", "kubectl imoocpod create foo --replicas 2"
 	const two, three = "kubectl imoocpod scale foo --replicas 2", "kubectl imoocpod create foo --replicas 3"

@@ -372,7 +372,7 @@ func TestKilledControllerDoesNotRun(t *testing.T) {
 		}
 		var all []bool
 		for _, loop := range r.Reconciler.Loops {
-			if strings.HasSuffix(loop.Scope, " in namespace "+ns) { // ignore those of other tests
+			if strings.HasSuffix(loop.Scope, " in namespace "+ns) { // ignore the loops of other tests
 				all = append(all, loop.Live)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // A kind declared only by its CRD goes from A to B and back, during and after a rollout:
-// the template is that of A, a count set in the meantime is kept, and no pod that
+// the template is A again, a count set in the meantime is kept, and no pod that
 // already runs A is replaced.
 func TestUndoOfADeclaredKind(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,7 @@ func stored(t *testing.T, ns string, kind kinds.Kind, name string) *unstructured
 	return obj
 }
 
-// From A to B and back: the pod template is that of A, and a count set in the meantime
+// From A to B and back: the pod template is template A again, and a count set in the meantime
 // is kept.
 func TestUndoOfWorkloads(t *testing.T) {
 	t.Parallel()
@@ -220,7 +220,7 @@ func TestUndoOfOurKinds(t *testing.T) {
 	}
 }
 
-// setLikeCRD is a kind whose controller keeps revisions like that of a CloneSet.
+// setLikeCRD is a kind whose controller keeps revisions as a CloneSet does.
 const setLikeCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -65,7 +65,7 @@ type Cluster struct {
 	audit auditLog
 
 	installing sync.Mutex
-	// run distinguishes the namespaces of this test run from those of other runs.
+	// run distinguishes the namespaces of this test run from the namespaces of other runs.
 	run        string
 	namespaces atomic.Int32
 }

@@ -1,5 +1,5 @@
 // Package node tests the plugin and its controller with real kubelets: containers
-// run, fail, hang, and are killed. The nodes are those of "cluster serve
+// run, fail, hang, and are killed. The nodes belong to "cluster serve
 // --real-nodes", so it needs Linux and root.
 package node
 

@@ -43,7 +43,7 @@ func manifest(t *testing.T, namespace, name, node string, replicas int, template
 	return string(data)
 }
 
-// addImage adds an image to the registry of the nodes: that of busybox under
+// addImage adds an image to the registry of the nodes: the busybox image under
 // another name.
 func addImage(t *testing.T, name, tag string) {
 	t.Helper()

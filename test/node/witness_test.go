@@ -184,7 +184,7 @@ func (w *witness) podsOf(name string) (pods []*corev1.Pod, events []*corev1.Even
 	return pods, events
 }
 
-// ofPod reports whether a name is that of a pod of an object: the name of the
+// ofPod reports whether a name belongs to a pod of an object: the name of the
 // object, a hash, and a slot.
 func ofPod(pod, object string) bool {
 	rest, found := strings.CutPrefix(pod, object+"-")

@@ -65,7 +65,7 @@ type kind struct {
 
 // hold describes how the rollout of a kind comes to wait for a user.
 type hold struct {
-	// manifest returns the initial object; nil means that of the kind.
+	// manifest returns the initial object; nil means the object of the kind.
 	manifest func(desired int, image string) string
 	// begin is a merge patch after which the rollout waits.
 	begin string

@@ -49,7 +49,7 @@ func TestConvergenceIsCountedOnce(t *testing.T) {
 	}
 }
 
-// What is remembered of an object is not that of another one of its name.
+// Memory of an object does not apply to a later object of the same name.
 func TestMemoryIsOfOneObject(t *testing.T) {
 	t.Parallel()
 	m, k := New(metrics.New("")), Key{Name: "foo"}

@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// wantedFields are those of a Deployment as an owner wants it.
+// wantedFields returns the fields of a Deployment that an owner wants.
 func wantedFields(replicas int64, image string) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"owner": "foo"}},

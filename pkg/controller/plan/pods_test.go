@@ -74,7 +74,7 @@ func deeds(p Actions) string {
 	return strings.Join(words, " ")
 }
 
-// operations are those of a plan with a verb.
+// operations returns the operations of a plan with a verb.
 func operations(p Actions, verb Verb) []Operation {
 	return slices.DeleteFunc(slices.Clone(p.Operations), func(o Operation) bool { return o.Verb != verb })
 }
@@ -268,7 +268,7 @@ func TestFailureBackoff(t *testing.T) {
 	}
 }
 
-// A slot's failures are those of one template: the next one begins anew.
+// A slot's failures count for one template. The next template starts without failures.
 func TestFailuresAreThoseOfATemplate(t *testing.T) {
 	v := view(1, "0f")
 	v.Owner.TemplateHash, v.Pods[0].Template = "new", "new"

@@ -22,7 +22,7 @@ func templateOf(letter string) string {
 	return strings.Repeat(letter, templateHashLength)
 }
 
-// revisions are those of a text such as "a1 b2": the template and the number.
+// revisions parses revisions from a text such as "a1 b2": the template and the number.
 func revisions(text string) []Revision {
 	var list []Revision
 	for word := range strings.FieldsSeq(text) {

@@ -297,7 +297,7 @@ func TestMessagesOfProgress(t *testing.T) {
 	}
 }
 
-// Of several refusals the condition tells that of all slots, or else that of the lowest.
+// Of several refusals, the condition reports the refusal of all slots, or else of the lowest slot.
 func TestRefusalThatIsTold(t *testing.T) {
 	for _, test := range []struct {
 		refused []slots.Slot

@@ -106,7 +106,7 @@ func (o *outcomes) accept(namespace string) {
 	delete(o.refused, namespace)
 }
 
-// together joins the errors. Those of refused namespaces count only if there are no others.
+// together joins the errors. Errors of refused namespaces count only if there are no others.
 func (o *outcomes) together(namespaces int) error {
 	if len(o.refused) == namespaces {
 		for _, err := range o.refused {

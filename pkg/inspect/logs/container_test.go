@@ -23,7 +23,7 @@ func references(pods []corev1.Pod) []*corev1.Pod {
 	return all
 }
 
-// pod is one with containers of these names, those of initialization with a "+".
+// pod returns a pod with containers of these names. A "+" marks an init container.
 func pod(name string, containers ...string) corev1.Pod {
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name)}}
 	for _, c := range containers {

@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// kubelets play the servers of logs. The time is that of the test.
+// kubelets play the servers of logs. The test sets the time.
 type kubelets struct {
 	mu   sync.Mutex
 	runs map[string][]*playedRun // by pod, the newest last

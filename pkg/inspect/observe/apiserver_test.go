@@ -30,16 +30,16 @@ import (
 )
 
 // apiServer is an API server in memory: it serves a few types, and its watches fail as
-// those of a real one do.
+// the watches of a real server do.
 type apiServer struct {
 	// latency is how long a request takes.
 	latency time.Duration
-	// delays are how much longer those of a kind take, such as "list events".
+	// delays has the additional time that requests of a kind take, such as "list events".
 	delays map[string]time.Duration
 
 	mu       sync.Mutex
 	revision int
-	// objects are those of a resource, by namespace and name.
+	// objects has the objects of a resource, by namespace and name.
 	objects map[string]map[string]*unstructured.Unstructured
 	log     []change // one for each revision
 	// compacted is the first revision from which one can watch.
@@ -286,7 +286,7 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	})), nil
 }
 
-// openAPI is the schema of pods, and that of Cells, which have two counts that look alike.
+// openAPI has the schemas of pods and of Cells, which have two counts that look alike.
 func openAPI(path string) string {
 	if path == "/openapi/v3" {
 		return `{"paths":{"apis/example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/example.com/v1"},"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1"}}}`

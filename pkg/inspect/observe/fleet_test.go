@@ -46,7 +46,7 @@ func (s *apiServer) fleet(t *testing.T, x Extent, every bool) *fleetOf {
 	return f
 }
 
-// source is that of an object that is put by hand.
+// source returns the source of an object that the test puts.
 func (f *fleetOf) source(t Target) Source {
 	return Source{
 		Target: t,

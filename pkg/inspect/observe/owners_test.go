@@ -205,7 +205,7 @@ func TestOwnPods(t *testing.T) {
 	}
 }
 
-// A pod may own objects that make pods, such as a leader whose workers are those of a
+// A pod may own objects that make pods, such as a leader whose workers belong to a
 // StatefulSet. A read and a wait see what happens to them.
 func TestWhatStandsBelowAPod(t *testing.T) {
 	t.Parallel()

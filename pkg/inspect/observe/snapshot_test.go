@@ -54,7 +54,7 @@ func event(t testing.TB, name, kind, uid, reason, message string) *unstructured.
 		involvedObject: {kind: %[4]s, name: %[5]s, namespace: ns, uid: %[5]s}, lastTimestamp: "2000-01-01T00:00:00Z", count: 1}`, name, reason, message, kind, uid))
 }
 
-// lease is that of a run-controller that lives at a time.
+// lease returns the lease of a run-controller that runs at a time.
 func lease(t testing.TB, name, namespace string, now time.Time) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: %s, namespace: %s, uid: %[1]s, labels: {%[3]s: %[4]s}},
@@ -240,8 +240,8 @@ func TestReadWithoutRights(t *testing.T) {
 	}
 }
 
-// The events of a few objects are asked for one by one, and those of more with the others of
-// the namespace.
+// The events of a few objects are read one by one. For more objects, all events of the
+// namespace are read.
 func TestReadEvents(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -50,12 +50,12 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// limits are those of a wait that gives up an object which has failed.
+// limits returns the limits of a wait that gives up on a failed object.
 func limits(timeout, failAfter time.Duration) Limits {
 	return Limits{Timeout: timeout, FailAfter: failAfter, FailFast: true}
 }
 
-// waitFor begins to wait for conditions of a target. Its error is that of the target.
+// waitFor begins to wait for conditions of a target. It returns the error of the target.
 func (s *apiServer) waitFor(t *testing.T, a *Waiter, target Target, all ...Condition) *waiting {
 	t.Helper()
 	a.Clients = s.factory(t)
@@ -327,7 +327,7 @@ func TestWaitForWhatIsNotThere(t *testing.T) {
 	})
 }
 
-// Errors are those of the targets, in their order. Targets of a namespace share what is read.
+// A wait returns the errors of its targets, in their order. Targets of a namespace share what is read.
 func TestWaitForSeveral(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -359,7 +359,7 @@ func TestWaitForSeveral(t *testing.T) {
 	})
 }
 
-// One target of a namespace is followed by its own pods, and not by those of others.
+// One target of a namespace is followed by its own pods, and not by the pods of others.
 func TestWaitForOneReadsItsOwnPods(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 // lookedAt is when the objects in testdata are looked at.
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// recorded reads the pods, events and nodes of a file in testdata, which are
-// those of an object that wants as many pods as there are.
+// recorded returns the pods, events, and nodes in a file of testdata, as if they belonged to an
+// object that wants as many pods as the file has.
 func recorded(t *testing.T, name string) Snapshot {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))

@@ -80,7 +80,7 @@ func (h *history) add(t *testing.T, m moment) {
 	}
 }
 
-// report is that of the object at a time.
+// report returns the report on the object at a time.
 func (h *history) report(now time.Time) Report {
 	return NewReport(Snapshot{
 		Object: h.object, Nodes: h.nodes, Now: now,

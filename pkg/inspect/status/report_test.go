@@ -134,7 +134,7 @@ func TestReportPods(t *testing.T) {
 	}
 }
 
-// The events of pods that are ready are not shown, nor those of the sixth that is not.
+// The events of pods that are ready are not shown, nor the events of the sixth unready pod.
 func TestRelevantEvents(t *testing.T) {
 	t.Parallel()
 	pods := []Pod{{UID: "ready", Ready: true}}

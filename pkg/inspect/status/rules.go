@@ -33,8 +33,8 @@ func deleting(v *view) *ruling {
 	return r
 }
 
-// fatalProblem is the verdict on a problem that does not end without help. That of a
-// pod does not matter while enough others are ready.
+// fatalProblem is the verdict on a problem that does not end without help. A problem
+// of a pod does not matter while enough other pods are ready.
 func fatalProblem(v *view) *ruling {
 	problems := v.report.Problems
 	if len(problems) == 0 || !problems[0].Fatal {

@@ -9,9 +9,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Group returns the count of a named group of pods: that of the element of a list with
-// the name as its key, or of the field of that name. It is an error if no field matches, or
-// several do.
+// Group returns the count of a named group of pods: the count of the list element whose
+// key is the name, or of the field with the name. Group returns an error unless exactly one
+// field matches.
 func Group(fields []Field, name string) (fieldpath.Path, error) {
 	var found []fieldpath.Path
 	var groups []string

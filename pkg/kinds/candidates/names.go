@@ -39,7 +39,7 @@ func looksLikeCount(name, within string) bool {
 }
 
 // endsInUnit reports whether the words before a tally name something with replicas, which
-// those of a pool or a queue do not.
+// names of a pool or a queue do not.
 func endsInUnit(words []string) bool {
 	last := words[len(words)-1]
 	switch last {

@@ -213,7 +213,7 @@ func (t *text) nodes(nodes []status.Node, indent string) {
 	}
 }
 
-// eventRows returns the events of pods, with their names, or those of all other objects.
+// eventRows returns the events of pods, with their names, or the events of all other objects.
 func eventRows(events []problem.Event, ofPods bool, now time.Time) [][]string {
 	rows := [][]string{{"Pod", "Type", "Reason", "Age", "From", "Message"}}
 	for _, e := range events {

@@ -85,7 +85,7 @@ type rollout struct {
 	old []*unstructured.Unstructured
 }
 
-// find finds the ReplicaSets, creates that of the current template, and sets its
+// find lists the ReplicaSets, creates the one of the current template, and sets its
 // revision.
 func (r *rollout) find(paused bool) {
 	template, _, _ := unstructured.NestedMap(r.d.Object, "spec", "template")
@@ -156,7 +156,7 @@ func hashOf(value any) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// active returns the newest ReplicaSet with pods, or that of the current template.
+// active returns the newest ReplicaSet with pods, or the ReplicaSet of the current template.
 func (r *rollout) active() *unstructured.Unstructured {
 	if r.now != nil && number(r.now, 0, "spec", "replicas") > 0 {
 		return r.now

@@ -91,7 +91,7 @@ func child(owner *unstructured.Unstructured, apiVersion, kind, name string, labe
 }
 
 // createPod creates a pod from the template of its owner. An empty name is
-// generated from that of the owner.
+// generated from the name of the owner.
 func createPod(a apiserver.Actor, owner *unstructured.Unstructured, template map[string]any, name string, labels map[string]string) {
 	all := map[string]string{}
 	maps.Copy(all, labelsIn(template))

@@ -24,7 +24,7 @@ type Config struct {
 	// Bin is the directory of the programs, KubeletPath the kubelet, and Images
 	// the directory of the node's registry.
 	Bin, KubeletPath, Images string
-	// API is the address of the API server, and Kubelet that of the kubelet, both
+	// API is the address of the API server, and Kubelet the address of the kubelet, both
 	// on the loopback of the host.
 	API, Kubelet string
 	// PodRange is the CIDR of pod addresses, and Gateway its first address.

@@ -22,7 +22,7 @@ const (
 )
 
 // said returns the output of install or uninstall: a line for each CRD, with the same
-// result for all CRDs but that of ImoocPod.
+// result for all CRDs but the CRD of ImoocPod.
 func said(others, imoocPods string) string {
 	const crd = "customresourcedefinition.apiextensions.k8s.io/"
 	return crd + "appservices.appcontroller.k8s.io " + others + "\n" + crd + "mydaemonsets.apps.zhongmingmao.io " + others + "\n" +

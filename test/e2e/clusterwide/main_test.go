@@ -1,6 +1,6 @@
 // Package clusterwide tests changes to resources shared by all namespaces: the CRDs, the
 // nodes, the controller's namespace, and the servers themselves. Its tests run
-// sequentially, on a different control plane than those of package e2e.
+// sequentially, on a control plane other than the one of package e2e.
 package clusterwide
 
 import (

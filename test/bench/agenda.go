@@ -133,7 +133,7 @@ func quickAgenda() agenda {
 
 // measure measures everything on the agenda.
 func (b *bench) measure(ctx context.Context, todo agenda) (*results, error) {
-	r := &results{agenda: todo, began: time.Now()}
+	r := &results{agenda: todo}
 	var err error
 	if r.machine, err = b.describe(ctx); err != nil {
 		return nil, err
@@ -150,13 +150,12 @@ func (b *bench) measure(ctx context.Context, todo agenda) (*results, error) {
 	if r.idle, err = b.measureIdle(ctx, todo); err != nil {
 		return nil, err
 	}
-	r.took = time.Since(r.began)
 	return r, nil
 }
 
 // measureFollowing measures the commands that follow objects.
 func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, error) {
-	r := &results{agenda: todo, began: time.Now()}
+	r := &results{agenda: todo}
 	var err error
 	if r.machine, err = b.describe(ctx); err != nil {
 		return nil, err
@@ -181,14 +180,13 @@ func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, er
 		}
 		say("%s took %.0f s", one.name, time.Since(began).Seconds())
 	}
-	r.took = time.Since(r.began)
 	return r, nil
 }
 
 // measureLoop measures failover, startup, and many kinds and nodes. The report
 // lists a part that fails; the other parts still run.
 func (b *bench) measureLoop(ctx context.Context, todo agenda, only []string) (*results, error) {
-	r := &results{agenda: todo, began: time.Now(), parts: map[string]part{}}
+	r := &results{agenda: todo, parts: map[string]part{}}
 	var err error
 	if r.machine, err = b.describe(ctx); err != nil {
 		return nil, err
@@ -201,6 +199,5 @@ func (b *bench) measureLoop(ctx context.Context, todo agenda, only []string) (*r
 			return nil, err
 		}
 	}
-	r.took = time.Since(r.began)
 	return r, nil
 }

@@ -189,22 +189,29 @@ func (r *results) light() []goal {
 // its pods.
 func (r *results) following() []goal {
 	var all []goal
+	alone := r.agenda.followed[0]
 	for _, size := range r.agenda.followed {
-		for _, kind := range r.followedKinds() {
-			name := fmt.Sprintf("`status -w` while %d pods of one %s come up", size.pods, kind)
-			if size.others > 0 {
-				name += fmt.Sprintf(" beside %d others", size.others)
+		name := fmt.Sprintf("`status -w` while %d pods of one object come up", size.pods)
+		if size.others > 0 {
+			name += fmt.Sprintf(" beside %d others", size.others)
+		}
+		ratio := func(what string, most float64, value func(following) float64, by caller, other followedSize) {
+			g := goal{what: name + ": " + what, wanted: fmt.Sprintf("≤ %.2f ×", most), held: true, speed: true}
+			var said []string
+			for _, kind := range r.followedKinds() {
+				ratio := r.followedSpread(kind, size, direct, value).median / r.followedSpread(kind, other, by, value).median
+				said = append(said, fmt.Sprintf("%s %.2f ×", kind, ratio))
+				g.held = g.held && round(ratio) <= most
 			}
-			ratio := func(value func(following) float64) float64 {
-				return r.followedSpread(kind, size, direct, value).median / r.followedSpread(kind, size, kubectl, value).median
-			}
-			bytes, cpu := ratio(received), ratio(func(f following) float64 { return f.used.cpu })
-			all = append(all,
-				goal{what: name + ": bytes received, beside `kubectl get pods -w`", wanted: "≤ 1.20 ×", measured: fmt.Sprintf("%.2f ×", bytes), held: round(bytes) <= 1.2, speed: true},
-				goal{what: name + ": CPU time, beside `kubectl get pods -w`", wanted: "≤ 1.00 ×", measured: fmt.Sprintf("%.2f ×", cpu), held: round(cpu) <= 1, speed: true})
+			g.measured = strings.Join(said, ", ")
+			all = append(all, g)
+		}
+		ratio("bytes received, beside `kubectl get pods -w`", 1.20, received, kubectl, size)
+		ratio("CPU time, beside `kubectl get pods -w`", 1.00, func(f following) float64 { return f.used.cpu }, kubectl, size)
+		if size != alone {
+			ratio("bytes received, beside those without the others", 1.05, received, direct, alone)
 		}
 	}
-	all = append(all, r.besideOthers()...)
 	for _, e := range r.endings {
 		if s := e.spread(); e.ours {
 			all = append(all, goal{what: "end of `scale --timeout` after the last pod is ready", wanted: "median ≤ 30 ms, at most 250 ms",
@@ -212,20 +219,6 @@ func (r *results) following() []goal {
 		}
 	}
 	return append(all, r.looking()...)
-}
-
-// besideOthers compares following an object with and without unrelated pods.
-func (r *results) besideOthers() []goal {
-	var all []goal
-	alone := r.agenda.followed[0]
-	for _, size := range r.agenda.followed[1:] {
-		for _, kind := range r.followedKinds() {
-			ratio := r.followedSpread(kind, size, direct, received).median / r.followedSpread(kind, alone, direct, received).median
-			all = append(all, goal{what: fmt.Sprintf("`status -w` while %d pods of one %s come up: bytes received beside %d others, beside those without", size.pods, kind, size.others),
-				wanted: "≤ 1.05 ×", measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= 1.05, speed: true})
-		}
-	}
-	return all
 }
 
 // looking returns the goals of single looks, of following objects at rest, and of
@@ -240,20 +233,22 @@ func (r *results) looking() []goal {
 			goal{what: "requests of `status` once, of " + task, wanted: "≤ 3", measured: fmt.Sprint(requests), held: requests <= 3},
 			goal{what: "time of that beside `kubectl get`", wanted: "≤ 0.50 ×", measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= 0.5, speed: true})
 	}
+	atRest := goal{what: "requests of `status -w` at rest", wanted: "0", held: true}
+	watches := goal{what: "watches of one type by `status -w`", wanted: "≤ 1", held: true}
+	var requested, watched []string
 	for _, rest := range r.rested {
 		most := 0
 		for _, n := range rest.watches {
 			most = max(most, n)
 		}
-		objects := "one ImoocPod that is"
-		if rest.objects > 1 {
-			objects = fmt.Sprintf("%d ImoocPods that are", rest.objects)
-		}
-		name := fmt.Sprintf("`status -w` of %s %s", objects, rest.state)
-		all = append(all,
-			goal{what: name + ": requests at rest", wanted: "0", measured: fmt.Sprintf("%s in %.0f s", cmp.Or(rest.requests.String(), "0"), rest.window.Seconds()), held: len(rest.requests) == 0},
-			goal{what: name + ": watches of a type", wanted: "≤ 1", measured: fmt.Sprint(most), held: most <= 1})
+		objects := fmt.Sprintf("%d %s: ", rest.objects, rest.state)
+		requested = append(requested, objects+cmp.Or(rest.requests.String(), "0"))
+		watched = append(watched, objects+fmt.Sprint(most))
+		atRest.held = atRest.held && len(rest.requests) == 0
+		watches.held = watches.held && most <= 1
 	}
+	atRest.measured, watches.measured = strings.Join(requested, ", "), strings.Join(watched, ", ")
+	all = append(all, atRest, watches)
 	peak := r.many.used.peak >> 20
 	return append(all, goal{what: fmt.Sprintf("memory of `status -w` at %d pods", r.many.pods), wanted: "≤ 120 MiB", measured: fmt.Sprintf("%d MiB", peak), held: peak <= 120})
 }

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -81,12 +78,14 @@ func (b *bench) limits(few bool) []limit {
 	}
 }
 
-// measureLimits measures the limits, and writes the results into a document.
+// measureLimits measures the limits, and writes the results into a section of a
+// document.
 func (b *bench) measureLimits(ctx context.Context, few bool, document string) error {
 	m, err := b.describe(ctx)
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	var rows []limitRow
 	for _, l := range b.limits(few) {
 		more, err := b.measureLimit(ctx, l)
@@ -95,7 +94,7 @@ func (b *bench) measureLimits(ctx context.Context, few bool, document string) er
 		}
 		rows = append(rows, more...)
 	}
-	return writeLimits(document, m, rows)
+	return writeSection(document, "limits", m.text(time.Since(began))+"\n\n"+limitTable(rows))
 }
 
 func (b *bench) measureLimit(ctx context.Context, l limit) ([]limitRow, error) {
@@ -323,23 +322,8 @@ func declaredKind(i int) map[string]any {
 	}
 }
 
-// These lines of the document enclose the table.
-const (
-	limitsBegin = "<!-- limits: written by make bench PART=limits -->\n"
-	limitsEnd   = "<!-- end of limits -->\n"
-)
-
-// writeLimits replaces the table in the document.
-func writeLimits(document string, m machine, rows []limitRow) error {
-	old, err := os.ReadFile(document)
-	if err != nil {
-		return fmt.Errorf("read the document: %w", err)
-	}
-	before, rest, begins := bytes.Cut(old, []byte(limitsBegin))
-	_, after, ends := bytes.Cut(rest, []byte(limitsEnd))
-	if !begins || !ends {
-		return fmt.Errorf("%s has no markers for the table of limits", filepath.Base(document))
-	}
+// limitTable returns the rows as a table.
+func limitTable(rows []limitRow) string {
 	var cells [][]string
 	for i, r := range rows {
 		what := r.what
@@ -349,11 +333,5 @@ func writeLimits(document string, m machine, rows []limitRow) error {
 		cells = append(cells, []string{what, r.line, fmt.Sprintf("%.1f", r.took.Seconds()), fmt.Sprintf("%.1f", r.cpu),
 			fmt.Sprint(r.peak >> 20), fmt.Sprint(r.requests)})
 	}
-	var b bytes.Buffer
-	b.Write(before)
-	fmt.Fprintf(&b, "%s\n%s, %d cores, %.0f GiB, %s; %s, kubectl-imoocpod %s. %.0f %% of the processors were idle before.\n\n%s\n%s", limitsBegin,
-		m.processor, m.cores, float64(m.memory)/(1<<30), m.system, m.server, strings.TrimPrefix(m.program, "Client Version: "), m.spare,
-		table(2, []string{"", "command", "seconds", "CPU seconds", "peak MiB", "requests"}, cells), limitsEnd)
-	b.Write(after)
-	return os.WriteFile(document, b.Bytes(), 0o644)
+	return table(2, []string{"", "command", "seconds", "CPU seconds", "peak MiB", "requests"}, cells)
 }

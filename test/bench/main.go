@@ -1,9 +1,5 @@
-// Bench compares the loop and the verbs with their Kubernetes equivalents, and
-// writes docs/benchmarks.md with its pictures. "make bench" runs it under the
-// launcher of test/cluster, whose control plane it uses:
-//
-//	cluster run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
-//	    bench -plugin kubectl-imoocpod -source . -out docs
+// Bench measures one part of the benchmark on the control plane of test/cluster, and
+// writes its section of docs/benchmarks.md. test/bench/run starts it.
 //
 // ReplicaSets are reconciled by separate controller managers, with configurable
 // rate limits.
@@ -16,9 +12,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -37,22 +33,21 @@ func main() {
 // run measures, and writes the report.
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	part := flags.String("part", "commands", "what to measure: `commands`, following, loop, logs, or limits")
 	plugin := flags.String("plugin", "bin/kubectl-imoocpod", "the `program` to measure")
 	source := flags.String("source", ".", "the `directory` of its source")
-	out := flags.String("out", "docs", "the `directory` to write the report to")
+	document := flags.String("document", "docs/benchmarks.md", "the `file` with a section for each part")
+	details := flags.String("details", "bin", "the `directory` for the tables of all measurements")
 	quick := flags.Bool("quick", false, "small numbers, which say nothing of speed: to see that it works")
-	limits := flags.Bool("limits", false, "go to the limits instead, and write what that takes into operating.md")
-	following := flags.Bool("following", false, "measure commands that follow objects instead")
-	loop := flags.Bool("loop", false, "measure what else a loop can be bad at instead")
-	parts := flags.String("parts", "", "of that, only these `parts`, such as Wide,Nodes")
-	example := flags.String("example", "bin/example", "for -loop, the `program` of test/bench/example")
-	rolloutsDir := flags.String("rollouts", "", "for -following, the `directory` of the programs of Argo Rollouts; \"\" compares with none")
+	only := flags.String("only", "", "of the loop, only these `questions`, such as Wide,Nodes")
+	example := flags.String("example", "bin/example", "the `program` of test/bench/example")
+	rolloutsDir := flags.String("rollouts", "", "the `directory` of the programs of Argo Rollouts; \"\" compares with none")
 	rolloutsCRDs := flags.String("rollouts-crds", "", "the `directory` of its CRDs")
-	stern := flags.String("logs-beside", "", "compare how logs are followed instead, beside this `program`, which is stern")
+	stern := flags.String("stern", "bin/stern", "the `program` to compare with when logs are followed")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *stern != "" {
+	if *part == "logs" {
 		return measureLogs(ctx, *plugin, *stern, *quick)
 	}
 	b, err := newBench(ctx, *plugin, *source)
@@ -61,39 +56,39 @@ func run(ctx context.Context, args []string) error {
 	}
 	defer b.close()
 	b.example, b.rollouts = *example, rollouts{programs: *rolloutsDir, crds: *rolloutsCRDs}
-	if *limits {
-		return b.measureLimits(ctx, *quick, filepath.Join(*out, "operating.md"))
-	}
 	todo := fullAgenda()
 	if *quick {
 		todo = quickAgenda()
 	}
-	if *following {
-		results, err := b.measureFollowing(ctx, todo)
-		if err != nil {
-			return err
+	began := time.Now()
+	var r *results
+	var one report
+	switch *part {
+	case "commands":
+		if r, err = b.measure(ctx, todo); err == nil {
+			one.goals, one.tables = r.goals(), r.commandTables()
 		}
-		return results.writeFollowing(filepath.Join(*out, "benchmarks-following.md"))
+	case "following":
+		if r, err = b.measureFollowing(ctx, todo); err == nil {
+			one.goals, one.tables = r.following(), r.followingTables()
+		}
+	case "loop":
+		if r, err = b.measureLoop(ctx, todo, strings.FieldsFunc(*only, func(r rune) bool { return r == ',' })); err == nil {
+			one.goals, one.tables = r.loopReport()
+		}
+	case "limits":
+		return b.measureLimits(ctx, *quick, *document)
+	default:
+		err = fmt.Errorf("no part is called %q", *part)
 	}
-	if *loop {
-		results, err := b.measureLoop(ctx, todo, strings.FieldsFunc(*parts, func(r rune) bool { return r == ',' }))
-		if err != nil {
-			return err
-		}
-		say("it all took %.0f s", results.took.Seconds())
-		if err := results.writeLoop(filepath.Join(*out, "benchmarks-loop.md")); err != nil {
-			return err
-		}
-		return missed(results.loopGoals())
-	}
-	results, err := b.measure(ctx, todo)
 	if err != nil {
 		return err
 	}
-	if err := results.write(*out); err != nil {
+	one.machine, one.took = r.machine, time.Since(began)
+	if err := one.write(*part, *document, *details); err != nil {
 		return err
 	}
-	return missed(results.goals())
+	return missed(one.goals)
 }
 
 // say reports progress.

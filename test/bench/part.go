@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -142,31 +141,12 @@ func loopParts() []string {
 	return []string{"Failover", "Backlog", "Neighbors", "Wide", "Rolling", "Nodes", "Flapping", "Beside"}
 }
 
-// loopGoals returns the goals of all parts.
-func (r *results) loopGoals() []goal {
-	var all []goal
-	for _, name := range loopParts() {
-		all = append(all, r.parts[name].goals...)
-	}
-	return all
-}
-
-// writeLoop writes the report on failover, startup, and many kinds and nodes.
-func (r *results) writeLoop(document string) error {
-	fields := r.aboutMachine()
-	maps.Copy(fields, map[string]any{"Goals": goalTable(r.loopGoals()), "Agenda": r.agenda.loop.fields(), "Findings": strings.TrimSpace(loopFindings)})
+// loopReport returns the goals and the tables of all parts.
+func (r *results) loopReport() (goals []goal, tables []heading) {
 	for _, name := range loopParts() {
 		one := r.parts[name]
-		fields[name] = one.table()
+		goals = append(goals, one.goals...)
+		tables = append(tables, heading{name, one.table()})
 	}
-	return writeReport(document, loopText, fields)
-}
-
-// fields returns the numbers of the agenda for the text of the report.
-func (a loopAgenda) fields() map[string]any {
-	return map[string]any{
-		"WideObjects": a.wideObjects, "WideKinds": a.wideKinds, "WideNamespaces": a.wideNamespaces,
-		"HeldObjects": a.heldObjects, "HeldPods": a.heldPods, "Backlog": a.backlog, "BacklogChanges": a.backlogChanges,
-		"BigPods": a.bigPods, "Others": a.others, "Flapping": a.flapping, "BesideObjects": a.besideObjects, "BesideMany": besideMany, "BesideFew": besideFew, "Rolled": a.rolled, "Nodes": a.nodes, "Churn": a.churn,
-	}
+	return goals, tables
 }

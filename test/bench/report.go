@@ -1,89 +1,68 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	_ "embed"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/template"
 	"time"
 )
 
-// The text of the report around its tables, and the findings of people with the
-// profiler.
-var (
-	//go:embed report.md.tmpl
-	reportText string
-	//go:embed following.md.tmpl
-	followingText string
-	//go:embed loop.md.tmpl
-	loopText string
-	//go:embed findings.md
-	findings string
-	//go:embed following-findings.md
-	followingFindings string
-	//go:embed loop-findings.md
-	loopFindings string
-)
+// report is what a part of the benchmark has measured.
+type report struct {
+	machine machine
+	took    time.Duration
+	goals   []goal
+	tables  []heading
+}
 
-// write writes the report and its pictures to a directory.
-func (r *results) write(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// heading is a table under its heading.
+type heading struct{ name, table string }
+
+// write replaces the section of a part in a document with the goals, and writes the
+// tables to a file of the part in the directory details.
+func (r report) write(part, document, details string) error {
+	if err := writeSection(document, part, r.machine.text(r.took)+"\n\n"+goalTable(r.goals)); err != nil {
 		return err
 	}
-	if err := r.drawScale(filepath.Join(dir, "benchmarks-scale.svg")); err != nil {
-		return fmt.Errorf("draw: %w", err)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", r.machine.text(r.took))
+	for _, h := range r.tables {
+		fmt.Fprintf(&b, "\n## %s\n\n%s", h.name, h.table)
 	}
-	if err := r.drawCurve(filepath.Join(dir, "benchmarks-curve.svg")); err != nil {
-		return fmt.Errorf("draw: %w", err)
-	}
-	return writeReport(filepath.Join(dir, "benchmarks.md"), reportText, r.fields())
+	file := filepath.Join(details, "benchmarks-"+part+".md")
+	say("the tables are in %s", file)
+	return os.WriteFile(file, []byte(b.String()), 0o644)
 }
 
-// fields returns the values for the placeholders of the report.
-func (r *results) fields() map[string]any {
-	var concurrencies []string
-	for _, c := range r.agenda.concurrencies {
-		concurrencies = append(concurrencies, fmt.Sprint(c))
+// writeSection replaces the text between the two comments that enclose a section of
+// a document.
+func writeSection(document, section, text string) error {
+	old, err := os.ReadFile(document)
+	if err != nil {
+		return fmt.Errorf("read the document: %w", err)
 	}
-	mostShipped := 0
-	for _, s := range r.agenda.sizes {
-		if s.shipped > 0 {
-			mostShipped = max(mostShipped, s.pods)
-		}
+	begin, end := "<!-- "+section+" -->\n", "<!-- /"+section+" -->\n"
+	before, rest, begins := strings.Cut(string(old), begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		return fmt.Errorf("%s has no section %q", filepath.Base(document), section)
 	}
-	fields := r.aboutMachine()
-	maps.Copy(fields, map[string]any{
-		"Goals": goalTable(r.goals()), "Curve": r.curveSize(), "Concurrencies": strings.Join(concurrencies, ", "), "MostShipped": mostShipped,
-		"Times": r.timeTable(), "RequestsAt": r.curveSize(), "Requests": r.requestTable(), "Loop": r.loopTable(),
-		"UsedAt": r.most(), "Used": r.usedTable(), "Idle": r.idleTable(), "Rounds": r.agenda.commands, "Commands": r.commandTable(), "Rules": r.ruleTable(),
-		"Findings": strings.TrimSpace(findings),
-	})
-	return fields
+	return os.WriteFile(document, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644)
 }
 
-// aboutMachine returns the values about the machine and the date.
-func (r *results) aboutMachine() map[string]any {
-	m := r.machine
-	quick := ""
-	if r.agenda.commands < 3 {
-		quick = "**This was a quick run, which says nothing of speed.**"
-	}
-	busy := ""
+// text describes the machine, the programs, and the time of the measurement.
+func (m machine) text(took time.Duration) string {
+	text := fmt.Sprintf("%s, %d cores, %.0f GiB, %s; %s, %s, kubectl-imoocpod %s; %s, in %s.",
+		m.processor, m.cores, float64(m.memory)/(1<<30), m.system, m.server, m.goVersion, strings.TrimPrefix(m.program, "Client Version: "),
+		time.Now().UTC().Format(time.DateOnly), took.Round(time.Second))
 	if m.spare < 80 {
-		busy = " **The machine was busy during this run: read the counts, not the times.**"
+		text += fmt.Sprintf(" **Only %.0f %% of the processors were idle: read the counts, not the times.**", m.spare)
 	}
-	return map[string]any{
-		"Busy":      busy,
-		"Processor": m.processor, "Cores": m.cores, "Memory": fmt.Sprintf("%.0f GiB", float64(m.memory)/(1<<30)), "System": m.system, "Spare": fmt.Sprintf("%.0f", m.spare),
-		"Server": m.server, "Go": m.goVersion, "Program": "kubectl-imoocpod " + strings.TrimPrefix(m.program, "Client Version: "),
-		"Date": r.began.UTC().Format(time.DateOnly), "Took": r.took.Round(time.Second), "Quick": quick,
-	}
+	return text
 }
 
 // table returns a Markdown table. Columns from index numbers on are right-aligned.
@@ -105,30 +84,6 @@ func table(numbers int, header []string, rows [][]string) string {
 	return b.String()
 }
 
-// writeFollowing writes the report on commands that follow objects.
-func (r *results) writeFollowing(document string) error {
-	fields := r.aboutMachine()
-	maps.Copy(fields, map[string]any{
-		"Goals": goalTable(r.following()), "Followings": r.followingTable(), "Endings": r.endingTable(), "Rounds": r.agenda.endings,
-		"Looks": r.lookTable(), "LookRounds": r.agenda.commands, "Others": r.agenda.followed[len(r.agenda.followed)-1].others, "Rests": r.restTable(),
-		"Findings": strings.TrimSpace(followingFindings),
-	})
-	return writeReport(document, followingText, fields)
-}
-
-// writeReport executes a template and writes the document.
-func writeReport(document, text string, fields map[string]any) error {
-	parsed, err := template.New("report").Parse(text)
-	if err != nil {
-		return fmt.Errorf("read the text of the report: %w", err)
-	}
-	var b bytes.Buffer
-	if err := parsed.Execute(&b, fields); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return os.WriteFile(document, append(bytes.TrimSpace(b.Bytes()), '\n'), 0o644)
-}
-
 func goalTable(goals []goal) string {
 	var rows [][]string
 	for _, g := range goals {
@@ -139,6 +94,30 @@ func goalTable(goals []goal) string {
 		rows = append(rows, []string{g.what, g.wanted, g.measured, verdict})
 	}
 	return table(4, []string{"", "goal", "measured", ""}, rows)
+}
+
+// commandTables returns the tables of the part that compares commands and loops.
+func (r *results) commandTables() []heading {
+	return []heading{
+		{"Seconds from 0 to N pods, and back", r.timeTable()},
+		{fmt.Sprintf("Requests with %d pods", r.curveSize()), r.requestTable()},
+		{"Resources of the controllers", r.loopTable()},
+		{fmt.Sprintf("CPU seconds by process with %d pods", r.most()), r.usedTable()},
+		{"Idle", r.idleTable()},
+		{"Commands", r.commandTable()},
+		{"Rules alone", r.ruleTable()},
+	}
+}
+
+// followingTables returns the tables of the part that compares commands that follow
+// an object.
+func (r *results) followingTables() []heading {
+	return []heading{
+		{"While the pods come up", r.followingTable()},
+		{"Milliseconds from the last ready pod to the end", r.endingTable()},
+		{"A single look", r.lookTable()},
+		{"At rest", r.restTable()},
+	}
 }
 
 // subjects returns the compared subjects, in the order of the report.

@@ -25,8 +25,6 @@ type sample struct {
 	// gone and empty are the times from the second request until the last pod was
 	// gone, and the status reported it.
 	gone, empty time.Duration
-	// births are the times at which each pod was created.
-	births []time.Duration
 	// up and down are the requests of the subject while scaling up and down.
 	up, down counts
 	// eventsUp and eventsDown are its writes of events.
@@ -153,11 +151,8 @@ func (b *bench) up(ctx context.Context, s subject, w *witness, l *loop, create f
 		one.status = told.Sub(start)
 	}
 	w.note(func(time.Time) {
-		for _, at := range w.created {
-			one.births = append(one.births, at.Sub(start))
-		}
+		one.first, one.created = w.created[0].Sub(start), w.created[one.pods-1].Sub(start)
 	})
-	one.first, one.created = one.births[0], one.births[one.pods-1]
 	after, err := b.settle(ctx, s, l, before, quiet)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // spread is the median, minimum, and maximum of some measurements.
@@ -41,8 +40,6 @@ func (s spread) text(format string) string {
 type results struct {
 	agenda   agenda
 	machine  machine
-	began    time.Time
-	took     time.Duration
 	rules    []rule
 	commands []compared
 	runs     []sample

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -182,7 +183,7 @@ func (o *commonOptions) awaitShown(ctx context.Context, format string, limits ob
 		return append(a.Wait(ctx, all), broken)
 	}
 	colored := color("auto")
-	progress := terminal.NewProgress(o.streams.ErrOut, colored.style(o.streams.ErrOut), all[0].Conditions[len(all[0].Conditions)-1].Done)
+	progress := terminal.NewProgress(o.streams.ErrOut, colored.style(o.streams.ErrOut), goalOf(all))
 	defer progress.End()
 	a.Show, a.Connection = progress.Show, &follow.Connection{Changed: progress.SetLost}
 	for i, reached := range all {
@@ -193,6 +194,16 @@ func (o *commonOptions) awaitShown(ctx context.Context, format string, limits ob
 		}
 	}
 	return a.Wait(ctx, all)
+}
+
+// goalOf completes "2 of 3 objects are …". Objects of different kinds may differ in what shows
+// that they are ready.
+func goalOf(all []observe.WaitTarget) string {
+	goal := func(w observe.WaitTarget) string { return w.Conditions[len(w.Conditions)-1].Done }
+	if slices.ContainsFunc(all, func(w observe.WaitTarget) bool { return goal(w) != goal(all[0]) }) {
+		return observe.Ready().Done
+	}
+	return goal(all[0])
 }
 
 // saveMemory runs the garbage collector when the heap has grown by half instead of doubled,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
@@ -99,8 +100,8 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 			cause = fmt.Sprintf("undo of %d", history.Revisions[i].Number)
 		}
 	}
-	if t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(to.Number, 10) {
-		c.tell("Warning: %s: revision %d never became ready, and was reverted because of that", t, to.Number)
+	if why := neverReady(ctx, c, t, history, to); why != "" {
+		c.tell("Warning: %s: revision %d never became ready%s", t, to.Number, why)
 	}
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		now, err := revision.FieldsAt(obj.Object, revision.Paths(history.Now))
@@ -113,6 +114,29 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 		}
 		return to.Copy(), cause, nil
 	}, nil
+}
+
+// neverReady returns the evidence that the last rollout of a revision did not complete, "" if
+// there is none.
+func neverReady(ctx context.Context, c *changer, t *observe.Target, history revision.History, to revision.Revision) string {
+	if t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(to.Number, 10) {
+		return ", and was reverted because of that"
+	}
+	tree, _, err := observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("Cannot check whether a revision became ready", "object", t.String(), "err", err)
+		return ""
+	}
+	var pods []map[string]string
+	for _, pod := range tree.Pods.Objects() {
+		if pod.DeletionTimestamp == nil {
+			pods = append(pods, pod.Labels)
+		}
+	}
+	if older, found := history.RolledOutBefore(to, pods); found {
+		return fmt.Sprintf(": pods of revision %d are still there", older)
+	}
+	return ""
 }
 
 // stay returns the fields of a revision as the wanted ones.

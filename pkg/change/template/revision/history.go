@@ -106,3 +106,16 @@ func (h History) Find(fields []Field) (Revision, bool) {
 	}
 	return h.Revisions[i], true
 }
+
+// RolledOutBefore returns the number of an older revision that still has one of the pods, given
+// by their labels: the rollout of the newer revision never completed, because its controller
+// replaces all older pods. Without such pods, nothing shows whether a rollout completed: the
+// status of an object describes only its current revision.
+func (h History) RolledOutBefore(newer Revision, pods []map[string]string) (older int64, found bool) {
+	for _, r := range slices.Backward(h.Revisions) {
+		if r.Number < newer.Number && slices.ContainsFunc(pods, r.Made) {
+			return r.Number, true
+		}
+	}
+	return 0, false
+}

@@ -157,7 +157,7 @@ func dropEncoded(template map[string]any) {
 
 // Made reports whether a pod was made from the revision, according to its labels.
 func (r Revision) Made(pod map[string]string) bool {
-	for _, label := range []string{labelDeployment, labelRollout, labelController} {
+	for _, label := range []string{labelDeployment, labelRollout, labelController, apis.LabelTemplateHash} {
 		hash := pod[label]
 		if hash != "" && (hash == r.labels[label] || label == labelController && (hash == r.Name || strings.HasSuffix(r.Name, "-"+hash))) {
 			return true

@@ -1,0 +1,67 @@
+package apiserver_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// TestUndoToARevisionThatNeverBecameReady checks that undo warns before it returns to a pod
+// template whose rollout never completed, and only then.
+func TestUndoToARevisionThatNeverBecameReady(t *testing.T) {
+	deployment, statefulSet := workloads()[0], workloads()[1]
+	for _, test := range []struct {
+		workload
+
+		images string
+		warns  bool
+	}{
+		{deployment, "never:1 pull:1", true},
+		{deployment, "never:1 pull:1 never:2", true},
+		{deployment, "app:2 pull:1", false},
+		{deployment, "app:2 never:1 app:3", false}, // nothing shows it any more
+		{statefulSet, "never:1 pull:1", true},
+		{statefulSet, "app:2 pull:1", false},
+	} {
+		t.Run(test.target+"/"+test.images, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				s := apiserver.New(t)
+				play.Cluster(s)
+				s.CreateYAML(test.manifest)
+				<-time.After(time.Minute)
+				for image := range strings.FieldsSeq(test.images) {
+					if _, _, err := run(t, s, "set image "+test.target+" app=example.com/"+image); err != nil {
+						t.Fatal(err)
+					}
+					<-time.After(time.Minute)
+				}
+				_, stderr, err := run(t, s, "undo "+test.target)
+				if got := strings.Contains(stderr, "never became ready: pods of revision 1 are still there"); err != nil || got != test.warns {
+					t.Errorf("%v, it printed %q", err, stderr)
+				}
+			})
+		})
+	}
+}
+
+// TestWaitForObjectsOfDifferentKinds checks that the last line of a wait describes all objects.
+func TestWaitForObjectsOfDifferentKinds(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		play.Cluster(s)
+		s.CreateYAML(widgets)
+		play.Operator(s, "widgets", "Widget")
+		all := workloads()
+		s.CreateYAML(all[0].manifest)
+		s.CreateYAML(all[3].manifest)
+		<-time.After(time.Minute)
+		_, stderr, err := run(t, s, "set image widget/web deployment/web app=example.com/new:1 --wait")
+		if err != nil || !strings.Contains(stderr, "\n2 of 2 objects are ready, took ") {
+			t.Errorf("%v, it printed %q", err, stderr)
+		}
+	})
+}

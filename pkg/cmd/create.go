@@ -100,7 +100,7 @@ change.`,
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "Set a field, as PATH=VALUE; the schema gives the type of the value (can be repeated).")
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "Set a field to a string, as PATH=VALUE (can be repeated).")
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the container; required for a MyDaemonSet.")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is created, which \"history\" shows.")
+	addReasonFlag(cmd, &o.reason)
 	o.dash, o.given = cmd.ArgsLenAtDash, cmd.Flags().Changed
 	return command(cmd, o.complete, o.validate, o.run)
 }

@@ -61,7 +61,7 @@ these fields.`,
 	o.change.addManagerFlag(cmd)
 	cmd.Flags().Var(parsed[pauseLength]{&o.length, parsePauseLength, "duration"}, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)
 	completeFlag(cmd, "for", "30m", "1h", "8h", apis.PausedForever)
-	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is paused, for those who find it.")
+	addReasonFlag(cmd, &o.reason)
 	return o.change.command(cmd, o.change.targets.complete, o.change.validate, o.pause)
 }
 

@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -24,8 +25,16 @@ import (
 // change, as in template.Request.
 type wanted = func(obj *unstructured.Unstructured) ([]revision.Field, string, error)
 
+// maxReason is the maximum length of a reason, which is shown in one line.
+const maxReason = 1024
+
 func addReasonFlag(cmd *cobra.Command, reason *string) {
-	cmd.Flags().StringVar(reason, "reason", "", "Why the object is changed, which \"history\" shows. The default says what changes.")
+	cmd.Flags().Var(parsed[string]{reason, func(text string) (string, error) {
+		if len(text) > maxReason {
+			return "", fmt.Errorf("must be no longer than %d bytes", maxReason)
+		}
+		return text, nil
+	}, "string"}, "reason", "Why you make the change, for those who look at the history or at the pause.")
 }
 
 // changeTemplate changes the fields that the pods of a target are made from. A reason

@@ -58,14 +58,15 @@ func Scaled(replicas int32, known bool) Condition {
 }
 
 // Paused is the condition that the controller of an object has seen that it is paused. If the
-// controller does not report that, the verdict shows it: paused, or ready, so that nothing is
-// held back.
+// controller does not report that, the observed generation shows it, or else the verdict: paused,
+// or ready, so that nothing is held back.
 func Paused() Condition {
 	return Condition{What: "to be paused by its controller", Done: "paused", Tree: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
 		if s.reportsPause() {
 			return s.pauseReported(), nil
 		}
-		return s.Report.Verdict == status.Paused || s.Report.Verdict.Settled(), nil
+		seen := s.Report.Metadata
+		return seen.ObservedGeneration > 0 && seen.ObservedGeneration >= seen.Generation || s.Report.Verdict == status.Paused || s.Report.Verdict.Settled(), nil
 	})}
 }
 

@@ -1,0 +1,48 @@
+package apiserver_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// TestPauseOfAnObjectThatIsNotReady checks that pause --wait ends when the controller has seen
+// the pause, whatever the pods do.
+func TestPauseOfAnObjectThatIsNotReady(t *testing.T) {
+	for _, image := range []string{"pull:1", "never:1", "slow:10m"} {
+		bubble.Test(t, func(t *testing.T) {
+			s := apiserver.New(t)
+			play.Cluster(s)
+			s.CreateYAML(deployment("web", "example.com/"+image, 3))
+			<-time.After(time.Minute)
+			if _, stderr, err := run(t, s, "pause deployment/web --for forever --wait --timeout 1m"); err != nil {
+				t.Errorf("%s: %v, it printed %q", image, err, stderr)
+			}
+			play.SetFate(s, play.Away)
+			if _, _, err := run(t, s, "resume deployment/web"); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := run(t, s, "pause deployment/web --for forever --wait --timeout 1m"); !errors.Is(err, outcome.ErrTimeout) {
+				t.Errorf("%s: %v without a controller", image, err)
+			}
+		})
+	}
+}
+
+// A reason is a line for people, and must fit into a condition.
+func TestLongReason(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	for _, verb := range []string{"pause web", "set image web nginx", "restart web", "undo web", "create web"} {
+		_, _, err := run(t, s, verb+" --reason "+strings.Repeat("x", 1025))
+		if usage := (*outcome.UsageError)(nil); !errors.As(err, &usage) {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+}

@@ -79,6 +79,9 @@ func (o *deleteOptions) run(ctx context.Context) error {
 	c := o.common.clients
 	targets, errs := o.targets.find(ctx, c)
 	if o.ignoreNotFound {
+		if err := o.targets.notAType(ctx, c); err != nil {
+			return err
+		}
 		errs = slices.DeleteFunc(errs, kube.NotFound)
 	}
 	switch {

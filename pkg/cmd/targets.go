@@ -186,6 +186,31 @@ func (f *targetFlags) bareName() string {
 	return f.args[0]
 }
 
+// notAType returns an error if a bare NAME is that of a type and no ImoocPod has it. Verbs for
+// which a missing object is a success call it.
+func (f *targetFlags) notAType(ctx context.Context, c *kube.Factory) error {
+	name := f.bareName()
+	if name == "" {
+		return nil
+	}
+	if _, err := c.KindNamed(ctx, name); err != nil {
+		return nil //nolint:nilerr // it is only a name
+	}
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	client, err := c.Dynamic()
+	if err != nil {
+		return err
+	}
+	t := observe.Named(kinds.ImoocPod(), namespace, name)
+	if err := kube.Explain(t.Kind, t.Read(ctx, client)); noImoocPod(err) {
+		return err
+	}
+	return nil
+}
+
 // name resolves arguments that name objects without reading the objects. It resolves nothing
 // if they select objects or name only ImoocPods.
 func (f *targetFlags) name(ctx context.Context, c *kube.Factory) (found []observe.Target, errs []error) {

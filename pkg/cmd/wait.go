@@ -170,6 +170,9 @@ func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if !o.waitsFor("create") && !o.waitsFor("delete") {
 		return o.targetFlags.find(ctx, o.clients)
 	}
+	if err := o.notAType(ctx, o.clients); err != nil {
+		return nil, []error{err}
+	}
 	targets, errs := o.name(ctx, o.clients)
 	if len(targets)+len(errs) == 0 {
 		targets, errs = o.targetFlags.find(ctx, o.clients)

@@ -19,6 +19,7 @@ func TestTypeInsteadOfName(t *testing.T) {
 	for _, line := range []string{
 		"wait deploy", "logs deployments", "history deployment", "undo deploy", "restart deploy", "describe deploy", "delete deploy",
 		"pause deployments.apps", "resume deploy", "park deploy", "scale deploy --replicas 3", "set image deploy nginx",
+		"wait deploy --for=delete", "wait deploy --for=create", "delete deploy --ignore-not-found",
 	} {
 		stdout, _, err := run(t, s, line)
 		const want = "hint: deployment is a type: name an object, or pass --all"

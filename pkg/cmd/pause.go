@@ -126,8 +126,8 @@ func pauseEdits(until, by, reason string) []fieldpath.Edit {
 }
 
 // editPause edits an object, unless another one has its name by now. Without edits, the
-// object is already in the wanted state. back is the verb that reverts the edits.
-func editPause(ctx context.Context, c *changer, t *observe.Target, edits []fieldpath.Edit, until observe.Condition, back string) (*change, error) {
+// object is already in the wanted state. back are the words of the verb that reverts the edits.
+func editPause(ctx context.Context, c *changer, t *observe.Target, edits []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	done := edit.Written{Object: t.Object}
 	if edits != nil {
 		var err error
@@ -143,7 +143,7 @@ func editPause(ctx context.Context, c *changer, t *observe.Target, edits []field
 	}
 	made := c.edited(t, done, until, "it is as it was", nil)
 	made.unchanged = edits == nil
-	made.back = new(commandOn(back, t))
+	made.back = new(commandOn(back[0], t, back[1:]...))
 	return made, nil
 }
 
@@ -160,15 +160,15 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 }
 
 // setSwitch sets the field that pauses an object of another program.
-func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, until observe.Condition, back string) (*change, error) {
+func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, until observe.Condition, back ...string) (*change, error) {
 	field := "." + strings.Join(path, ".")
 	if now, _ := fieldpath.Object(t.Object.Object, path[:len(path)-1]...)[path[len(path)-1]].(bool); now == on {
-		made, err := editPause(ctx, c, t, nil, until, back)
+		made, err := editPause(ctx, c, t, nil, until, back...)
 		made.said = fmt.Sprintf("%s is already %t", field, on)
 		return made, err
 	}
 	c.tell("%s: %s", t, c.flags.dryRun.mark(fmt.Sprintf("setting %s to %t", field, on)))
-	return editPause(ctx, c, t, []fieldpath.Edit{{Path: fieldpath.Fields(path...), Value: on}}, until, back)
+	return editPause(ctx, c, t, []fieldpath.Edit{{Path: fieldpath.Fields(path...), Value: on}}, until, back...)
 }
 
 // pauseLength is the value of --for: a duration or "forever".

@@ -45,7 +45,7 @@ func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error)
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be resumed: %w", t, err)
 		}
-		return setSwitch(ctx, c, t, path, false, observe.Ready(), "pause")
+		return setSwitch(ctx, c, t, path, false, observe.Ready(), "pause", "--for", apis.PausedForever)
 	}
 	before, now := apis.ReadPause(t.Object.GetAnnotations()), time.Now()
 	edits, said := pauseEdits("", "", ""), "was "+before.Text(now)
@@ -57,10 +57,13 @@ func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error)
 	case !before.Active(now):
 		said = "its pause had ended at " + apis.Clock(before.Until, now)
 	}
-	made, err := editPause(ctx, c, t, edits, observe.Resumed(), "pause")
+	rest := pauseLength{For: before.Left(now).Round(time.Second), Forever: before.Forever}
+	made, err := editPause(ctx, c, t, edits, observe.Resumed(), "pause", "--for", rest.String())
 	if err != nil {
 		return nil, err
 	}
-	made.said = said
+	if made.said = said; !before.Active(now) {
+		made.back = nil
+	}
 	return made, nil
 }

@@ -1,6 +1,7 @@
 package apiserver_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -79,6 +80,17 @@ func TestHintToResume(t *testing.T) {
 		}
 		if _, _, err := run(t, s, "resume deployments.apps/web -n default"); err != nil {
 			t.Error(err)
+		}
+		play.SetFate(s, play.Away)
+		if _, _, err := run(t, s, "pause deployment/web --for forever"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, interrupt := context.WithCancel(t.Context())
+		s.After(time.Second, interrupt)
+		err := command(ctx, s, "resume deployment/web --wait")
+		const want = "hint: to undo the change: kubectl imoocpod pause deployments.apps/web --for forever -n default"
+		if got := outcome.HintLines(err, nil); !strings.HasSuffix(got, want) {
+			t.Errorf("%v, with the hint %q, want %q", err, got, want)
 		}
 	})
 }

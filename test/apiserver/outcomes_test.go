@@ -241,6 +241,19 @@ func endings() []ending {
 		{what: "deleted", fate: slow, happens: later(soon, (*scene).remove), want: outcome.ErrGone, says: "was deleted", left: nothing},
 		{what: "deleted and created again", fate: slow, happens: later(soon, (*scene).replace), want: outcome.ErrGone, says: "was deleted", left: aNewObject},
 		{what: "Ctrl-C", flags: revert, fate: slow, happens: later(soon, func(x *scene) { x.interrupt() }), want: outcome.ErrInterrupted, says: "stays", left: itsChange},
+		{what: "Ctrl-C during the write", happens: func(x *scene) {
+			x.OnWrite(func(c apiserver.Change) {
+				if c.Resource.Resource == x.resource && state(c.After) != state(x.before) {
+					x.interrupt()
+				}
+			})
+		}, want: outcome.ErrInterrupted, says: "stays", left: itsChange},
+		{what: "Ctrl-C during a conflict", happens: func(x *scene) {
+			x.Fail(x.writes, apiserver.Fault{Times: 1, Before: func() {
+				x.change()
+				x.interrupt()
+			}})
+		}, want: context.Canceled, left: asBeforeAndMore, of: func(v verb, _ workload) bool { return !v.creates && !strings.HasPrefix(v.line, "scale") }},
 		{what: "no answer to the write", happens: func(x *scene) { x.Fail(x.writes, apiserver.Fault{DropAfter: true, Times: 1}) }, want: outcome.ErrUnknown, says: "which the server may have carried out", left: itsChange},
 		{what: "no connection for a while", happens: later(soon, func(x *scene) {
 			x.EndWatches("", nil)

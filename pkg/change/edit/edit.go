@@ -43,12 +43,22 @@ func Contested() wait.Backoff {
 	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1, Jitter: 0.1}
 }
 
+// Retry calls change again while it returns a conflict. If the context ends in between, Retry
+// returns the cause, and not the last conflict as client-go does.
+func Retry(ctx context.Context, change func() error) error {
+	err := retry.OnError(Contested(), apierrors.IsConflict, change)
+	if cause := context.Cause(ctx); cause != nil && apierrors.IsConflict(err) {
+		return cause
+	}
+	return err
+}
+
 // Apply makes the change that plan returns for an object. The write succeeds only if the
 // object still has the version that plan has seen. Otherwise, Apply reads the object and
 // calls plan again. seen is the object as read before, or nil.
 func Apply(ctx context.Context, objects dynamic.ResourceInterface, name string, seen *unstructured.Unstructured, plan func(*unstructured.Unstructured) (Plan, error), o Options) (Written, error) {
 	var w Written
-	err := retry.OnError(Contested(), apierrors.IsConflict, func() error {
+	err := Retry(ctx, func() error {
 		obj := seen
 		seen = nil
 		if obj == nil {
@@ -138,7 +148,7 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, m
 // Delete deletes an object that was created. If someone else has changed the created fields
 // since, it returns an OverwrittenError.
 func Delete(ctx context.Context, objects dynamic.ResourceInterface, w Written) error {
-	return retry.OnError(Contested(), apierrors.IsConflict, func() error {
+	return Retry(ctx, func() error {
 		obj, err := objects.Get(ctx, w.Object.GetName(), metav1.GetOptions{})
 		if err != nil {
 			return err

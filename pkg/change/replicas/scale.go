@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
@@ -121,10 +120,16 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 	}
 	if field.Scale {
 		var done Result
-		err := retry.OnError(edit.Contested(), func(err error) bool { return c.ResourceVersion == "" && apierrors.IsConflict(err) }, func() (err error) {
+		set := func() (err error) {
 			done, err = setScale(ctx, objects, t, field, c)
 			return err
-		})
+		}
+		var err error
+		if c.ResourceVersion == "" {
+			err = edit.Retry(ctx, set)
+		} else {
+			err = set()
+		}
 		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() || !exists(ctx, objects, t) {
 			return done, err
 		}

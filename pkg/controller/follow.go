@@ -107,22 +107,12 @@ func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
 		Watch:    objects.Watch,
 		Selector: c.Selector.String(),
 		Client:   o.client, Example: &unstructured.Unstructured{}, Trim: trimOwner(o.kind),
-		Equal:    func(before, after any) bool { return c.ownersEqual(o, before, after) },
+		Equal: informer.Equal(func(before, after *unstructured.Unstructured) bool {
+			at := o.kind.Mapping.Status
+			return !differs(o.kind, before, after) && equality.Semantic.DeepEqual(strategy.DecodeStatus(at, before), strategy.DecodeStatus(at, after))
+		}),
 		Indexers: o.indexers(), Missing: missing,
 	}
-}
-
-// ownersEqual reports whether a plan reads the same of two states of an object, but for a
-// status that this loop wrote.
-func (c *Controller) ownersEqual(o *owners, before, after any) bool {
-	a, ok := before.(*unstructured.Unstructured)
-	b, ok2 := after.(*unstructured.Unstructured)
-	if !ok || !ok2 || differs(o.kind, a, b) {
-		return false
-	}
-	now := strategy.DecodeStatus(o.kind.Mapping.Status, b)
-	return equality.Semantic.DeepEqual(now, strategy.DecodeStatus(o.kind.Mapping.Status, a)) ||
-		c.memory.WroteStatus(o.keyOf(b.GetNamespace(), b.GetName()), now)
 }
 
 // preflight collects the first answers for all kinds, so that a start logs in one line

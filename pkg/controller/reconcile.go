@@ -183,10 +183,8 @@ func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	return err
 }
 
-// cachesBehind reports whether a cache has not yet seen this loop's own writes. While it
-// has not, every event of the object wakes it.
+// cachesBehind reports whether a cache has not yet seen this loop's own writes.
 func (r *reconciliation) cachesBehind() bool {
-	r.memory.SetBehind(r.key, true) // before the caches are asked: no event may come between
 	behind := informer.Behind(r.pods.GetStore(), r.mem.Written[r.pods.Resource]) ||
 		r.revisions.behind(r.mem.Written[r.revisions.Resource])
 	if s := r.inputs[r.owners.kind.Mapping.Strategy]; s != nil {
@@ -198,7 +196,6 @@ func (r *reconciliation) cachesBehind() bool {
 	if behind {
 		r.Metrics.CacheWaits.WithLabelValues(r.key.Kind).Inc()
 	}
-	r.memory.SetBehind(r.key, behind)
 	return behind
 }
 

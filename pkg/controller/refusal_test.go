@@ -29,8 +29,8 @@ func ofMissingNamespace(string) *apierrors.StatusError {
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
 }
 
-// A namespace that goes away is no failure: nothing is said of it, and nothing is
-// tried again at once.
+// A namespace that is deleted is no failure: it is not reported, and after the status
+// was written, which wakes the object once, no create is tried again.
 func TestCreatesInANamespaceThatEnds(t *testing.T) {
 	for name, answer := range map[string]func(string) *apierrors.StatusError{"terminating": ofEndingNamespace, "gone": ofMissingNamespace} {
 		t.Run(name, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestCreatesInANamespaceThatEnds(t *testing.T) {
 				w.start()
 				w.passes(time.Second)
 				creates := len(w.done(podWrite("create")))
-				if creates != 1 {
-					t.Fatalf("%d creates were tried, want 1", creates)
+				if creates == 0 || creates > 2 {
+					t.Fatalf("%d creates were tried, want 1 or 2", creates)
 				}
 				w.passes(time.Minute)
 				if more := len(w.done(podWrite("create"))) - creates; more > 0 {

@@ -11,7 +11,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // revisionCache is the cache of the ControllerRevisions, in which the loop keeps the
@@ -93,19 +92,4 @@ func (c *Controller) revisionKeys(obj any) []memory.Key {
 		}
 	}
 	return nil
-}
-
-// revisionsEqual reports whether a revision is as the plans of its owner leave it. The
-// template of a large owner is not known. The revisions of an owner that is gone go, too.
-func (c *Controller) revisionsEqual(before, after any) bool {
-	r, ok := after.(*strategy.RevisionRecord)
-	if !ok {
-		return false
-	}
-	o, k := c.kinds.controllerOf(r)
-	if o == nil {
-		return true
-	}
-	owner := o.get(k.Namespace, k.Name)
-	return owner == nil || !isOutline(owner) && r.Expected(before, kinds.TemplateHash(o.kind, owner))
 }

@@ -23,9 +23,8 @@ func (c *Controller) makeCaches() {
 			c.inputs[name] = c.newCache(s.Input.Source(c.clients()), keys)
 		}
 	}
-	source := strategy.RevisionSource(c.clients())
-	source.Equal = c.revisionsEqual
-	c.revisions = &revisionCache{Informer: c.newCache(source, c.revisionKeys), controller: c, unreadable: make(chan struct{})}
+	revisions := c.newCache(strategy.RevisionSource(c.clients()), c.revisionKeys)
+	c.revisions = &revisionCache{Informer: revisions, controller: c, unreadable: make(chan struct{})}
 }
 
 // newCache makes the cache of a source. keys returns the keys of the objects whose plans
@@ -36,8 +35,8 @@ func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key
 	return i
 }
 
-// handler puts the keys of an event into the queue if the event changes what plans read,
-// or if their objects wait until a cache has seen a write of this loop.
+// handler puts the keys of an event into the queue if the event changes what plans read.
+// The loop's own writes do, too: that costs a plan from the caches.
 func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key) cache.ResourceEventHandler {
 	what := func(obj any) string {
 		if o, ok := obj.(metav1.Object); ok && s.Singular != "" {
@@ -45,17 +44,15 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 		}
 		return "it"
 	}
-	wake := func(changed bool, obj any, how string) {
+	wake := func(obj any, how string) {
 		for _, k := range keys(obj) {
-			if changed || c.memory.Behind(k) {
-				c.queue.Wake(k, what(obj), how)
-			}
+			c.queue.Wake(k, what(obj), how)
 		}
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			if !initial {
-				wake(!s.Equal(nil, obj), obj, "was added")
+				wake(obj, "was added")
 				return
 			}
 			for _, k := range keys(obj) { // it need not have changed
@@ -63,15 +60,15 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 			}
 		},
 		UpdateFunc: func(old, obj any) {
-			changed := !s.Equal(old, obj)
-			wake(changed, obj, "was updated")
-			if changed {
-				for k := range sets.New(keys(old)...).Delete(keys(obj)...) {
-					c.queue.Wake(k, what(old), "was released")
-				}
+			if s.Equal(old, obj) {
+				return
+			}
+			wake(obj, "was updated")
+			for k := range sets.New(keys(old)...).Delete(keys(obj)...) {
+				c.queue.Wake(k, what(old), "was released")
 			}
 		},
-		DeleteFunc: func(obj any) { wake(true, informer.Object(obj), "was deleted") },
+		DeleteFunc: func(obj any) { wake(informer.Object(obj), "was deleted") },
 	}
 }
 

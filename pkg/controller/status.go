@@ -70,8 +70,7 @@ func (w *statusWriter) writePlanned(ctx context.Context) error {
 func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructured, status plan.Status) (*unstructured.Unstructured, error) {
 	ctx, cancel := strategy.Finish(ctx)
 	defer cancel()
-	paths := r.owners.kind.Mapping.Status
-	encoded, err := strategy.EncodeStatus(paths, status, seen)
+	encoded, err := strategy.EncodeStatus(r.owners.kind.Mapping.Status, status, seen)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +83,6 @@ func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructu
 	if err != nil {
 		return nil, err
 	}
-	r.memory.ExpectStatus(r.key, status.Masked(paths)) // its event may come before the answer
 	// A CRD may have no place for a part of the status, which is then dropped without a
 	// warning to the person who runs the loop.
 	obj, err := r.owners.client.Namespace(r.key.Namespace).Patch(ctx, r.key.Name, types.JSONPatchType, patch,
@@ -94,9 +92,6 @@ func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructu
 		return nil, nil
 	case apierrors.IsConflict(err):
 		return nil, strategy.ErrConflict
-	case err != nil:
-		return nil, err
 	}
-	r.memory.ExpectStatus(r.key, strategy.DecodeStatus(paths, obj))
-	return obj, nil
+	return obj, err
 }

@@ -35,8 +35,7 @@ type Source struct {
 	Example runtime.Object
 	// Trim, if set, returns what the cache keeps of an object.
 	Trim cache.TransformFunc
-	// Equal reports whether no plan can tell two states of an object apart. Before an
-	// object was added, its state was nil.
+	// Equal reports whether plans read the same in two states of an object.
 	Equal    func(before, after any) bool
 	Indexers cache.Indexers
 	// Missing, if set, is called when the server does not serve the resource.
@@ -46,6 +45,15 @@ type Source struct {
 // Lists adapts the List function of a client to the type of Source.List.
 func Lists[T runtime.Object](list func(context.Context, metav1.ListOptions) (T, error)) func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 	return func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) { return list(ctx, opts) }
+}
+
+// Equal adapts a comparison of cached objects to the type of Source.Equal.
+func Equal[T any](equal func(before, after T) bool) func(before, after any) bool {
+	return func(before, after any) bool {
+		a, ok := before.(T)
+		b, ok2 := after.(T)
+		return ok && ok2 && equal(a, b)
+	}
 }
 
 // Informer caches the objects of a source from when they are first needed. Whoever needs

@@ -63,13 +63,9 @@ type Progress struct {
 // entry is an Object with what event handlers and commands also use, under the lock.
 type entry struct {
 	Object
-	// behind says that a cache has not yet seen a write of this loop.
-	behind bool
 	// refused says that the last creates were refused, lifted that what refused them
 	// has given way since.
 	refused, lifted bool
-	// statuses are the last ones that this loop wrote.
-	statuses []statusHash
 	// lastLine is the last line of the log about the object, failures the reasons for
 	// which its pods fail that were logged since something was last done for it.
 	lastLine string
@@ -120,18 +116,6 @@ func (m *Memory) update(k Key, change func(*entry)) {
 	if e := m.objects[k]; e != nil {
 		change(e)
 	}
-}
-
-// SetBehind notes whether a cache has not yet seen a write for an object.
-func (m *Memory) SetBehind(k Key, behind bool) {
-	m.update(k, func(e *entry) { e.behind = behind })
-}
-
-// Behind reports whether a cache has not yet seen a write for an object. While it has
-// not, every event counts, also one that changes nothing that a plan reads.
-func (m *Memory) Behind(k Key) (behind bool) {
-	m.update(k, func(e *entry) { behind = e.behind })
-	return behind
 }
 
 // SetRefused notes whether the last creates for an object were refused.

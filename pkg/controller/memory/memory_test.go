@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
 // A way to convergence is counted once, with the time that it took. A status that is still to be
@@ -55,9 +54,7 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	m, k := New(metrics.New("")), Key{Name: "foo"}
 	first := m.Get(k, "first")
 	first.Failing = 3
-	m.SetBehind(k, true)
 	m.SetRefused(k, true)
-	m.ExpectStatus(k, plan.Status{Ready: 1})
 	m.NewFailure(k, "ImagePullBackOff")
 	m.Repeated(k, "a line")
 	m.Failed(k, time.Unix(1_700_000_000, 0), errors.New("no"))
@@ -67,7 +64,7 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	for name, forget := range map[string]func(){"another object": func() { m.Get(k, "second") }, "it is gone": func() { m.Forget(k) }} {
 		forget()
 		_, planned := m.Progress(k)
-		if m.Behind(k) || len(m.Lift("")) > 0 || m.WroteStatus(k, plan.Status{Ready: 1}) || m.Repeated(k, "a line") || planned {
+		if len(m.Lift("")) > 0 || m.Repeated(k, "a line") || planned {
 			t.Errorf("%s: something is remembered", name)
 		}
 	}
@@ -98,21 +95,6 @@ func TestRefusedCreatesAreLifted(t *testing.T) {
 	m.SetRefused(foo, false)
 	if m.TakeLifted(foo) || m.TakeLifted(bar) || m.TakeLifted(other) {
 		t.Error("one is lifted that is not refused")
-	}
-}
-
-// The last statuses that the loop wrote are known, and no others.
-func TestStatusesThatWereWritten(t *testing.T) {
-	t.Parallel()
-	m, k := New(metrics.New("")), Key{Name: "foo"}
-	m.Get(k, "u")
-	for n := range int32(maxStatuses + 1) {
-		m.ExpectStatus(k, plan.Status{Ready: n, PodNames: []string{}})
-	}
-	for n := range int32(maxStatuses + 2) {
-		if wrote := m.WroteStatus(k, plan.Status{Ready: n}); wrote != (n > 0 && n <= maxStatuses) {
-			t.Errorf("status %d was written: %t", n, wrote)
-		}
 	}
 }
 

@@ -81,7 +81,7 @@ type deploymentRecord struct {
 // that an owner wants.
 func deploymentSource(c Clients) informer.Source {
 	s := childSource(c, DeploymentResource(), "deployment", "", func(u *unstructured.Unstructured) (any, error) { return newDeploymentRecord(u) })
-	s.Equal = deploymentsEqual
+	s.Equal = informer.Equal(deploymentsEqual)
 	return s
 }
 
@@ -149,14 +149,9 @@ func deploymentFailure(conditions []appsv1.DeploymentCondition) *metav1.Conditio
 	return nil
 }
 
-// deploymentsEqual reports whether no plan could tell two records apart.
-func deploymentsEqual(before, after any) bool {
-	old, ok := before.(*deploymentRecord)
-	now, ok2 := after.(*deploymentRecord)
-	if !ok || !ok2 {
-		return false
-	}
-	a, b := now.plan, old.plan
+// deploymentsEqual reports whether plans read the same in two states of a Deployment.
+func deploymentsEqual(before, after *deploymentRecord) bool {
+	a, b := before.plan, after.plan
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	return reflect.DeepEqual(a, b)
 }

@@ -32,7 +32,7 @@ func nodeSource(c Clients) informer.Source {
 		Resource: "nodes", Singular: "node",
 		List:   informer.Lists(nodes.List),
 		Watch:  nodes.Watch,
-		Client: c.Core, Example: &corev1.Node{}, Trim: trimNode, Equal: nodesEqual,
+		Client: c.Core, Example: &corev1.Node{}, Trim: trimNode, Equal: informer.Equal(nodesEqual),
 	}
 }
 
@@ -50,10 +50,8 @@ func trimNode(obj any) (any, error) {
 
 // nodesEqual reports whether a node is the same in what decides which pods it may run.
 // Its status changes all the time.
-func nodesEqual(before, after any) bool {
-	a, ok := before.(*corev1.Node)
-	b, ok2 := after.(*corev1.Node)
-	return ok && ok2 && equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
+func nodesEqual(a, b *corev1.Node) bool {
+	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
 // readNodes adds the nodes of the cluster to a view.

@@ -41,7 +41,7 @@ func PodSource(c Clients) informer.Source {
 		Resource: "pods", Singular: "pod",
 		List:   informer.Lists(pods.List),
 		Watch:  pods.Watch,
-		Client: c.Core, Example: &corev1.Pod{}, Trim: TrimPod, Equal: podsEqual,
+		Client: c.Core, Example: &corev1.Pod{}, Trim: TrimPod, Equal: informer.Equal(podsEqual),
 		Indexers: cache.Indexers{ByOwner: IndexByOwner, ByLabel: IndexByLabel},
 	}
 }
@@ -98,22 +98,15 @@ func mayBeOurs(pod *corev1.Pod) bool {
 	return strings.Contains(group, ".") // as the groups of all CRDs do
 }
 
-// podsEqual reports whether neither a plan nor the log could tell two states apart.
-func podsEqual(before, after any) bool {
-	a, was := before.(*PodRecord)
-	b, is := after.(*PodRecord)
-	return !was && !is || was && is && !b.Differs(a)
-}
-
-// Differs reports whether a plan or the log could tell the two records apart.
-func (r *PodRecord) Differs(old *PodRecord) bool {
-	a, b := r.Pod, old.Pod
+// podsEqual reports whether plans and the log read the same in two states of a pod.
+func podsEqual(before, after *PodRecord) bool {
+	a, b := before.Pod, after.Pod
 	if a.Deployment != "" && a.Deployment == b.Deployment {
 		a.Ready, b.Ready = false, false // the status of the Deployment has the count
 	}
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	a.ReadySince, b.ReadySince = time.Time{}, time.Time{}
-	return a != b || r.FailureCode != old.FailureCode || OwnerUID(r) != OwnerUID(old)
+	return a == b && before.FailureCode == after.FailureCode && OwnerUID(before) == OwnerUID(after)
 }
 
 // IndexByLabel indexes the pods of Deployments by the UID in the identity label.

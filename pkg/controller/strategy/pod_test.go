@@ -34,26 +34,26 @@ func recorded(t *testing.T, change func(*corev1.Pod)) *PodRecord {
 	return r
 }
 
-func TestDiffers(t *testing.T) {
+func TestPodsEqual(t *testing.T) {
 	before := recorded(t, func(*corev1.Pod) {})
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)
 		want   bool
 	}{
-		"nothing":                            {func(*corev1.Pod) {}, false},
-		"a version":                          {func(p *corev1.Pod) { p.ResourceVersion = "123457" }, false},
-		"another label":                      {func(p *corev1.Pod) { p.Labels["app"] = "other" }, false},
-		"another pod":                        {func(p *corev1.Pod) { p.UID = "other" }, true},
-		"it ended":                           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
-		"it is ending":                       {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(time.Unix(1_700_000_000, 0))) }, true},
-		"not ready":                          {func(p *corev1.Pod) { p.Status.Conditions = nil }, true},
-		"no owner":                           {func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
-		"without the identity label":         {func(p *corev1.Pod) { delete(p.Labels, apis.LabelOwner) }, true},
-		"its template":                       {func(p *corev1.Pod) { p.Labels[apis.LabelTemplateHash] = "other" }, true},
-		"what it passes, as anybody may say": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, false},
+		"nothing":                            {func(*corev1.Pod) {}, true},
+		"a version":                          {func(p *corev1.Pod) { p.ResourceVersion = "123457" }, true},
+		"another label":                      {func(p *corev1.Pod) { p.Labels["app"] = "other" }, true},
+		"another pod":                        {func(p *corev1.Pod) { p.UID = "other" }, false},
+		"it ended":                           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, false},
+		"it is ending":                       {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(time.Unix(1_700_000_000, 0))) }, false},
+		"not ready":                          {func(p *corev1.Pod) { p.Status.Conditions = nil }, false},
+		"no owner":                           {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
+		"without the identity label":         {func(p *corev1.Pod) { delete(p.Labels, apis.LabelOwner) }, false},
+		"its template":                       {func(p *corev1.Pod) { p.Labels[apis.LabelTemplateHash] = "other" }, false},
+		"what it passes, as anybody may say": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, true},
 	} {
-		if got := recorded(t, test.change).Differs(before); got != test.want {
-			t.Errorf("%s: differs %v, want %v", name, got, test.want)
+		if got := podsEqual(before, recorded(t, test.change)); got != test.want {
+			t.Errorf("%s: equal: %v, want %v", name, got, test.want)
 		}
 	}
 }

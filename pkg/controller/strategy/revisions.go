@@ -34,7 +34,16 @@ type RevisionRecord struct {
 
 // RevisionSource watches the revisions with the identity label.
 func RevisionSource(c Clients) informer.Source {
-	return childSource(c, RevisionResource(), "revision", apis.LabelOwner, trimRevision)
+	s := childSource(c, RevisionResource(), "revision", apis.LabelOwner, trimRevision)
+	s.Equal = informer.Equal(revisionsEqual)
+	return s
+}
+
+// revisionsEqual reports whether plans read the same in two states of a revision.
+func revisionsEqual(before, after *RevisionRecord) bool {
+	a, b := before.Revision, after.Revision
+	a.ResourceVersion, b.ResourceVersion = "", ""
+	return a == b
 }
 
 // trimRevision returns what the cache keeps of a revision.
@@ -56,18 +65,6 @@ func revisionNumber(u *unstructured.Unstructured) int64 {
 		return 0
 	}
 	return number
-}
-
-// Expected reports whether a revision is as plans leave it, after it was added (before is
-// nil) or changed: that of the template of its owner is new or has a higher number, and no
-// other one has another number.
-func (r *RevisionRecord) Expected(before any, template string) bool {
-	current := r.Revision.Template == template
-	old, changed := before.(*RevisionRecord)
-	if !changed {
-		return current
-	}
-	return r.Revision.Number == old.Revision.Number || current && r.Revision.Number > old.Revision.Number
 }
 
 // ReadRevisions adds to a view the revisions that the object controls.

@@ -79,7 +79,6 @@ type Controller struct {
 	revisions *revisionCache
 
 	declarations *declarations
-	preflight    preflight
 	queue        *queue.Queue
 	memory       *memory.Memory
 	report       *report.Reporter
@@ -154,7 +153,7 @@ func (c *Controller) Synced() bool {
 // start, unless it resumes.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
-	if err := c.mayStart(ctx); err != nil {
+	if err := c.mayStart(ctx); err != nil && !c.Resumed {
 		return err
 	}
 	// Events are sent until the last writes have been answered. The very last ones may be
@@ -169,28 +168,19 @@ func (c *Controller) Run(ctx context.Context) error {
 	// The loop reports in its own words (health) what informers find worth a warning.
 	// Theirs are logged with -v=2.
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).V(2))
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	var running sync.WaitGroup
-	start := func(ctx context.Context, run func(context.Context) error) {
-		running.Go(func() {
-			if err := run(ctx); err != nil && ctx.Err() == nil {
-				stop(err)
-			}
-		})
-	}
 	running.Go(func() { c.pods.RunWithContext(ctx) })
 	for name := range c.inputs {
-		start(ctx, func(ctx context.Context) error { return c.keepInput(ctx, name) })
+		running.Go(func() { c.keepInput(ctx, name) })
 	}
-	start(ctx, c.revisions.keep)
+	running.Go(func() { c.revisions.keep(ctx) })
 	running.Go(func() { c.followQuotas(ctx) })
 	run := func(o *owners) {
-		ctx, end := context.WithCancel(ctx) // the end of a declaration is no error
-		o.stop = end
-		start(ctx, func(ctx context.Context) error {
+		ctx, stop := context.WithCancel(ctx)
+		o.stop = stop
+		running.Go(func() {
 			defer close(o.stopped)
-			return c.follow(ctx, o)
+			c.follow(ctx, o)
 		})
 	}
 	for _, o := range c.kinds.list() {
@@ -210,25 +200,36 @@ func (c *Controller) Run(ctx context.Context) error {
 	<-ctx.Done()
 	c.queue.ShutDown()
 	running.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
 	return nil
 }
 
-// mayStart returns what would keep the loop from working at the start. Later, informers
-// try again and log it.
+// mayStart returns what would keep the loop from working at the start: it lacks the rights
+// for pods, CRDs, or all kinds, or the server fails. It logs which CRDs are not installed.
+// Later, informers try again and log it.
 func (c *Controller) mayStart(ctx context.Context) error {
-	if c.Resumed {
-		return nil
-	}
 	if _, err := c.Core.Pods(c.Namespace).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
-	if c.declarations.any() {
-		return c.declarations.mayRead(ctx)
+	if err := c.declarations.mayRead(ctx); err != nil {
+		return err
 	}
-	return nil
+	var missing []string
+	var denied []error
+	for _, o := range c.kinds.list() {
+		_, err := o.client.Namespace(c.Namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		switch {
+		case apierrors.IsNotFound(err):
+			missing = append(missing, o.kind.CRD())
+			o.state.Store(&ownerState{missing: true})
+		case forbidden(err):
+			denied = append(denied, fmt.Errorf("list %s: %w", o.kind.CRD(), err))
+		}
+	}
+	c.logNotInstalled(missing...)
+	if len(denied) < len(c.Kinds) {
+		return nil
+	}
+	return errors.Join(denied...)
 }
 
 // Reconciles returns how many reconciles have begun. A converged system adds none.

@@ -131,8 +131,11 @@ func (d *declarations) refuseMissing(store cache.Store) {
 
 var errNotDeclared = errors.New("no CRD of that name has the annotation " + kinds.AnnotationPlan)
 
-// mayRead returns an error if CRDs may not be listed.
+// mayRead returns an error if CRDs that are followed cannot be listed.
 func (d *declarations) mayRead(ctx context.Context) error {
+	if !d.any() {
+		return nil
+	}
 	_, err := d.Dynamic.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{Limit: 1})
 	if forbidden(err) {
 		return fmt.Errorf("list CRDs to find declared kinds (without this permission, pass the CRDs with --kind-file): %w", err)

@@ -49,33 +49,28 @@ func (r *revisionCache) giveUp(err error) {
 
 // keep fills the cache when the first kind needs it. If that is not possible at first,
 // all objects are reconciled when it is.
-func (r *revisionCache) keep(ctx context.Context) error {
+func (r *revisionCache) keep(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() {
-		select {
-		case <-r.unreadable:
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case <-r.Need():
-		case <-ctx.Done():
-			return
-		}
+		failed := 0
+		r.Run(ctx, func(err error) {
+			if failed++; err != nil && (forbidden(err) || apierrors.IsNotFound(err) || failed == troubleAfter) {
+				r.giveUp(err)
+			}
+		})
+	})
+	select {
+	case <-r.unreadable:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-r.Need():
 		r.controller.report.Logf("listed %s: keeping the history of pod templates", r.Resource)
 		r.controller.wakeAll("revisions can be read")
-	})
-	failed := 0
-	return r.Run(ctx, func(err error) error {
-		if err == nil {
-			return nil
-		}
-		if failed++; forbidden(err) || apierrors.IsNotFound(err) || failed == troubleAfter {
-			r.giveUp(err)
-		}
-		return nil
-	})
+	case <-ctx.Done():
+	}
 }
 
 // behind reports whether the cache has yet to see a write of this loop. A cache that may

@@ -96,14 +96,14 @@ func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 
 // keepInput fills the cache of a strategy when a kind needs it. Missing rights are
 // waited out; kinds of other strategies go on.
-func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) error {
+func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 	reported, resource := false, c.inputs[name].Resource
-	return c.inputs[name].Run(ctx, func(err error) error {
+	c.inputs[name].Run(ctx, func(err error) {
 		if err == nil {
 			if reported {
 				c.report.Logf("can list %s again", resource)
 			}
-			return nil
+			return
 		}
 		var crds []string
 		for _, o := range c.kinds.by(name) {
@@ -115,6 +115,5 @@ func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) error {
 		}
 		reported = true
 		c.memory.Notify()
-		return nil
 	})
 }

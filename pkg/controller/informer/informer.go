@@ -125,26 +125,22 @@ func (i *Informer) Filled() bool {
 }
 
 // Run fills the cache from when it is needed until the context ends. It first tries, again
-// and again, whether the resource can be listed. It passes each result to tried, which
-// ends the run if it returns an error.
-func (i *Informer) Run(ctx context.Context, tried func(error) error) error {
+// and again, whether the resource can be listed, and passes each result to tried.
+func (i *Informer) Run(ctx context.Context, tried func(error)) {
 	select {
 	case <-i.needed:
 	case <-ctx.Done():
-		return nil
+		return
 	}
 	err := wait.PollUntilContextCancel(ctx, retryPeriod, true, func(ctx context.Context) (bool, error) {
 		_, err := i.List(ctx, metav1.ListOptions{LabelSelector: i.Selector, Limit: 1})
-		if ctx.Err() != nil {
-			return false, ctx.Err()
+		if ctx.Err() == nil {
+			tried(err)
 		}
-		return err == nil, tried(err)
+		return err == nil, nil
 	})
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
-		return err
+	if err != nil || ctx.Err() != nil {
+		return
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -152,7 +148,6 @@ func (i *Informer) Run(ctx context.Context, tried func(error) error) error {
 	if cache.WaitForCacheSync(ctx.Done(), i.HasSynced) {
 		close(i.filled)
 	}
-	return nil
 }
 
 // Object returns the last known state of the object of an event, also if the watch missed

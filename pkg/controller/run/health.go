@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 )
 
 // health answers the probes. A loop that waits for its lease is ready to take over. A running
@@ -21,9 +19,11 @@ type health struct {
 
 // loopHealth is the health of one loop.
 type loopHealth struct {
-	ready func() (ready bool, words string)
-	// stuck describes a stuck reconcile, "" if there is none.
-	stuck func() string
+	// waits is why the loop does not run, "" if it does.
+	waits string
+	// synced reports whether its caches are filled, and stuck which reconcile is stuck.
+	synced func() bool
+	stuck  func() string
 }
 
 func (h *health) set(namespace string, of loopHealth) {
@@ -36,31 +36,16 @@ func (h *health) set(namespace string, of loopHealth) {
 }
 
 // waits records that the loop of a namespace is not running, and why.
-func (h *health) waits(namespace, why string) {
-	h.set(namespace, loopHealth{
-		ready: func() (bool, string) { return true, why },
-		stuck: func() string { return "" },
-	})
-}
-
-// works records that the loop of a namespace is running.
-func (h *health) works(namespace string, loop *controller.Controller) {
-	h.set(namespace, loopHealth{
-		ready: func() (bool, string) {
-			if !loop.Synced() {
-				return false, "reconciling; filling the caches"
-			}
-			return true, "reconciling; caches filled"
-		},
-		stuck: loop.Stuck,
-	})
-}
+func (h *health) waits(namespace, why string) { h.set(namespace, loopHealth{waits: why}) }
 
 // healthy reports whether no loop is stuck, with a line for each that is.
 func (h *health) healthy() (ok bool, lines []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for namespace, of := range h.loops {
+		if of.waits != "" {
+			continue
+		}
 		if why := of.stuck(); why != "" {
 			lines = append(lines, fmt.Sprintf("[-]%s: %s", scopeName(namespace), why))
 		}
@@ -83,10 +68,13 @@ func (h *health) ready() (ok bool, lines []string) {
 	}
 	ok = true
 	for namespace, of := range h.loops {
-		ready, words := of.ready()
-		sign := "+"
-		if !ready {
-			ok, sign = false, "-"
+		sign, words := "+", of.waits
+		switch {
+		case words != "":
+		case of.synced():
+			words = "reconciling; caches filled"
+		default:
+			ok, sign, words = false, "-", "reconciling; filling the caches"
 		}
 		lines = append(lines, fmt.Sprintf("[%s]%s: %s", sign, scopeName(namespace), words))
 	}

@@ -25,31 +25,51 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	all := &outcomes{refused: map[string]error{}}
+	var mu sync.Mutex
+	skipped := map[string]error{} // the namespaces that are skipped now, and why
+	skip := func(namespace string, why error) (all bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if skipped[namespace] = why; why == nil {
+			delete(skipped, namespace)
+		}
+		return len(skipped) == len(namespaces)
+	}
+	results := make([]error, len(namespaces))
 	var running sync.WaitGroup
-	for _, namespace := range namespaces {
+	for i, namespace := range namespaces {
 		running.Go(func() {
-			if !o.runBesideOthers(ctx, namespace, all, len(namespaces), run) {
+			results[i] = o.runBesideOthers(ctx, namespace, run, skip)
+			if results[i] != nil && !o.Ends() {
 				end()
 			}
 		})
 	}
 	running.Wait()
-	return all.together(len(namespaces))
+	var errs []error
+	for i, namespace := range namespaces {
+		err := results[i]
+		if len(skipped) == len(namespaces) {
+			err = skipped[namespace]
+		}
+		if several := outcome.Errors(nil); errors.As(err, &several) {
+			errs = append(errs, several...)
+		} else {
+			errs = append(errs, err)
+		}
+	}
+	return outcome.Join(errs)
 }
 
-// runBesideOthers runs in one of several namespaces and retries it while it is skipped. It
-// reports whether the others continue.
-func (o *Options) runBesideOthers(ctx context.Context, namespace string, all *outcomes, namespaces int, run func(context.Context, string) error) bool {
+// runBesideOthers runs in one of several namespaces, and skips it while it cannot work there.
+// It returns an error if no loop works in any namespace then. skip(namespace, nil) ends the
+// skipping.
+func (o *Options) runBesideOthers(ctx context.Context, namespace string, run func(context.Context, string) error, skip func(string, error) (all bool)) error {
 	said := ""
 	for first := true; ; first = false {
 		err := run(ctx, namespace)
-		if o.Ends() || ctx.Err() != nil || !triedAgain(err, first) {
-			all.add(err)
-			return err == nil || o.Ends()
-		}
-		if all.refuse(namespace, err) == namespaces {
-			return false
+		if o.Ends() || ctx.Err() != nil || !triedAgain(err, first) || skip(namespace, err) {
+			return err
 		}
 		if said != err.Error() {
 			said = err.Error()
@@ -58,9 +78,9 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, all *ou
 		o.health.waits(namespace, "skipped: "+err.Error())
 		select {
 		case <-ctx.Done():
-			return true
+			return nil
 		case <-time.After(refusedAgain):
-			all.accept(namespace)
+			skip(namespace, nil)
 		}
 	}
 }
@@ -73,45 +93,4 @@ func triedAgain(err error, first bool) bool {
 		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
 	}
 	return true
-}
-
-// outcomes are the results of several namespaces.
-type outcomes struct {
-	mu      sync.Mutex
-	refused map[string]error
-	errs    []error
-}
-
-func (o *outcomes) add(err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if several := outcome.Errors(nil); errors.As(err, &several) {
-		o.errs = append(o.errs, several...)
-		return
-	}
-	o.errs = append(o.errs, err)
-}
-
-// refuse records a refused namespace and returns the number of these.
-func (o *outcomes) refuse(namespace string, err error) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.refused[namespace] = err
-	return len(o.refused)
-}
-
-func (o *outcomes) accept(namespace string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.refused, namespace)
-}
-
-// together joins the errors. Errors of refused namespaces count only if there are no others.
-func (o *outcomes) together(namespaces int) error {
-	if len(o.refused) == namespaces {
-		for _, err := range o.refused {
-			o.errs = append(o.errs, err)
-		}
-	}
-	return outcome.Join(o.errs)
 }

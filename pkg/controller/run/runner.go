@@ -159,7 +159,7 @@ func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace st
 	if err != nil {
 		return err
 	}
-	o.health.works(namespace, loop)
+	o.health.set(namespace, loopHealth{synced: loop.Synced, stuck: loop.Stuck})
 	defer o.health.waits(namespace, "waiting for the lease")
 	if o.Ends() {
 		return o.runUntilConverged(ctx, loop, namespace)

@@ -20,7 +20,7 @@ func TestHealthz(t *testing.T) {
 		}
 	}
 	works := func(stuck string) loopHealth {
-		return loopHealth{ready: func() (bool, string) { return false, "" }, stuck: func() string { return stuck }}
+		return loopHealth{stuck: func() string { return stuck }}
 	}
 	expect(http.StatusOK, "ok\n")
 	h.waits("a", "waiting for the lease")

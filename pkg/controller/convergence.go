@@ -2,7 +2,6 @@ package controller
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
@@ -16,21 +15,8 @@ type State struct {
 	Of kinds.Kind
 }
 
-// WaitForConvergence waits until every object that there is has been reconciled and has
-// what it asks for; in a dry run, until there is a plan for each. If the context ends
-// before, it returns the cause.
-func (c *Controller) WaitForConvergence(ctx context.Context) error {
-	for {
-		if _, settled := c.States(); settled {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-c.memory.Changed():
-		}
-	}
-}
+// Changed returns a channel that holds a value after a change of States.
+func (c *Controller) Changed() <-chan struct{} { return c.memory.Changed() }
 
 // Refused returns the kinds (plural.group) whose objects are not reconciled because
 // they, or what their plans need, may not be read, with the reason.
@@ -44,17 +30,14 @@ func (c *Controller) Refused() map[string]error {
 	return refused
 }
 
-// States lists the states of all objects by name, and reports whether there is nothing
-// to wait for.
+// States lists the states of all objects by name. settled means that each of them has been
+// reconciled and has what it asks for; in a dry run, that there is a plan for each.
 func (c *Controller) States() (all []State, settled bool) {
 	settled = c.declarations.hasSynced()
 	for _, o := range c.kinds.list() {
 		settled = settled && o.state.Load().hasSynced()
 		for _, k := range o.keys() {
 			progress, known := c.memory.Progress(k)
-			if !known {
-				progress.Why = "not reconciled yet"
-			}
 			all = append(all, State{Key: k, Progress: progress, Of: o.kind})
 			settled = settled && known && (c.DryRun || progress.Converged)
 		}

@@ -53,9 +53,10 @@ func (o *Object) Wrote(resource, version string) {
 
 // Progress is how far the loop is with an object.
 type Progress struct {
+	// Converged means that the object has what it wants, and that its status says so.
 	Converged bool
-	// Why says what is missing.
-	Why string
+	// Failure is why the last reconcile failed, if it did.
+	Failure string
 	// DryRun is what the loop would do, in a dry run only.
 	DryRun *plan.DryRun
 }
@@ -169,13 +170,13 @@ func (m *Memory) Retried(k Key) {
 
 // Planned notes how far the loop is with an object after a plan for it.
 func (m *Memory) Planned(k Key, now time.Time, v plan.View, p plan.Actions, dryRun *plan.DryRun) {
-	ready, converged, why := p.Convergence(v)
-	m.setProgress(k, now, ready, Progress{Converged: converged, Why: why, DryRun: dryRun})
+	ready := p.Ready(v)
+	m.setProgress(k, now, ready, Progress{Converged: ready && !p.StatusLater, DryRun: dryRun})
 }
 
 // Failed notes that a reconcile of an object failed.
 func (m *Memory) Failed(k Key, now time.Time, err error) {
-	m.setProgress(k, now, false, Progress{Why: err.Error()})
+	m.setProgress(k, now, false, Progress{Failure: err.Error()})
 }
 
 // setProgress counts the time from when an object is no longer ready until it is.

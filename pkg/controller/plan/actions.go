@@ -3,8 +3,10 @@ package plan
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
@@ -99,6 +101,12 @@ func (o Operation) String() string {
 
 // Writes reports whether executing the plan writes anything but the status.
 func (p Actions) Writes() bool { return len(p.Operations) > 0 }
+
+// Ready reports whether the owner has what it wants and nothing is left to do. An owner
+// that is being deleted has everything that it will get.
+func (p Actions) Ready(v View) bool {
+	return v.Owner.Deleting || meta.IsStatusConditionTrue(p.Status.Conditions, apis.ConditionReady) && !p.Writes()
+}
 
 // count returns the number of operations with a verb.
 func (p Actions) count(verb Verb) int {

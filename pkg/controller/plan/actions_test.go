@@ -74,35 +74,27 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// An object has converged when it has what it wants, nothing is left to do, and its
-// status says so.
-func TestConvergence(t *testing.T) {
-	ready := metav1.Condition{Type: apis.ConditionReady, Status: metav1.ConditionTrue, Message: "2 of 2 pods ready"}
-	waiting := metav1.Condition{Type: apis.ConditionReady, Status: metav1.ConditionFalse, Message: "1 of 2 pods ready"}
-	works := metav1.Condition{Type: apis.ConditionReplicaFailure, Status: metav1.ConditionFalse, Reason: "NoFailure"}
-	fails := metav1.Condition{Type: apis.ConditionReplicaFailure, Status: metav1.ConditionTrue, Reason: "QuotaExceeded", Message: "full"}
-	deleting, paused := view(2, ""), view(2, "")
+// An object is ready when it has what it wants and nothing is left to do.
+func TestReady(t *testing.T) {
+	ready := metav1.Condition{Type: apis.ConditionReady, Status: metav1.ConditionTrue}
+	waiting := metav1.Condition{Type: apis.ConditionReady, Status: metav1.ConditionFalse}
+	deleting := view(2, "")
 	deleting.Owner.Deleting = true
-	paused.Owner.Pause = apis.Pause{Forever: true}
 	for name, test := range map[string]struct {
-		v                View
-		p                Actions
-		conditions       []metav1.Condition
-		ready, converged bool
-		why              string
+		v          View
+		p          Actions
+		conditions []metav1.Condition
+		want       bool
 	}{
-		"it has all":              {view(2, ""), Actions{}, []metav1.Condition{ready, works}, true, true, ready.Message},
-		"something is left to do": {view(2, ""), Actions{Operations: make([]Operation, 1)}, []metav1.Condition{ready, works}, false, false, ready.Message},
-		"its status comes later":  {view(2, ""), Actions{StatusLater: true}, []metav1.Condition{ready, works}, true, false, ready.Message},
-		"a pod is missing":        {view(2, ""), Actions{}, []metav1.Condition{waiting, works}, false, false, waiting.Message},
-		"a create was refused":    {view(2, ""), Actions{}, []metav1.Condition{waiting, fails}, false, false, "QuotaExceeded: full"},
-		"it is paused":            {paused, Actions{}, []metav1.Condition{waiting, fails}, false, false, paused.Owner.Pause.String()},
-		"it is being deleted":     {deleting, Actions{}, nil, true, true, ""},
-		"without a condition":     {view(2, ""), Actions{}, nil, false, false, ""},
+		"it has all":              {view(2, ""), Actions{}, []metav1.Condition{ready}, true},
+		"something is left to do": {view(2, ""), Actions{Operations: make([]Operation, 1)}, []metav1.Condition{ready}, false},
+		"a pod is missing":        {view(2, ""), Actions{}, []metav1.Condition{waiting}, false},
+		"it is being deleted":     {deleting, Actions{}, nil, true},
+		"without a condition":     {view(2, ""), Actions{}, nil, false},
 	} {
 		test.p.Status.Conditions = test.conditions
-		if ready, converged, why := test.p.Convergence(test.v); ready != test.ready || converged != test.converged || why != test.why {
-			t.Errorf("%s: ready %t, converged %t, %q; want %t, %t, %q", name, ready, converged, why, test.ready, test.converged, test.why)
+		if got := test.p.Ready(test.v); got != test.want {
+			t.Errorf("%s: ready %t, want %t", name, got, test.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -49,7 +50,7 @@ func (o *Options) printPlans() error {
 	for _, s := range o.plans.all {
 		item := planItem{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name, Plan: s.DryRun}
 		if s.DryRun == nil {
-			item.Error = s.Why
+			item.Error = cmp.Or(s.Failure, "not reconciled yet")
 		}
 		report.Items = append(report.Items, item)
 		if o.Output == "" {

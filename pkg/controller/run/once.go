@@ -1,26 +1,42 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
+const (
+	// evaluateEvery is how often the objects that have not converged are evaluated.
+	evaluateEvery = 2 * time.Second
+	// evaluatedAtOnce is how many objects are evaluated then: each costs a few requests.
+	evaluatedAtOnce = 20
+	// lastLook limits the final evaluation after the timeout.
+	lastLook = 10 * time.Second
+)
+
+// errGivenUp means that every object that has not converged has failed.
+var errGivenUp = errors.New("gave up")
+
 // Ends reports whether the loop ends by itself.
 func (o *Options) Ends() bool { return o.Once || o.DryRun }
 
-// runUntilConverged runs a loop until every object has converged or failed. It returns an
-// error for each object that has not converged.
+// runUntilConverged runs a loop until every object has converged or failed; in a dry run,
+// until there is a plan for each. It returns an error for each object that has not converged.
 func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Controller, namespace string) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -29,15 +45,7 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		ended <- loop.Run(running)
 		stop(nil)
 	}()
-	failures := failureTracker{of: o, loop: loop, grace: map[memory.Key]*status.FailureGrace{}}
-	if o.Once {
-		go func() {
-			if failures.allFailed(running) {
-				stop(errGivenUp)
-			}
-		}()
-	}
-	err := loop.WaitForConvergence(running)
+	err := o.awaitConvergence(running, loop)
 	all, _ := loop.States()
 	leftOut := loop.Refused()
 	stop(nil)
@@ -76,6 +84,89 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		return nil
 	}
 	return err
+}
+
+// awaitConvergence returns nil when every object has converged, and errGivenUp when all others
+// have failed, by the verdict and the grace period of "status".
+func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Controller) error {
+	ticker := time.NewTicker(evaluateEvery)
+	defer ticker.Stop()
+	grace := map[memory.Key]*status.FailureGrace{}
+	failed := map[memory.Key]bool{}
+	for {
+		all, settled := loop.States()
+		if settled {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-loop.Changed():
+			continue
+		case <-ticker.C:
+		}
+		unfinished, evaluated := 0, 0
+		for _, s := range all {
+			switch {
+			case s.Converged:
+				delete(failed, s.Key)
+				continue
+			case !failed[s.Key] && !o.DryRun && evaluated < evaluatedAtOnce:
+				if grace[s.Key] == nil {
+					grace[s.Key] = &status.FailureGrace{For: o.Limits.FailAfter, Endless: !o.Limits.FailFast}
+				}
+				evaluated++
+				failed[s.Key] = o.hasFailed(ctx, s, grace[s.Key])
+			}
+			if !failed[s.Key] {
+				unfinished++
+			}
+		}
+		if unfinished == 0 && len(failed) > 0 {
+			return errGivenUp
+		}
+	}
+}
+
+// hasFailed reports whether the grace period of an object is over, or whether the object is
+// paused, so that it will not converge either.
+func (o *Options) hasFailed(ctx context.Context, s controller.State, grace *status.FailureGrace) bool {
+	report, at, err := o.evaluate(ctx, s)
+	if err != nil {
+		return false
+	}
+	over, _ := grace.Look(report, at)
+	return over || report.Verdict == status.Paused && !grace.Endless
+}
+
+// evaluate returns a fresh report on an object.
+func (o *Options) evaluate(ctx context.Context, s controller.State) (status.Report, time.Time, error) {
+	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
+	snapshot, _, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Reasons})
+	if err != nil {
+		return status.Report{}, snapshot.Now, err
+	}
+	return status.NewReport(snapshot), snapshot.Now, nil
+}
+
+// explainMissing returns why an object has not converged, after the timeout or after it was
+// given up.
+func (o *Options) explainMissing(ctx context.Context, s controller.State, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
+	defer cancel()
+	report, at, err := o.evaluate(ctx, s)
+	var seen string
+	switch {
+	case err != nil:
+		seen = cmp.Or(s.Failure, err.Error())
+	case !errors.Is(cause, errGivenUp):
+		seen = fmt.Sprintf("%s: %s", report.Verdict, report.Reason)
+	case report.Verdict == status.Paused:
+		return outcome.WithAdvice(fmt.Errorf("%s is %w: %s", o.nameOf(s), outcome.ErrPaused, report.Failure(at)), report.Hint)
+	default:
+		return outcome.WithAdvice(fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, report.Failure(at)), report.Hint)
+	}
+	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), outcome.ErrTimeout, escape.Line(seen))
 }
 
 // mayHave reports whether a kind may have objects. It also does if the user cannot list them.

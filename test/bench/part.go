@@ -113,14 +113,14 @@ func (p *part) add(what, format, unit string, values ...float64) figure {
 // machine is.
 func (p *part) hold(f figure, most float64) {
 	p.goals = append(p.goals, goal{what: f.what, wanted: "≤ " + fmt.Sprintf(f.format, most) + f.unit, measured: f.text(),
-		held: round(spreadOf(f.values).median) <= most, speed: true})
+		held: round(spreadOf(f.values).median) <= most, lenient: true})
 }
 
 // beside adds the goal that the median of ours is at most a multiple of that of
 // theirs.
 func (p *part) beside(what string, ours, theirs []float64, most float64) {
 	ratio := spreadOf(ours).median / spreadOf(theirs).median
-	p.goals = append(p.goals, goal{what: what, wanted: fmt.Sprintf("≤ %.2f ×", most), measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= most, speed: true})
+	p.goals = append(p.goals, goal{what: what, wanted: fmt.Sprintf("≤ %.2f ×", most), measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= most, lenient: true})
 }
 
 // table returns the measurements as a table.

@@ -19,7 +19,7 @@ func TestQuick(t *testing.T) {
 			"| 10 | 0 | CloneSet | `kubectl-imoocpod status", "| requests of `status` once, of an ImoocPod with 3 pods | ≤ 3 |", "| 3 | not reconciled |",
 			"| memory of `status -w` at 20 pods | ≤ 120 MiB |"},
 		"loop": {"killed with SIGKILL: from then to the first pod of a change", "| pods of the 20 new objects", "while another object gets 60 pods",
-			"| many kinds and namespaces: memory", "12 pods of an ImoocPod, beside a StatefulSet", "MyDaemonSet on 13 nodes, beside a DaemonSet",
+			"| many kinds and namespaces: memory", "12 pods of an ImoocPod, beside a StatefulSet", "MyDaemonSet on 20 nodes, beside a DaemonSet",
 			"| controller-runtime example, requests that create or delete pods | ", "| pods created beyond the desired ones | 0 | 0 | held |",
 			"| flapping count: status writes | ≤ 1 per second after the first 5 |"},
 		"limits": {"| 3 namespaces, an object of 1 pod in each | `run-controller -A` |", "| 3 declared kinds,", "| 20 objects of 1 pod |", "| one object of 30 pods |"},

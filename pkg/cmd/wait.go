@@ -29,8 +29,7 @@ type waitOptions struct {
 	words  []string
 	limits waitFlags
 
-	// conditions make the conditions for an object.
-	conditions []func() observe.Condition
+	conditions []observe.Condition
 }
 
 func newWaitCommand(common commonOptions) *cobra.Command {
@@ -126,7 +125,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	}
 	var all []observe.WaitTarget
 	for _, t := range targets {
-		w := observe.WaitTarget{Target: t, Reached: func(s observe.Observation) error {
+		w := observe.WaitTarget{Target: t, Conditions: o.conditions, Reached: func(s observe.Observation) error {
 			obj := s.Object
 			if obj == nil {
 				obj = nameOnly(t)
@@ -137,9 +136,6 @@ func (o *waitOptions) Run(ctx context.Context) error {
 			}
 			return p.PrintObj(obj, o.streams.Out)
 		}}
-		for _, condition := range o.conditions {
-			w.Conditions = append(w.Conditions, condition())
-		}
 		all = append(all, w)
 	}
 	return outcome.Join(append(errs, o.awaitAll(ctx, "", o.limits, all)...))

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,16 +28,31 @@ type Condition struct {
 	// CountOnly says that only the number of pods matters: an object may meet it while its new
 	// template is paused.
 	CountOnly bool
+	// Absent says that it is about an object that may not exist. For another condition, a
+	// missing object ends the wait.
+	Absent bool
 	// Met reports whether an observation meets it. An error ends the wait: it will not be met.
-	Met func(ctx context.Context, s Observation) (bool, error)
+	Met func(s Observation) (bool, error)
+}
+
+// met reports whether an observation meets the condition. seen reports whether the object
+// existed at an earlier one.
+func (g Condition) met(s Observation, seen bool) (bool, error) {
+	switch {
+	case s.Object != nil, g.Absent:
+		return g.Met(s)
+	case seen:
+		return false, fmt.Errorf("%s was %w during the wait", s.Target, outcome.ErrGone)
+	}
+	return false, apierrors.NewNotFound(s.Kind.Resource.GroupResource(), s.Name)
 }
 
 // Ready is the condition that the verdict on an object is "ready" or, if it is scaled to zero,
 // "parked".
 func Ready() Condition {
-	return Condition{What: "to be ready", Done: "ready", Tree: true, FailsFast: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
+	return Condition{What: "to be ready", Done: "ready", Tree: true, FailsFast: true, Met: func(s Observation) (bool, error) {
 		return s.Report.Verdict.Settled(), nil
-	})}
+	}}
 }
 
 // Scaled is the condition that an object has a count that was set, and is ready. The
@@ -46,14 +60,14 @@ func Ready() Condition {
 func Scaled(replicas int32, known bool) Condition {
 	g := Ready()
 	g.CountOnly = true
-	g.Met = Present(func(_ context.Context, s Observation) (bool, error) {
+	g.Met = func(s Observation) (bool, error) {
 		r := s.Report.Replicas
 		if !known && r.Desired != replicas {
 			return false, fmt.Errorf("%w: %s was scaled to %d, and someone else set it to %d", outcome.ErrOverwritten, s.Target, replicas, r.Desired)
 		}
 		waits := s.Report.Verdict == status.Paused && s.Report.Counts && r.Current == r.Desired && r.Ready == r.Desired
 		return s.Report.Verdict.Settled() || waits, nil
-	})
+	}
 	return g
 }
 
@@ -61,13 +75,13 @@ func Scaled(replicas int32, known bool) Condition {
 // controller does not report that, the observed generation shows it, or else the verdict: paused,
 // or ready, so that nothing is held back.
 func Paused() Condition {
-	return Condition{What: "to be paused by its controller", Done: "paused", Tree: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
+	return Condition{What: "to be paused by its controller", Done: "paused", Tree: true, Met: func(s Observation) (bool, error) {
 		if s.reportsPause() {
 			return s.pauseReported(), nil
 		}
 		seen := s.Report.Metadata
 		return seen.ObservedGeneration > 0 && seen.ObservedGeneration >= seen.Generation || s.Report.Verdict == status.Paused || s.Report.Verdict.Settled(), nil
-	})}
+	}}
 }
 
 // Resumed is the condition that the controller of an object has seen that it is not paused any
@@ -75,9 +89,9 @@ func Paused() Condition {
 func Resumed() Condition {
 	g := Ready()
 	g.What = "to be resumed by its controller and ready"
-	g.Met = Present(func(_ context.Context, s Observation) (bool, error) {
+	g.Met = func(s Observation) (bool, error) {
 		return s.Report.Verdict.Settled() && (!s.reportsPause() || s.pauseReported()), nil
-	})
+	}
 	return g
 }
 
@@ -112,8 +126,8 @@ func (s Observation) pauseReported() bool {
 // terminates.
 func WithoutTerminating(g Condition) Condition {
 	met := g.Met
-	g.Met = func(ctx context.Context, s Observation) (bool, error) {
-		is, err := met(ctx, s)
+	g.Met = func(s Observation) (bool, error) {
+		is, err := met(s)
 		return is && !slices.ContainsFunc(s.Report.Pods, func(pod status.Pod) bool { return pod.Ending }), err
 	}
 	return g
@@ -125,39 +139,24 @@ func WithoutTerminating(g Condition) Condition {
 func Replaced(old []status.Pod) Condition {
 	g := Ready()
 	g.What, g.Done = "to have new pods", "ready with new pods"
-	g.Met = Present(func(_ context.Context, s Observation) (bool, error) {
+	g.Met = func(s Observation) (bool, error) {
 		left := slices.ContainsFunc(s.Report.Pods, func(pod status.Pod) bool {
 			return slices.ContainsFunc(old, func(o status.Pod) bool { return o.UID == pod.UID })
 		})
 		// New pods prove that the controller has seen the change.
 		return !left && (s.Report.Verdict.Settled() || s.Report.ReasonCode == problem.CodeChangeNotSeen), nil
-	})
+	}
 	return g
 }
 
 // Gone is the condition that an object no longer exists.
 func Gone() Condition {
-	return Condition{What: "to be gone", Done: "gone", Met: func(_ context.Context, s Observation) (bool, error) { return s.Object == nil, nil }}
+	return Condition{What: "to be gone", Done: "gone", Absent: true, Met: func(s Observation) (bool, error) { return s.Object == nil, nil }}
 }
 
 // Created is the condition that an object exists.
 func Created() Condition {
-	return Condition{What: "to be created", Done: "there", Met: func(_ context.Context, s Observation) (bool, error) { return s.Object != nil, nil }}
-}
-
-// Present returns a Met that ends the wait if there is no object.
-func Present(met func(context.Context, Observation) (bool, error)) func(context.Context, Observation) (bool, error) {
-	seen := false
-	return func(ctx context.Context, s Observation) (bool, error) {
-		switch {
-		case s.Object != nil:
-			seen = true
-			return met(ctx, s)
-		case seen:
-			return false, fmt.Errorf("%s was %w during the wait", s.Target, outcome.ErrGone)
-		}
-		return false, apierrors.NewNotFound(s.Kind.Resource.GroupResource(), s.Name)
-	}
+	return Condition{What: "to be created", Done: "there", Absent: true, Met: func(s Observation) (bool, error) { return s.Object != nil, nil }}
 }
 
 // ConditionForm is a form of the values of --for.
@@ -167,27 +166,26 @@ type ConditionForm struct {
 	// Usage is the value with its argument, for help.
 	Usage string
 
-	parse func(argument string) (func() Condition, error)
+	parse func(argument string) (Condition, error)
 }
 
 // ConditionForms returns the values of --for: ready, and the values of "kubectl wait". Help,
 // completion, and errors read this table.
 func ConditionForms() []ConditionForm {
-	plain := func(condition func() Condition) func(string) (func() Condition, error) {
-		return func(string) (func() Condition, error) { return condition, nil }
+	plain := func(condition Condition) func(string) (Condition, error) {
+		return func(string) (Condition, error) { return condition, nil }
 	}
 	return []ConditionForm{
-		{"ready", "ready", plain(Ready)},
-		{"create", "create", plain(Created)},
-		{"delete", "delete", plain(Gone)},
+		{"ready", "ready", plain(Ready())},
+		{"create", "create", plain(Created())},
+		{"delete", "delete", plain(Gone())},
 		{"condition=", "condition=NAME[=VALUE]", parseStatusCondition},
 		{"jsonpath=", "jsonpath=EXPRESSION[=VALUE]", parseJSONPath},
 	}
 }
 
-// ParseCondition parses a value of --for. It returns a function that makes the condition for an
-// object.
-func ParseCondition(word string) (func() Condition, error) {
+// ParseCondition parses a value of --for.
+func ParseCondition(word string) (Condition, error) {
 	var usages []string
 	for _, form := range ConditionForms() {
 		usages = append(usages, form.Usage)
@@ -197,19 +195,19 @@ func ParseCondition(word string) (func() Condition, error) {
 		}
 	}
 	last := len(usages) - 1
-	return nil, fmt.Errorf("cannot wait for %q: must be %s or %s", word, strings.Join(usages[:last], ", "), usages[last])
+	return Condition{}, fmt.Errorf("cannot wait for %q: must be %s or %s", word, strings.Join(usages[:last], ", "), usages[last])
 }
 
 // parseStatusCondition parses NAME[=VALUE] of a status condition. The value is true by default.
-func parseStatusCondition(argument string) (func() Condition, error) {
+func parseStatusCondition(argument string) (Condition, error) {
 	name, value, given := strings.Cut(argument, "=")
 	if !given {
 		value = "true"
 	}
 	if name == "" || value == "" {
-		return nil, fmt.Errorf("a condition has a name and a value, and %q lacks one: use condition=NAME[=VALUE]", "condition="+argument)
+		return Condition{}, fmt.Errorf("a condition has a name and a value, and %q lacks one: use condition=NAME[=VALUE]", "condition="+argument)
 	}
-	return func() Condition { return statusCondition(name, value) }, nil
+	return statusCondition(name, value), nil
 }
 
 // statusCondition is the condition that a status condition of an object has a value, and is not
@@ -219,7 +217,7 @@ func statusCondition(name, value string) Condition {
 	if !strings.EqualFold(value, "true") {
 		what += "=" + value
 	}
-	return Condition{What: what, Done: "so", Met: Present(func(_ context.Context, s Observation) (bool, error) {
+	return Condition{What: what, Done: "so", Met: func(s Observation) (bool, error) {
 		list, _, err := unstructured.NestedSlice(s.Object.Object, "status", "conditions")
 		if err != nil {
 			return false, err
@@ -232,7 +230,7 @@ func statusCondition(name, value string) Condition {
 			}
 		}
 		return false, nil
-	})}
+	}}
 }
 
 // stale reports whether a status condition describes an older generation of the object.
@@ -249,14 +247,9 @@ func stale(obj *unstructured.Unstructured, condition map[string]any) bool {
 
 // parseJSONPath parses EXPRESSION[=VALUE]: what the expression finds must have the value, or
 // exist.
-func parseJSONPath(word string) (func() Condition, error) {
+func parseJSONPath(word string) (Condition, error) {
 	expression, err := fieldpath.ParseExpression(word)
-	if err != nil {
-		return nil, err
-	}
-	return func() Condition {
-		return Condition{What: "to have " + expression.String(), Done: "so", Met: Present(func(_ context.Context, s Observation) (bool, error) {
-			return expression.Holds(s.Object.Object)
-		})}
-	}, nil
+	return Condition{What: "to have " + expression.String(), Done: "so", Met: func(s Observation) (bool, error) {
+		return expression.Holds(s.Object.Object)
+	}}, err
 }

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -69,7 +68,7 @@ status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, sta
 		if test.object != "" {
 			s.Object = parse(t, test.object)
 		}
-		if met, err := condition().Met(t.Context(), s); met != test.met || err != nil {
+		if met, err := condition.met(s, false); met != test.met || err != nil {
 			t.Errorf("--for=%s of %s is %t, %v, want %t", test.word, test.object, met, err, test.met)
 		}
 	}
@@ -85,15 +84,15 @@ func TestConditionOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	ready := Ready()
 	target := Target{Kind: kinds.ImoocPod(), Name: "foo"}
-	if _, err := ready.Met(t.Context(), Observation{Target: target}); !apierrors.IsNotFound(err) {
+	if _, err := ready.met(Observation{Target: target}, false); !apierrors.IsNotFound(err) {
 		t.Errorf("of what never was it says %v", err)
 	}
 	target.Object = parse(t, "metadata: {name: foo}")
-	if met, err := ready.Met(t.Context(), Observation{Target: target, Report: status.Report{Verdict: status.Progressing}}); met || err != nil {
+	if met, err := ready.met(Observation{Target: target, Report: status.Report{Verdict: status.Progressing}}, false); met || err != nil {
 		t.Errorf("of what is on its way it says %t, %v", met, err)
 	}
 	target.Object = nil
-	if _, err := ready.Met(t.Context(), Observation{Target: target}); !errors.Is(err, outcome.ErrGone) {
+	if _, err := ready.met(Observation{Target: target}, true); !errors.Is(err, outcome.ErrGone) {
 		t.Errorf("of what was deleted it says %v", err)
 	}
 }
@@ -135,14 +134,14 @@ func TestConditionsOfAPause(t *testing.T) {
 	} {
 		s := Observation{Target: Target{Kind: kinds.ImoocPod(), Name: "foo"}, Report: status.Report{Verdict: test.verdict}}
 		s.Object = parse(t, "metadata: {name: foo, "+test.annotations+"}\nstatus: {conditions: ["+ready+", "+test.reported+"]}")
-		if met, err := test.condition.Met(t.Context(), s); met != test.met || err != nil {
+		if met, err := test.condition.met(s, false); met != test.met || err != nil {
 			t.Errorf("%s: it is %t, %v", name, met, err)
 		}
 	}
 	// Other controllers report no pause, but the generation.
 	s := Observation{Target: Target{Kind: kinds.Kind{Resource: kinds.ImoocPod().Resource, Kind: "Lamp"}, Name: "foo"}, Report: status.Report{Verdict: status.Paused}}
 	s.Object = parse(t, "metadata: {name: foo}")
-	if met, err := Paused().Met(t.Context(), s); !met || err != nil {
+	if met, err := Paused().Met(s); !met || err != nil {
 		t.Errorf("of another controller: it is %t, %v", met, err)
 	}
 }
@@ -166,7 +165,7 @@ func TestConditionScaled(t *testing.T) {
 	} {
 		s := Observation{Report: status.Report{Verdict: test.verdict, Counts: test.counts, Replicas: test.replicas}}
 		s.Kind, s.Object = kinds.ImoocPod(), parse(t, "spec: {replicas: 3}")
-		if met, err := Scaled(3, true).Met(t.Context(), s); met != test.met || err != nil {
+		if met, err := Scaled(3, true).Met(s); met != test.met || err != nil {
 			t.Errorf("%d, %s: it is %t, %v", name, test.what, met, err)
 		}
 	}
@@ -178,7 +177,7 @@ func TestConditionScaledByTheReport(t *testing.T) {
 	for desired, want := range map[int32]error{3: nil, 5: outcome.ErrOverwritten} {
 		s := Observation{Report: status.Report{Verdict: status.Ready, Replicas: status.Replicas{Desired: desired, Current: desired, Ready: desired}}}
 		s.Kind, s.Name, s.Object = kindOf("sets"), "foo", parse(t, "spec: {}")
-		if met, err := Scaled(3, false).Met(t.Context(), s); met != (want == nil) || !errors.Is(err, want) {
+		if met, err := Scaled(3, false).Met(s); met != (want == nil) || !errors.Is(err, want) {
 			t.Errorf("with %d: it is %t, %v", desired, met, err)
 		}
 	}
@@ -201,8 +200,8 @@ func TestConditionWithoutTerminating(t *testing.T) {
 		{"not met, and one goes", false, nil, []status.Pod{{Ending: true}}, false},
 		{"an error", false, failed, nil, false},
 	} {
-		g := WithoutTerminating(Condition{Met: func(context.Context, Observation) (bool, error) { return test.met, test.err }})
-		if met, err := g.Met(t.Context(), Observation{Report: status.Report{Pods: test.pods}}); met != test.want || !errors.Is(err, test.err) {
+		g := WithoutTerminating(Condition{Met: func(Observation) (bool, error) { return test.met, test.err }})
+		if met, err := g.Met(Observation{Report: status.Report{Pods: test.pods}}); met != test.want || !errors.Is(err, test.err) {
 			t.Errorf("%s: it is %t, %v", test.what, met, err)
 		}
 	}
@@ -220,7 +219,7 @@ func TestConditionsSayWhatTheyAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := condition().What; got != want {
+		if got := condition.What; got != want {
 			t.Errorf("--for=%s waits for an object %q, want %q", word, got, want)
 		}
 	}
@@ -251,7 +250,7 @@ func TestConditionOfAnOddStatus(t *testing.T) {
 	} {
 		var s Observation
 		s.Object = parse(t, object)
-		if met, err := statusCondition("Ready", "true").Met(t.Context(), s); met != test.met || (err != nil) != test.fails {
+		if met, err := statusCondition("Ready", "true").Met(s); met != test.met || (err != nil) != test.fails {
 			t.Errorf("of %s it is %t, %v", object, met, err)
 		}
 	}
@@ -280,7 +279,7 @@ func TestConditionReplaced(t *testing.T) {
 	} {
 		s := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}
 		s.Object = parse(t, "{}")
-		if met, err := Replaced(pods("a", "b")).Met(t.Context(), s); met != test.met || err != nil {
+		if met, err := Replaced(pods("a", "b")).Met(s); met != test.met || err != nil {
 			t.Errorf("with %v, %s: it is %t, %v", test.now, test.verdict, met, err)
 		}
 	}
@@ -301,12 +300,11 @@ func FuzzParseCondition(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := condition()
-		if c.What == "" || c.Done == "" {
-			t.Errorf("%q waits for an object %q, and says %q", word, c.What, c.Done)
+		if condition.What == "" || condition.Done == "" {
+			t.Errorf("%q waits for an object %q, and says %q", word, condition.What, condition.Done)
 		}
 		var s Observation
 		s.Object = &unstructured.Unstructured{Object: obj}
-		_, _ = c.Met(t.Context(), s) // does not panic
+		_, _ = condition.Met(s) // does not panic
 	})
 }

@@ -64,14 +64,6 @@ type Limits struct {
 	Once bool
 }
 
-// settle returns how long a condition must stay met.
-func (l Limits) settle(isLast bool) time.Duration {
-	if isLast {
-		return l.Settle
-	}
-	return 0
-}
-
 // Waiter waits for several targets at the same time, under one deadline.
 type Waiter struct {
 	Clients *kube.Factory
@@ -131,12 +123,18 @@ func (a *Waiter) waitOne(ctx context.Context, f *Follower, w WaitTarget) error {
 func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g Condition, isLast bool) (Observation, error) {
 	grace := status.FailureGrace{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
 	var last, told *Observation
-	held, unexplained := steady{wanted: a.Limits.settle(isLast)}, steady{wanted: explaining}
+	seen := false
+	var held steady
+	if isLast {
+		held.wanted = a.Limits.Settle
+	}
+	unexplained := steady{wanted: explaining}
 	err := f.watch(ctx, w, g, func(s Observation) (bool, time.Duration, error) {
 		if err := w.holds(s); err != nil {
 			return false, 0, err
 		}
-		met, err := g.Met(ctx, s)
+		met, err := g.met(s, seen)
+		seen = seen || s.Object != nil
 		met, left := held.look(met && !s.Partial, s.At)
 		s.Met = met && isLast
 		_, wait := unexplained.look(s.Partial, s.At)

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -81,11 +80,11 @@ func (s *apiServer) readyAll(t *testing.T) {
 
 // always and never are conditions that are.
 func always() Condition {
-	return Condition{What: "to be", Met: func(context.Context, Observation) (bool, error) { return true, nil }}
+	return Condition{What: "to be", Met: func(Observation) (bool, error) { return true, nil }}
 }
 
 func never() Condition {
-	return Condition{What: "to be otherwise", Tree: true, FailsFast: true, Met: func(context.Context, Observation) (bool, error) { return false, nil }}
+	return Condition{What: "to be otherwise", Tree: true, FailsFast: true, Met: func(Observation) (bool, error) { return false, nil }}
 }
 
 const notReady = "progressing: 1 of 2 pods ready"

@@ -53,7 +53,7 @@ func (f *followers) follow(ctx context.Context, c *kube.Factory, running *sync.W
 			f.faults = append(f.faults, fmt.Sprintf("it ended: %v", err))
 		}
 	}
-	never := Condition{What: "to be never", Tree: true, Met: func(context.Context, Observation) (bool, error) { return false, nil }}
+	never := Condition{What: "to be never", Tree: true, Met: func(Observation) (bool, error) { return false, nil }}
 	running.Go(func() {
 		a := &Waiter{Clients: c, Closely: true, Show: f.seen, Connection: &follow.Connection{Changed: func(time.Time) {}}}
 		for _, err := range a.Wait(ctx, []WaitTarget{{Target: web(), Conditions: []Condition{never}}}) {
@@ -129,7 +129,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 	ctx, stop := context.WithCancel(t.Context())
 	s := serveWeb(t, 1)
 	// Who may not do this sees all the same, a little later.
-	s.forbidden[pick(random, "", "", "watch pods", "watch pods", "watch replicasets", "watch events", "watch nodes", "list nodes")] = true
+	s.forbidden[pick(random, "", "", "watch pods", "watch pods", "watch replicasets", "watch events", "watch nodes")] = true
 	unread := fmt.Sprint([]string{})
 	if s.forbidden["watch pods"] {
 		unread = fmt.Sprint([]string{"changes of pods"})

@@ -7,16 +7,13 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -163,7 +160,7 @@ func (s *feeds) events(namespace, selector string) *eventFeed {
 func (s *feeds) node(name string) *nodeFeed {
 	return feedOf(s, core("Node", "", name), func() *nodeFeed {
 		f := follow.New(follow.Whole[*corev1.Node], follow.Compare)
-		s.run(f, nodeSource(s.core.Nodes(), name), follow.ByName(name))
+		s.run(f, follow.SourceOf(s.core.Nodes()), follow.ByName(name))
 		return f
 	})
 }
@@ -218,62 +215,12 @@ func (s *feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (dynami
 	return s.dynamic.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
-// nodeSource lists and watches one node. If the user can get nodes but not list them, it
-// polls the node, because the version of a node cannot start a watch. If the node is gone,
-// the list has a version that no watch uses.
-func nodeSource(nodes corev1client.NodeInterface, name string) follow.Source {
-	var refused error
-	unwatched := metav1.ListMeta{ResourceVersion: "1"}
-	return follow.Source{
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			if refused == nil {
-				list, err := nodes.List(ctx, opts)
-				if !apierrors.IsForbidden(err) {
-					return list, err
-				}
-				refused = err
-			}
-			node, err := nodes.Get(ctx, name, metav1.GetOptions{})
-			switch {
-			case err == nil:
-				return &corev1.NodeList{ListMeta: unwatched, Items: []corev1.Node{*node}}, nil
-			case apierrors.IsNotFound(err):
-				return &corev1.NodeList{ListMeta: unwatched}, nil
-			}
-			return nil, err
-		},
-		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			if refused != nil {
-				return nil, refused
-			}
-			return nodes.Watch(ctx, opts)
-		},
-	}
-}
-
-// trimPod removes the large fields of a pod that neither verdicts nor logs need.
+// trimPod removes the largest fields of a pod that nothing reads.
 func trimPod(pod *corev1.Pod) {
-	main, named := pod.Annotations[apis.AnnotationDefaultContainer]
-	pod.ManagedFields, pod.Annotations = nil, nil
-	if named {
-		pod.Annotations = map[string]string{apis.AnnotationDefaultContainer: main}
-	}
-	pod.Spec = corev1.PodSpec{
-		NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates,
-		InitContainers: trimContainers(pod.Spec.InitContainers), Containers: trimContainers(pod.Spec.Containers),
-	}
-	pod.Status.HostIP, pod.Status.HostIPs, pod.Status.PodIP, pod.Status.PodIPs = "", nil, "", nil
-	for _, containers := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+	pod.ManagedFields, pod.Spec.Volumes, pod.Spec.Tolerations = nil, nil, nil
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
-			c := &containers[i]
-			c.ImageID, c.AllocatedResources, c.Resources, c.VolumeMounts, c.User = "", nil, nil, nil, nil
+			containers[i].Env, containers[i].VolumeMounts = nil, nil
 		}
 	}
-}
-
-func trimContainers(all []corev1.Container) []corev1.Container {
-	for i, c := range all {
-		all[i] = corev1.Container{Name: c.Name, Image: c.Image, LivenessProbe: c.LivenessProbe, RestartPolicy: c.RestartPolicy}
-	}
-	return all
 }

@@ -203,7 +203,7 @@ func TestReadWithoutRights(t *testing.T) {
 		{"get imoocpods", ""},
 	} {
 		s := serveFoo(t, 1)
-		s.forbidden[test.request], s.forbidden["get nodes"] = true, true
+		s.forbidden[test.request] = true
 		c := s.factory(t)
 		e, _, err := Read(t.Context(), c, foo(), Extent{Depth: Details, Competitors: true})
 		if test.unread != "" && (err != nil || !slices.Equal(e.Unread, []string{test.unread})) {

@@ -111,31 +111,6 @@ func (s *apiServer) wait(t *testing.T, target Target) (ended *time.Time) {
 	return ended
 }
 
-// A pod whose node is gone is waited for by those, too, who may get nodes and not list them.
-func TestGoneNodeOfWhoMayOnlyGetNodes(t *testing.T) {
-	t.Parallel()
-	bubble.Test(t, func(t *testing.T) {
-		s := serveWeb(t, 1)
-		s.forbidden["list nodes"], s.forbidden["watch nodes"] = true, true
-		s.objects["nodes"] = nil
-		ended := s.wait(t, web())
-		pass(2 * time.Minute)
-		s.do(func() {
-			s.put("pods", podOf(t, "web-1", 1, true))
-			s.put("replicasets", replicaSet(t, "web-1", 2, 2))
-			s.put("deployments", deployment(t, 2, 2))
-		})
-		changed := time.Now()
-		pass(time.Minute)
-		if took := ended.Sub(changed); took < 0 || took > leastRest {
-			t.Errorf("the wait ended %s after the last change", took)
-		}
-		if s.requests["get nodes"] < 2 {
-			t.Error("the node was not looked for again")
-		}
-	})
-}
-
 // A wait ends soon after the last change that it depends on, however long requests
 // took that are over. What another program reconciles is read again at the end: object,
 // pods, and the kinds that may stand between.
@@ -524,7 +499,7 @@ func TestWaitConfirmsOnce(t *testing.T) {
 		s := serveSet(t, 2)
 		stop := false
 		g := Ready()
-		g.Met = func(context.Context, Observation) (bool, error) { return stop, nil }
+		g.Met = func(Observation) (bool, error) { return stop, nil }
 		w := s.waitFor(t, &Waiter{}, theSet(), g)
 		for _, step := range []struct{ ready, lists int }{{2, 2}, {2, 2}, {1, 2}, {2, 3}, {2, 3}} {
 			s.do(func() {

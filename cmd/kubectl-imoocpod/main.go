@@ -26,6 +26,7 @@ func main() {
 	if err := logTo(escape.Writer(streams.ErrOut)); err != nil {
 		os.Exit(report(streams.ErrOut, err, caller{}, false))
 	}
+	pingOften()
 	ctx, stop := interruptible()
 	root := cmd.NewRootCommand(version, streams)
 	args := cmd.Arguments(os.Args)
@@ -38,6 +39,17 @@ func main() {
 	interrupted := ctx.Err() != nil
 	stop()
 	os.Exit(report(streams.ErrOut, err, callerOf(command), interrupted))
+}
+
+// pingOften makes client-go notice within seconds that a server is gone, as after a loss of the
+// network. The default of 45 seconds is long for a person who watches a screen. client-go offers
+// only these variables (k8s.io/apimachinery/pkg/util/net, configureHTTP2Transport).
+func pingOften() {
+	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
+		if os.Getenv(name) == "" {
+			_ = os.Setenv(name, "3") // the name is valid
+		}
+	}
 }
 
 // logTo sends the log of client-go, which may quote a server, only to w.

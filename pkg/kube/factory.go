@@ -49,7 +49,6 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 		config.WarningHandler = warnings
 		timeout := c.requestTimeout()
 		config.Wrap(func(base http.RoundTripper) http.RoundTripper {
-			pingOften(base)
 			return &boundedTransport{connection: &c.connection, timeout: timeout, maxBytes: maxResponseBytes, base: base}
 		})
 		if timeout > 0 {

@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
@@ -21,10 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
-
-// page is how many objects a request reads, as in kubectl.
-const page = 500
 
 // NoHistoryError means that an object has no revisions, and explains why.
 type NoHistoryError struct {
@@ -93,29 +90,24 @@ func reader(kind kinds.Kind, resource schema.GroupVersionResource) func(*unstruc
 // revisions lists the revisions that a target controls, by owner reference. Names are not
 // enough: an object of another kind, or an earlier one, may have had the same name.
 func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, read func(*unstructured.Unstructured) (revision.Revision, error)) ([]revision.Revision, error) {
-	var all []revision.Revision
-	opts := metav1.ListOptions{Limit: page, LabelSelector: selector(t)}
-	for {
-		list, err := objects.List(ctx, opts)
-		if err != nil {
-			return nil, err
-		}
-		for i := range list.Items {
-			obj := &list.Items[i]
-			if !metav1.IsControlledBy(obj, t.Object) {
-				continue
-			}
-			r, err := read(obj)
-			if err != nil {
-				klog.FromContext(ctx).V(1).Info("A revision is left out", "name", obj.GetName(), "err", err)
-				continue
-			}
-			all = append(all, r)
-		}
-		if opts.Continue = list.GetContinue(); opts.Continue == "" {
-			return all, nil
-		}
+	list, err := kube.List(ctx, objects, metav1.ListOptions{LabelSelector: selector(t)})
+	if err != nil {
+		return nil, err
 	}
+	var all []revision.Revision
+	for i := range list {
+		obj := &list[i]
+		if !metav1.IsControlledBy(obj, t.Object) {
+			continue
+		}
+		r, err := read(obj)
+		if err != nil {
+			klog.FromContext(ctx).V(1).Info("A revision is left out", "name", obj.GetName(), "err", err)
+			continue
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }
 
 // selector returns a label selector that matches the revisions of a target: by the label of
@@ -124,19 +116,10 @@ func selector(t observe.Target) string {
 	if t.Kind.Reconciled() {
 		return apis.LabelOwner + "=" + string(t.Object.GetUID())
 	}
-	fields, found, err := unstructured.NestedMap(t.Object.Object, "spec", "selector")
-	if !t.Kind.BuiltIn() || !found || err != nil {
-		return ""
+	if own := observe.Selector(t.Object); own != nil && t.Kind.BuiltIn() {
+		return own.String()
 	}
-	var s metav1.LabelSelector
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &s); err != nil {
-		return ""
-	}
-	parsed, err := metav1.LabelSelectorAsSelector(&s)
-	if err != nil {
-		return ""
-	}
-	return parsed.String()
+	return ""
 }
 
 // whyNone explains why an object has no revisions.

@@ -26,24 +26,33 @@ func podSelector(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	if ownPods(kind) {
 		return apis.LabelOwner + "=" + string(obj.GetUID())
 	}
-	fields, _, err := unstructured.NestedMap(obj.Object, "spec", "selector")
-	if err != nil || len(fields) == 0 {
-		return ""
-	}
-	var selector metav1.LabelSelector
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &selector, true); err != nil {
-		return ""
-	}
-	parsed, err := metav1.LabelSelectorAsSelector(&selector)
-	if err != nil || parsed.Empty() {
+	selector := Selector(obj)
+	if selector == nil || selector.Empty() {
 		return ""
 	}
 	// In another kind, the field may have another meaning.
 	template, _, err := unstructured.NestedStringMap(obj.Object, "spec", "template", "metadata", "labels")
-	if err != nil || !parsed.Matches(labels.Set(template)) {
+	if err != nil || !selector.Matches(labels.Set(template)) {
 		return ""
 	}
-	return parsed.String()
+	return selector.String()
+}
+
+// Selector returns the .spec.selector of an object, nil if it has no label selector there.
+func Selector(obj *unstructured.Unstructured) labels.Selector {
+	fields, _, err := unstructured.NestedMap(obj.Object, "spec", "selector")
+	if err != nil || fields == nil {
+		return nil
+	}
+	var selector metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &selector, true); err != nil {
+		return nil
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(&selector)
+	if err != nil {
+		return nil
+	}
+	return parsed
 }
 
 // childSelector returns a selector that matches the children of an object. A Deployment

@@ -11,7 +11,7 @@ const (
 	// SystemNamespace is where the controller for all namespaces is put unless
 	// another is chosen.
 	SystemNamespace = "imoocpod-system"
-	// ControllerName is the name of the controller's Deployment and of all that
+	// ControllerName is the name of the controller's Deployment and of everything that
 	// belongs to it.
 	ControllerName = "imoocpod-controller"
 	// LabelVersion is the label of the Deployment that holds the version of the

@@ -25,8 +25,8 @@ func TestCRDsFitIntoAnAnnotation(t *testing.T) {
 	}
 }
 
-// kubectl explain has words for each field of ours. What a pod template holds, it
-// tells of pods.
+// Each field of the shipped kinds has a description for kubectl explain. Those of a pod
+// template are those of pods.
 func TestFieldsAreDescribed(t *testing.T) {
 	t.Parallel()
 	described := 0

@@ -86,17 +86,7 @@ func TestPhrasingOfMessages(t *testing.T) {
 
 // commentDirs returns the directories whose comments TestPhrasingOfComments reads,
 // with their subdirectories.
-func commentDirs() []string {
-	return []string{
-		"docs",
-		"hack",
-		"test/apiserver",
-		"test/bench",
-		"test/bubble",
-		"test/krew",
-		"test/operators",
-	}
-}
+func commentDirs() []string { return []string{"cmd", "deploy", "docs", "hack", "pkg", "test"} }
 
 // TestPhrasingOfComments checks the comments of Go files. Quoted text is left out.
 func TestPhrasingOfComments(t *testing.T) {

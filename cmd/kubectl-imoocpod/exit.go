@@ -80,7 +80,7 @@ func reportOne(w io.Writer, err error, from caller, interrupted bool) int {
 	fmt.Fprintln(w, escape.Text(message(err)+outcome.HintLines(err, from.commands))) //nolint:errcheck // there is nowhere left to say it
 	code := exitCode(err)
 	if code == exitUsage {
-		fmt.Fprintf(w, "See '%s --help' for usage.\n", from.path) //nolint:errcheck // likewise
+		fmt.Fprintf(w, "See '%s --help' for usage.\n", from.path) //nolint:errcheck // as above
 	}
 	return code
 }

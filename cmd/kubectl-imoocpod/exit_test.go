@@ -209,8 +209,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Of the outcomes of several objects the gravest is told to the shell, in
-// whatever order they came.
+// The exit code is that of the most serious outcome of several objects, in whatever
+// order they came.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}

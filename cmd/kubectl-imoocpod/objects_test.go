@@ -215,7 +215,7 @@ func patched(obj map[string]any, patch []byte) (map[string]any, error) {
 	return changed, err
 }
 
-// discovery tells which types there are; nil for a path that is about objects.
+// discovery lists the types, or returns nil if the path is that of an object.
 func (s *objects) discovery(path string) map[string]any {
 	switch path {
 	case "/api":

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 // more than one needs on a busy machine.
 const deadline = 2 * time.Minute
 
-// result is what came of a command.
+// result is the result of a command.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -60,7 +60,7 @@ func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	var stdout, stderr bytes.Buffer
 	root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}) //nolint:contextcheck // verbs get theirs from ExecuteContext
 	args := strings.Fields(line)
-	if args[0] == "__complete" { // takes all that follows for what was typed
+	if args[0] == "__complete" { // everything after it is what was typed
 		root.SetArgs(slices.Concat(args[:1], flagsFor(server, t.TempDir()), args[1:]))
 	} else {
 		root.SetArgs(append(args, flagsFor(server, t.TempDir())...))
@@ -182,8 +182,8 @@ func TestBrokenServers(t *testing.T) {
 	}
 }
 
-// oneError reports whether there is one line on standard error that tells an
-// error; warnings may precede it.
+// oneError reports whether standard error has exactly one line with an error, after
+// any warnings.
 func oneError(stderr string) bool {
 	lines := slices.DeleteFunc(slices.Collect(strings.Lines(stderr)), func(line string) bool { return strings.HasPrefix(line, "Warning: ") })
 	return len(lines) == 1 && slices.ContainsFunc([]string{"error: ", "Error from server", "Unable to connect", "The connection to the server"},

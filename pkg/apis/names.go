@@ -18,7 +18,7 @@ const (
 	LabelSlot = "imoocpod.dev/slot"
 	// LabelReplaces holds the UID of a lost pod that the pod was made in place of.
 	LabelReplaces = "imoocpod.dev/bypasses"
-	// LabelTemplateHash tells what the pod was made from.
+	// LabelTemplateHash is the hash of the template that the pod was made from.
 	LabelTemplateHash = "imoocpod.dev/template-hash"
 	// LabelApp holds the owner's name, as in the tutorials.
 	LabelApp = "app"
@@ -44,7 +44,7 @@ const (
 	// AnnotationPausedBy names who paused the object, AnnotationPausedReason says why.
 	AnnotationPausedBy     = Prefix + "paused-by"
 	AnnotationPausedReason = Prefix + "paused-reason"
-	// PausedForever is the end of a pause that somebody must end.
+	// PausedForever is the end of a pause that lasts until someone resumes the object.
 	PausedForever = "forever"
 )
 
@@ -75,8 +75,8 @@ const (
 	ConditionProgressing = "Progressing"
 	// ConditionReplicaFailure is true when a pod could not be made.
 	ConditionReplicaFailure = "ReplicaFailure"
-	// ConditionPaused is true while the controller writes nothing but the status,
-	// because somebody paused the object. An object that was never paused has none.
+	// ConditionPaused is true while the controller writes nothing but the status, because
+	// someone paused the object. An object that was never paused does not have it.
 	ConditionPaused = "Paused"
 )
 
@@ -94,15 +94,15 @@ const (
 	AnnotationUser = "imoocpod.dev/user"
 	AnnotationHost = "imoocpod.dev/host"
 	AnnotationPID  = "imoocpod.dev/pid"
-	// AnnotationMachine tells apart what the host's name does not: each start of
-	// each machine, and each space of process numbers on it. Empty if not known.
+	// AnnotationMachine identifies one start of one machine, and one process namespace on
+	// it, which the host name does not. Empty if unknown.
 	AnnotationMachine = "imoocpod.dev/machine"
 	// AnnotationVersion is the version of the program.
 	AnnotationVersion = "imoocpod.dev/version"
-	// AnnotationNamespace is the namespace that is reconciled, empty for all;
-	// AnnotationKinds lists the kinds, as plural.group with commas, empty for all
-	// that this program ships, "*" for all that CRDs declare besides; AnnotationSelector is the selector of the objects,
-	// empty for all.
+	// AnnotationNamespace is the namespace that is reconciled, empty for all.
+	// AnnotationKinds lists the kinds, as plural.group with commas. Empty means all shipped
+	// kinds, and "*" also those that CRDs declare. AnnotationSelector is the selector of the
+	// objects, empty for all.
 	AnnotationNamespace = "imoocpod.dev/namespace"
 	AnnotationKinds     = "imoocpod.dev/kinds"
 	AnnotationSelector  = "imoocpod.dev/selector"

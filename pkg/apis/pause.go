@@ -15,7 +15,7 @@ type Pause struct {
 	// Until is when it ends by itself, in UTC; zero where there is none, or it is
 	// Forever.
 	Until time.Time
-	// Forever says that somebody must end it.
+	// Forever means that the pause lasts until someone ends it.
 	Forever bool
 	// By names who paused the object, and Reason says why; either may be "".
 	By, Reason string
@@ -84,8 +84,7 @@ func (p Pause) Condition(active bool) metav1.Condition {
 // time zone.
 func (p Pause) String() string { return p.text(p.Until.Format(time.RFC3339)) }
 
-// Text is String for a reader whose clock shows a time: "paused until 14:05 by alice:
-// INC-7". The date is told where it is another.
+// Text is String with the end as Clock formats it: "paused until 14:05 by alice: INC-7".
 func (p Pause) Text(now time.Time) string { return p.text(Clock(p.Until, now)) }
 
 func (p Pause) text(until string) string {
@@ -102,8 +101,7 @@ func (p Pause) text(until string) string {
 	return text
 }
 
-// Clock tells a time to a reader whose clock shows another, by the hour and the
-// minute, with the date where that is another.
+// Clock formats t as hour and minute, with the date if that is not the date of now.
 func Clock(t, now time.Time) string {
 	t = t.In(now.Location())
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The rights that the kinds need one by one are, together, the rights in the manifests
-// but for the lease, of which the manifests have a role of its own.
+// The rights that the kinds need one by one are, together, those of the manifests. The
+// lease has a role of its own there.
 func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 	t.Parallel()
 	objs, err := deploy.Controller(deploy.Settings{Namespace: deploy.SystemNamespace, AllNamespaces: true})

@@ -200,7 +200,7 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 	}
 	if _, back := o.set(ctx, c, l, replicas.Request{Replicas: before, Current: at, Began: l.began}); back != nil {
 		if errors.Is(back, outcome.ErrPrecondition) {
-			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrOverwritten, before, back, err) //nolint:errorlint // likewise
+			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrOverwritten, before, back, err) //nolint:errorlint // as above
 		}
 		o.tellStopped(c, l, at, to, before)
 		return fmt.Errorf("%w\nthe count could not be set back to %d: %w", err, before, back)

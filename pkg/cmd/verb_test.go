@@ -14,8 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Who names an object without its type, of which there is no ImoocPod, is told how to
-// name another type.
+// The error about a NAME that no ImoocPod has says how to name another type.
 func TestExplained(t *testing.T) {
 	t.Parallel()
 	unreachable, _ := onStaging(t)

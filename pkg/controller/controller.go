@@ -239,8 +239,8 @@ func (c *Controller) Reconciles() int64 { return c.queue.Reconciles() }
 // and waits is bounded by a fraction of it.
 const stuckAfter = 10 * time.Minute
 
-// Stuck reports which reconcile has been running for so long that it will not end, "" for
-// none. A loop whose context has ended and that does not return is stuck likewise.
+// Stuck returns the reconcile that has been running for so long that it will not end, or
+// "". A loop that has not returned long after its context ended is stuck, too.
 func (c *Controller) Stuck() string {
 	k, since, running := c.queue.Oldest()
 	if !running || c.Clock.Now().Sub(since) < stuckAfter {

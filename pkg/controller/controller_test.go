@@ -12,8 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A loop does not start with a kind of a strategy that there is not: it would be
-// taken for another.
+// A loop does not start with a kind whose strategy is unknown.
 func TestUnknownStrategy(t *testing.T) {
 	core, err := corev1client.NewForConfig(&rest.Config{Host: "http://server"})
 	if err != nil {

@@ -62,7 +62,7 @@ func TestPlainObjectsOfDeclaredKindsConverge(t *testing.T) {
 	}
 }
 
-// A loop goes on from what another one left, in any state.
+// A loop continues from any state that another one left.
 func TestPodsOfAnotherLoopAreTakenUp(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))

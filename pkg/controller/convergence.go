@@ -18,8 +18,8 @@ type State struct {
 // Changed returns a channel that holds a value after a change of States.
 func (c *Controller) Changed() <-chan struct{} { return c.memory.Changed() }
 
-// Refused returns the kinds (plural.group) whose objects are not reconciled because
-// they, or what their plans need, may not be read, with the reason.
+// Refused returns the kinds (plural.group) that are not reconciled because permission to
+// read their objects, or what their plans need, is missing, with the reason.
 func (c *Controller) Refused() map[string]error {
 	refused := c.declarations.invalid()
 	for _, o := range c.kinds.list() {

@@ -15,9 +15,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// A pod with the name of one to be created is the object's only if its controller
-// reference has the object's UID. Any other is left alone, and the status tells of
-// it.
+// A pod with the name of one to be created belongs to the object only if its controller
+// reference has the object's UID. Otherwise the controller leaves it alone, and reports
+// it in the status.
 func TestPodOfSomebodyElseHasTheName(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*metav1.OwnerReference)

@@ -94,8 +94,8 @@ func TestRefusedLabelsAreLeftAlone(t *testing.T) {
 	})
 }
 
-// A pod that lost its labels while the selector left out its object is labelled
-// when the selector takes the object in again.
+// A pod that lost its labels while the selector excluded its object gets them back when
+// the selector includes the object again.
 func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -118,7 +118,7 @@ func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 		tier("web")
 		w.until(func() string {
 			if w.get(podsResource, "default", first).GetLabels()[apis.LabelOwner] == "" {
-				return "the pod is not labelled"
+				return "the pod is not labeled"
 			}
 			return ""
 		})
@@ -142,7 +142,7 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 			}
 			return nil
 		}
-		// Of this no event tells: the loop looks because of the pods.
+		// This change has no event: the loop reconciles because of the pods.
 		foo = w.objects[kind.Resource][keyOf("default", "foo")]
 		if err := unstructured.SetNestedField(foo.Object, int64(2), "spec", "replicas"); err != nil {
 			t.Error(err)
@@ -168,18 +168,18 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 // Pods without labels count also where the answer to a patch that restores them is lost.
 func TestPodsWithoutLabelsCountWhenAnswersAreLost(t *testing.T) {
 	kind := kinds.ImoocPod()
-	unlabelled := func(pod *unstructured.Unstructured) { pod.SetLabels(nil) }
+	unlabeled := func(pod *unstructured.Unstructured) { pod.SetLabels(nil) }
 	for name, test := range map[string]struct {
 		before int64
 		happen func(w *world, foo *unstructured.Unstructured)
 	}{
 		"a label was removed": {3, func(w *world, foo *unstructured.Unstructured) {
-			w.edit(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", 2), unlabelled)
+			w.edit(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", 2), unlabeled)
 			w.drop(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", 1))
 		}},
 		"pods came without one": {0, func(w *world, foo *unstructured.Unstructured) {
 			for i := range slots.Slot(2) {
-				w.pod(kind, foo, i, earlier(fmt.Sprintf("foo-earlier-%d", i)), unlabelled)
+				w.pod(kind, foo, i, earlier(fmt.Sprintf("foo-earlier-%d", i)), unlabeled)
 			}
 		}},
 	} {
@@ -256,23 +256,23 @@ func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// A pod of an object that is gone is the garbage collector's, also where another
-// object has the name: it is not labelled.
+// The garbage collector deletes the pods of an object that is gone, so the controller
+// does not label them, even if another object has the name.
 func TestPodOfAnEarlierObjectIsNotLabelled(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
 		foo := w.create(kind, "default", "foo", spec(int64(1), nil))
 		earlier := foo.DeepCopy()
 		earlier.SetUID("00000000-0000-4000-8000-00000000dead")
-		unlabelled := func(pod *unstructured.Unstructured) { pod.SetLabels(nil) }
-		left, own := w.pod(kind, earlier, 0, unlabelled), w.pod(kind, foo, 0, unlabelled)
+		unlabeled := func(pod *unstructured.Unstructured) { pod.SetLabels(nil) }
+		left, own := w.pod(kind, earlier, 0, unlabeled), w.pod(kind, foo, 0, unlabeled)
 		w.start()
 		w.converges()
 		w.passes(time.Minute)
 		for _, pod := range []*unstructured.Unstructured{left, own} {
-			labelled := len(w.get(podsResource, "default", pod.GetName()).GetLabels()) > 0
-			if wanted := pod == own; labelled != wanted {
-				t.Errorf("the pod %s is labelled: %v, want %v", pod.GetName(), labelled, wanted)
+			labeled := len(w.get(podsResource, "default", pod.GetName()).GetLabels()) > 0
+			if wanted := pod == own; labeled != wanted {
+				t.Errorf("the pod %s is labeled: %v, want %v", pod.GetName(), labeled, wanted)
 			}
 		}
 	})

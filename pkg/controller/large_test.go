@@ -34,7 +34,7 @@ func strategyOf(t testing.TB, kind kinds.Kind) *strategy.Strategy {
 	return strategy.All()[kind.Mapping.Strategy]
 }
 
-// Of a large object the cache keeps no more than what tells that it changed.
+// The cache keeps only enough of a large object to see that it changed.
 func TestLargeObjectsAreNotCached(t *testing.T) {
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.MyDaemonSet()} {
 		for bytes, kept := range map[int]bool{1_000: true, 1_300_000: false} {
@@ -104,8 +104,8 @@ func TestTemplateThatIsTooLarge(t *testing.T) {
 	}
 }
 
-// What an object says of its count or its Deployment, and what cannot be read of
-// it, is a problem that is told.
+// An invalid count or Deployment name, and an object that cannot be decoded, are reported
+// as problems.
 func TestObjectsThatNothingCanBePlannedFor(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind             kinds.Kind

@@ -108,8 +108,8 @@ func TestPodsOfAnEarlierControllerAreReplaced(t *testing.T) {
 	})
 }
 
-// So are pods with the name of a slot and a label that says that they are in the
-// place of a lost one: a template that had the label made them so, or somebody did.
+// The same applies to pods with the name of a slot and the label of a replacement for a
+// lost pod, whether from a template that has the label or from someone else.
 func TestPodThatIsSaidToBypassDoesNotBlockTheObject(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
@@ -127,7 +127,7 @@ func TestPodThatIsSaidToBypassDoesNotBlockTheObject(t *testing.T) {
 	})
 }
 
-// A pod that cannot be labelled is no reason to leave its object alone.
+// A pod that cannot be labeled does not block its object.
 func TestRefusedRelabelDoesNotBlockTheObject(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
@@ -191,7 +191,7 @@ func TestScalingDownKeepsActivePods(t *testing.T) {
 	})
 }
 
-// What is no count of pods is told, and nothing is planned for it.
+// An invalid count is reported, and nothing is planned for it.
 func TestWhatIsNoCountIsToldAndNothingElse(t *testing.T) {
 	for name, value := range map[string]any{
 		"2^32": int64(4294967296), "2^32+1": int64(4294967297), "2^31": int64(2147483648), "-1": int64(-1), "text": "5", "fraction": 2.5, "bool": true,
@@ -234,7 +234,7 @@ func TestWhatIsNoCountIsToldAndNothingElse(t *testing.T) {
 	}
 }
 
-// A declared field that holds something else than it should is told likewise.
+// A declared field with a value of the wrong type is reported, too.
 func TestNameOfTheDeploymentThatIsNoTextIsTold(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) {
 		fields := spec(int64(1), template("busybox"))
@@ -374,7 +374,7 @@ func TestAnotherNameLabelReplacesThePods(t *testing.T) {
 	})
 }
 
-// A status that somebody else changed or took away is written again.
+// A status that someone else changed or removed is written again.
 func TestClearedStatusIsWrittenAgain(t *testing.T) {
 	for name, spoil := range map[string]func(*unstructured.Unstructured){
 		"gone":            func(obj *unstructured.Unstructured) { delete(obj.Object, "status") },
@@ -428,7 +428,7 @@ func TestForeignConditionsStayAsTheyAre(t *testing.T) {
 				fields["status"] = map[string]any{"conditions": []any{foreign}}
 				w.create(kind, "default", "foo", fields)
 				w.start()
-				w.converges() // every write of the status is held against what it was
+				w.converges() // each write of the status is compared with the one before
 				w.set(kind, "default", "foo", int64(3), "spec", "replicas")
 				w.converges()
 				w.staysQuiet()
@@ -458,7 +458,7 @@ func TestForeignFieldsOfTheStatusStayAsTheyAre(t *testing.T) {
 	})
 }
 
-// A Deployment that somebody else made for the same object is left alone.
+// A Deployment that someone else made for the same object is left alone.
 func TestForeignDeploymentOfTheSameOwnerIsLeftAlone(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
@@ -474,7 +474,7 @@ func TestForeignDeploymentOfTheSameOwnerIsLeftAlone(t *testing.T) {
 	})
 }
 
-// deployment makes a Deployment that somebody else made for an object.
+// deployment creates a Deployment as someone else would for an object.
 func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, name string) *unstructured.Unstructured {
 	labels := map[string]any{"app": name}
 	d := &unstructured.Unstructured{Object: map[string]any{

@@ -39,8 +39,8 @@ type ownerState struct {
 	// in it have been put into the queue.
 	store  cache.Indexer
 	synced func() bool
-	// missing means that the CRD is not installed. refused is the reason why the objects,
-	// or what plans for them read, may not be read.
+	// missing means that the CRD is not installed. refused is the reason why permission to
+	// read the objects, or what plans for them need, is missing.
 	missing bool
 	refused error
 }

@@ -211,8 +211,8 @@ func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 	})
 }
 
-// A pause that is replaced ends when the new one does, and one that is lifted at once.
-// Each is told of once.
+// A pause that is replaced ends when the new one does, and one that is lifted ends at
+// once. Each is reported once.
 func TestPauseIsReplacedAndLifted(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -261,7 +261,7 @@ func TestPausedObjectIsDeleted(t *testing.T) {
 	})
 }
 
-// An end that cannot be read pauses nothing. It is said once, and in the status.
+// An end that cannot be read pauses nothing. The log says so once, and the status too.
 func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

@@ -312,7 +312,7 @@ func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
 	}
 }
 
-// remember notes what came of a plan for the next one.
+// remember notes the results of a plan for the next one.
 func (r *reconciliation) remember(out *strategy.Outcome) {
 	k, mem, owner := r.key, r.mem, r.view.Owner
 	r.Metrics.Created.WithLabelValues(k.Kind).Add(float64(out.Created))
@@ -343,8 +343,8 @@ func (r *reconciliation) remember(out *strategy.Outcome) {
 	r.memory.SetRefused(k, len(mem.Plan.Refusals) > 0)
 }
 
-// rememberRevision notes what came of the revision of the template. A refusal is reported
-// once, until a revision is written.
+// rememberRevision notes the result of writing the revision of the template. A refusal is
+// reported once, until a revision is written.
 func (r *reconciliation) rememberRevision(out *strategy.Outcome) {
 	why, refused := out.Declined[plan.KindRevision]
 	switch {

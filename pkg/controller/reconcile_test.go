@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A plan whose object has changed is given up at once where the cache tells, and
-// within a second where it does not.
+// A plan whose object has changed is given up: at once if the cache shows the change,
+// otherwise within a second.
 func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 	kind := kinds.ImoocPod()
 	version := func(resourceVersion string, generation int64) *unstructured.Unstructured {
@@ -97,7 +97,7 @@ func TestSelectorIsMatchedAgainAfterTheLiveRead(t *testing.T) {
 		w.reads = func(obj *unstructured.Unstructured) {
 			looked(obj)
 			reads++
-			obj.SetLabels(nil) // in the store, and no event tells of it
+			obj.SetLabels(nil) // in the store, without an event
 		}
 		w.start(func(opts *Options) { opts.Selector = labels.SelectorFromSet(labels.Set{"tier": "web"}) })
 		w.passes(time.Minute)
@@ -119,7 +119,7 @@ func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 		w.reads = func(obj *unstructured.Unstructured) {
 			looked(obj)
 			reads++
-			obj.SetUID("created-again") // in the store, and no event tells of it
+			obj.SetUID("created-again") // in the store, without an event
 		}
 		w.start()
 		w.passes(time.Minute)

@@ -290,8 +290,8 @@ func TestHistoryBeginsForObjectsThatAreThere(t *testing.T) {
 	})
 }
 
-// With the role of an earlier version, pods go on without a history. That is said once,
-// and when the rights are there, all objects get what they lack.
+// With the role of an earlier version, the loop keeps pods without a history, and says so
+// once. When it gets the permission, it writes the missing revisions.
 func TestRevisionsThatMayNotBeRead(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		w.historyless = true
@@ -319,8 +319,8 @@ func TestRevisionsThatMayNotBeRead(t *testing.T) {
 	})
 }
 
-// A revision that the server refuses costs no pod. It is told once, not tried again while
-// nothing changes, and tried again when something does.
+// A rejected revision costs no pod. The loop reports it once, and tries again only when
+// something changes.
 func TestRefusedRevisionCostsNoPod(t *testing.T) {
 	for name, refusal := range map[string]func(name string) *apierrors.StatusError{
 		"rights": func(name string) *apierrors.StatusError {
@@ -364,7 +364,7 @@ func TestRefusedRevisionCostsNoPod(t *testing.T) {
 	}
 }
 
-// A revision of somebody else that has the name is left alone.
+// A revision of someone else with the same name is left alone.
 func TestRevisionOfSomebodyElse(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), template("a")))
@@ -387,7 +387,7 @@ func TestRevisionOfSomebodyElse(t *testing.T) {
 	})
 }
 
-// A revision that somebody deletes, renumbers, or takes the label from is put right.
+// The loop repairs a revision that someone deletes, renumbers, or unlabels.
 func TestRevisionsThatSomebodyChanges(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
@@ -415,7 +415,7 @@ func TestRevisionsThatSomebodyChanges(t *testing.T) {
 	})
 }
 
-// A large object, of which the cache holds an outline, has a history like any other.
+// A large object has a history like any other, although the cache holds only an outline.
 func TestHistoryOfALargeObject(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		fields := ofAnyKind(kind, "a")

@@ -89,8 +89,8 @@ var (
 		"twice":   map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False"}, map[string]any{"type": "Ready", "status": "True"}}},
 	}
 	// scriptedPods are the states of pods, in an order from plain to strange.
-	scriptedPods = []string{"ours", "outdated", "earlier", "unlabelled", "label of another", "empty label", "other slot", "bypasses", "finished", "ending", "ending slowly",
-		"unready", "only labelled", "of a namesake", "name taken"}
+	scriptedPods = []string{"ours", "outdated", "earlier", "unlabeled", "label of another", "empty label", "other slot", "bypasses", "finished", "ending", "ending slowly",
+		"unready", "only labeled", "of a namesake", "name taken"}
 )
 
 func drawScript(t *rapid.T) script {
@@ -151,11 +151,11 @@ func drawScript(t *rapid.T) script {
 	return s
 }
 
-// Random worlds: objects as a server may hold them, and what may happen to them.
-// Each write of the loop is held to the invariants. What cannot converge says
-// why, and when what is wrong is mended, all converges and is quiet. A failure
-// prints the seed, "-rapid.seed" repeats it, and "-rapid.checks" makes more, as
-// "make nightly" does.
+// Random worlds: objects as a server may hold them, and events that may happen to them.
+// Each write of the loop must keep the invariants. An object that cannot converge says
+// why, and after the fault is fixed, everything converges and is quiet. A failure prints
+// the seed, "-rapid.seed" repeats it, and "-rapid.checks" makes more, as "make nightly"
+// does.
 func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -244,7 +244,7 @@ func (s script) run(w *world) {
 			w.mustSay(kind, obj)
 		}
 	}
-	mend(w)
+	repair(w)
 	w.converges()
 	w.staysQuiet()
 	w.restartsQuietly()
@@ -341,7 +341,7 @@ func (p scriptedPod) make(w *world, kind kinds.Kind, owner *unstructured.Unstruc
 	change := map[string]func(*unstructured.Unstructured){
 		"outdated":         relabelled(apis.LabelTemplateHash, "older"),
 		"earlier":          earlier(fmt.Sprintf("%s-earlier-%d", owner.GetName(), number)),
-		"unlabelled":       func(pod *unstructured.Unstructured) { pod.SetLabels(nil) },
+		"unlabeled":        func(pod *unstructured.Unstructured) { pod.SetLabels(nil) },
 		"label of another": relabelled(apis.LabelOwner, "another"),
 		"empty label":      relabelled(apis.LabelOwner, ""),
 		"other slot":       relabelled(apis.LabelSlot, "77"),
@@ -350,8 +350,8 @@ func (p scriptedPod) make(w *world, kind kinds.Kind, owner *unstructured.Unstruc
 		"ending":           ending(time.Second),
 		"ending slowly":    ending(time.Hour),
 		"unready":          func(pod *unstructured.Unstructured) { pod.Object["status"] = running(false) },
-		"only labelled": func(pod *unstructured.Unstructured) {
-			pod.SetName(fmt.Sprintf("%s-labelled-%d", owner.GetName(), number))
+		"only labeled": func(pod *unstructured.Unstructured) {
+			pod.SetName(fmt.Sprintf("%s-labeled-%d", owner.GetName(), number))
 			pod.SetOwnerReferences(nil)
 		},
 		"of a namesake": func(pod *unstructured.Unstructured) {
@@ -368,7 +368,7 @@ func (p scriptedPod) make(w *world, kind kinds.Kind, owner *unstructured.Unstruc
 		}
 	}
 	name := slots.PodName(owner.GetName(), owner.GetUID(), "", slot)
-	if word, strange := map[string]string{"earlier": "earlier", "only labelled": "labelled", "of a namesake": "namesake"}[p.how]; strange {
+	if word, strange := map[string]string{"earlier": "earlier", "only labeled": "labeled", "of a namesake": "namesake"}[p.how]; strange {
 		name = fmt.Sprintf("%s-%s-%d", owner.GetName(), word, number)
 	}
 	if w.get(podsResource, owner.GetNamespace(), name) != nil {
@@ -468,7 +468,7 @@ func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.admit != nil || w.tells(kind, w.objects[kind.Resource][keyOf(namespace, name)], apis.ConditionReplicaFailure) {
+	if w.admit != nil || w.isTrue(kind, w.objects[kind.Resource][keyOf(namespace, name)], apis.ConditionReplicaFailure) {
 		return
 	}
 	for _, pod := range w.objects[podsResource] {
@@ -479,8 +479,8 @@ func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 	w.Errorf("two minutes later the status says nothing of it: %s", amiss)
 }
 
-// mend takes away what is in the way of the objects.
-func mend(w *world) {
+// repair removes the faults that keep the objects from converging.
+func repair(w *world) {
 	w.refuse("")
 	for _, kind := range w.kinds {
 		for _, obj := range w.all(kind.Resource) {
@@ -498,7 +498,7 @@ func mend(w *world) {
 		}
 	}
 	for _, pod := range w.all(podsResource) {
-		if metav1.GetControllerOf(pod) == nil && !strings.Contains(pod.GetName(), "-labelled-") {
+		if metav1.GetControllerOf(pod) == nil && !strings.Contains(pod.GetName(), "-labeled-") {
 			w.drop(podsResource, pod.GetNamespace(), pod.GetName())
 		}
 		if !ready(pod) && !hasEnded(pod) && pod.GetDeletionTimestamp() == nil {

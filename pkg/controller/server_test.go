@@ -69,15 +69,15 @@ type server struct {
 	writes  []write
 	// admit, where it is set, refuses writes. It is called with the server locked.
 	admit func(write) *apierrors.StatusError
-	// judge, where it is set, is told of each write before it is done.
+	// judge, if set, is called before each write.
 	judge func(write)
-	// lose, where it is set, says of which writes the answer is lost. It is called with the
+	// lose, if set, reports whether the response to a write is lost. It is called with the
 	// server locked.
 	lose func(write) bool
 	// late is how long watches are behind, and readTakes how long the server takes to read
 	// one object.
 	late, readTakes time.Duration
-	// reads is told of each object that is read live.
+	// reads is called with each object that is read live.
 	reads func(*unstructured.Unstructured)
 	// unlisted are resources that may not be listed or watched.
 	unlisted map[schema.GroupVersionResource]bool
@@ -273,7 +273,7 @@ func inView(obj *unstructured.Unstructured, namespace string, selects labels.Sel
 	return obj != nil && (namespace == "" || obj.GetNamespace() == namespace) && selects.Matches(labels.Set(obj.GetLabels()))
 }
 
-// watch tells of all events after a revision, or first of all there is.
+// watch sends all events after a revision, or everything that exists.
 func (s *server) watch(r *http.Request, resource schema.GroupVersionResource, kind served, namespace string) (*http.Response, error) {
 	selects, err := labels.Parse(r.URL.Query().Get("labelSelector"))
 	if err != nil {
@@ -350,7 +350,7 @@ func (s *server) since(revision int64) []event {
 	return s.history[i:]
 }
 
-// seen is an event as a watch with a selector tells of it.
+// seen returns an event as a watch with a selector sends it.
 func (e event) seen(namespace string, selects labels.Selector) []map[string]any {
 	before, after := inView(e.before, namespace, selects), inView(e.after, namespace, selects)
 	switch {
@@ -505,8 +505,8 @@ func (s *server) patched(contentType string, body []byte, w *write, namespace st
 	return after, nil
 }
 
-// apply merges what is applied into an object, and takes away what the loop
-// applied before and does not any more.
+// apply merges the applied fields into an object, and removes those that the loop applied
+// before and omits now.
 func (s *server) apply(before *unstructured.Unstructured, asked map[string]any, w *write) (map[string]any, error) {
 	at := fmt.Sprint(before.GetUID(), w.subresource)
 	if conditions, found, _ := unstructured.NestedFieldNoCopy(before.Object, "status", "conditions"); found && w.subresource == "status" && s.kinds[w.resource].keyed {

@@ -45,7 +45,7 @@ func (w *statusWriter) keep(ctx context.Context) error {
 	}
 }
 
-// writePlanned writes the status of the plan, and remembers what came of it.
+// writePlanned writes the status of the plan, and remembers the result.
 func (w *statusWriter) writePlanned(ctx context.Context) error {
 	now, err := w.write(ctx, w.object, w.plan.Status)
 	if errors.Is(err, strategy.ErrConflict) {

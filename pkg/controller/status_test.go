@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A status is written only over the object that the plan saw: what somebody else
-// wrote meanwhile is not overwritten, and the loop looks again.
+// A status is written only over the object that the plan saw. If someone else wrote it
+// meanwhile, the loop plans again.
 func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

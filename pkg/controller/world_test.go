@@ -56,8 +56,8 @@ type world struct {
 	// loop last read it live.
 	wanted map[types.UID][]want
 	looked map[types.UID]time.Time
-	// taken is when somebody other than the loop took a pod, or its readiness; shown
-	// is when a pod that the loop did not make was made.
+	// taken is when someone other than the loop took a pod, or its readiness. shown is when a
+	// pod that the loop did not make was created.
 	taken, shown map[types.UID]time.Time
 	// formerLabels are the labels for names that the CRD of Worker declared before: the
 	// loop works with them until it hears of the change, and they are a part of the hash.
@@ -295,8 +295,8 @@ func (w *world) want(kind kinds.Kind, obj *unstructured.Unstructured) want {
 // misprint is what stands in an annotation of slots that cannot be read.
 const misprint = "1;2"
 
-// count is how many pods an object asks for. A null may be taken for a count that
-// is absent or for what cannot be.
+// count returns how many pods an object asks for. A null is either a missing count or an
+// invalid one.
 func (w *world) count(kind kinds.Kind, obj *unstructured.Unstructured) (n int64, ok bool) {
 	if kind.Mapping.Strategy == kinds.StrategyNodes {
 		return int64(len(w.objects[nodesResource])), true
@@ -340,7 +340,7 @@ func (w *world) blame(format string, args ...any) {
 	}
 }
 
-// take notes that somebody other than the loop does something to a pod.
+// take notes that someone other than the loop changed a pod.
 func (w *world) take(uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -503,8 +503,8 @@ func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstru
 	}
 }
 
-// holdDelete: deletes never take the active pods below what is wanted now, unless
-// to replace one, of which a quarter may be out at a time.
+// holdDelete checks that a delete leaves as many active pods as are wanted now, unless it
+// replaces a pod. At most a quarter of the pods may be replaced at a time.
 func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
 	gone := is.before
 	if gone.GetDeletionTimestamp() != nil || hasEnded(gone) || w.takenLately(gone, owner) {
@@ -542,8 +542,8 @@ func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstru
 	}
 }
 
-// takenLately reports whether somebody else did something to a pod since the loop
-// last looked at its owner.
+// takenLately reports whether someone else changed a pod since the loop last read its
+// owner.
 func (w *world) takenLately(pod, owner *unstructured.Unstructured) bool {
 	at, taken := w.taken[pod.GetUID()]
 	return taken && !at.Before(w.looked[owner.GetUID()])
@@ -655,12 +655,12 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 	}
 	n, ok := w.count(kind, obj)
 	if !ok {
-		if told := w.tells(kind, obj, apis.ConditionReplicaFailure); !told {
+		if told := w.isTrue(kind, obj, apis.ConditionReplicaFailure); !told {
 			return name + " asks for what cannot be and its status does not say so"
 		}
 		return ""
 	}
-	if told := w.tells(kind, obj, apis.ConditionReady); !told {
+	if told := w.isTrue(kind, obj, apis.ConditionReady); !told {
 		return name + " is not ready by its status"
 	}
 	if amiss := w.amissHistory(kind, obj); amiss != "" {
@@ -680,7 +680,7 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 		}
 		count++
 		hash := pod.GetLabels()[apis.LabelTemplateHash]
-		// Anybody may write the labels; the name tells the slot.
+		// Anyone may write the labels. The name identifies the slot.
 		bypasses := types.UID(pod.GetLabels()[apis.LabelReplaces])
 		slot := slots.FromName(pod.GetName(), obj.GetName(), obj.GetUID(), bypasses).String()
 		if slot == slots.None.String() {
@@ -735,9 +735,9 @@ func (w *world) amissDeployment(kind kinds.Kind, obj *unstructured.Unstructured,
 	return ""
 }
 
-// tells reports whether a condition of an object is true of its newest generation.
-// One that has no conditions cannot tell.
-func (w *world) tells(kind kinds.Kind, obj *unstructured.Unstructured, condition string) bool {
+// isTrue reports whether a condition of an object is true for its newest generation. It
+// returns false if the object has no conditions.
+func (w *world) isTrue(kind kinds.Kind, obj *unstructured.Unstructured, condition string) bool {
 	if len(kind.Mapping.Status.Conditions) == 0 {
 		return true
 	}

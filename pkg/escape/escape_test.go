@@ -97,7 +97,7 @@ func TestCleanTextCostsNothing(t *testing.T) {
 	}
 }
 
-// check holds what was made of a text to all that is promised of it.
+// check checks an escaped text against every promise of this package.
 func check(t *testing.T, given, got string, lines bool) {
 	t.Helper()
 	if !utf8.ValidString(got) {

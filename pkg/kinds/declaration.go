@@ -201,13 +201,13 @@ func (d *declaration) readStatus(usual statusCounts, selector, count string) Sta
 			d.taken = append(d.taken, names)
 		}
 	}
-	at.Selector = d.tells(annotationSelectorPath, "string", selector)
-	at.Desired = d.tells(AnnotationDesiredPath, "integer", usual.desired)
-	at.Current = d.tells(AnnotationCurrentPath, "integer", count, usual.current)
-	at.Updated = d.tells(AnnotationUpdatedPath, "integer", usual.updated)
-	at.Ready = d.tells(AnnotationReadyPath, "integer", usual.ready)
-	at.Available = d.tells(AnnotationAvailablePath, "integer", usual.available)
-	at.PodNames = d.tells(annotationPodNamesPath, "array")
+	at.Selector = d.reports(annotationSelectorPath, "string", selector)
+	at.Desired = d.reports(AnnotationDesiredPath, "integer", usual.desired)
+	at.Current = d.reports(AnnotationCurrentPath, "integer", count, usual.current)
+	at.Updated = d.reports(AnnotationUpdatedPath, "integer", usual.updated)
+	at.Ready = d.reports(AnnotationReadyPath, "integer", usual.ready)
+	at.Available = d.reports(AnnotationAvailablePath, "integer", usual.available)
+	at.PodNames = d.reports(annotationPodNamesPath, "array")
 	at.ObservedGeneration = d.usual("integer", ".status.observedGeneration")
 	if at.Conditions = d.usual("array", ".status.conditions"); at.Conditions != nil {
 		d.checkConditions()
@@ -305,11 +305,11 @@ func (d *declaration) checkConditions() {
 	}
 }
 
-// wants and tells read the annotations of spec fields and of status fields.
+// wants and reports read the annotations that name spec fields and status fields.
 func (d *declaration) wants(key, kind string, usual ...string) []string {
 	return d.path("spec", key, kind, usual...)
 }
-func (d *declaration) tells(key, kind string, usual ...string) []string {
+func (d *declaration) reports(key, kind string, usual ...string) []string {
 	return d.path("status", key, kind, usual...)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// What is made declares exactly the kind that was asked for.
+// The scaffold declares exactly the kind that was asked for.
 func TestScaffold(t *testing.T) {
 	t.Parallel()
 	path := func(text string) []string { return strings.Split(text, ".") }
@@ -136,7 +136,7 @@ func TestScaffoldsThatCannotBe(t *testing.T) {
 	}
 }
 
-// Nothing that a scaffold says of the count is left out where its path is another.
+// A scaffold uses another path of the count in every place.
 func TestScaffoldNamesTheCountEverywhere(t *testing.T) {
 	t.Parallel()
 	replicas, err := fieldpath.ParsePath(".spec.size")

@@ -41,7 +41,7 @@ func TestTemplateOfAnImage(t *testing.T) {
 	}
 }
 
-// The hash is for ever: pods that another version made must not look outdated.
+// The hash never changes: pods that another version made must not look outdated.
 func TestTemplateHash(t *testing.T) {
 	t.Parallel()
 	template := func(image string) map[string]any {
@@ -73,7 +73,7 @@ func TestTemplateHash(t *testing.T) {
 	}
 }
 
-// Who writes a template does not say which pod is whose.
+// The author of a template cannot decide which pod belongs to which object.
 func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
 	t.Parallel()
 	for name, metadata := range map[string]any{
@@ -116,7 +116,7 @@ func TestTemplateThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Pods are told apart by all that is made of the declaration of their kind.
+// The hash covers everything that the declaration of a kind puts into a pod.
 func TestTemplateHashOfADeclaredKind(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}}

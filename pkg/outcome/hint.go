@@ -72,7 +72,7 @@ func Hints(err error) []*HintedError {
 			hints = append(hints, Hints(inner)...)
 		}
 	}
-	switch e := err.(type) { //nolint:errorlint // likewise
+	switch e := err.(type) { //nolint:errorlint // as above
 	case *HintedError:
 		hints = append(hints, e)
 	case *NotServedError:

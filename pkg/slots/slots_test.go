@@ -33,7 +33,7 @@ func TestPodNameIsALabelAndLeadsBackToItsSlot(t *testing.T) {
 	})
 }
 
-// Names are for ever: another binary must find the pods of this one.
+// Names never change: another version must find the pods of this one.
 func TestPodNamesStayAsTheyAre(t *testing.T) {
 	for _, test := range []struct {
 		owner string

@@ -29,7 +29,7 @@ func TestLostConnection(t *testing.T) {
 	all("imoocpod/bar", true)
 	waits("imoocpod/foo: ready", true)
 	const lost = "connection lost "
-	for _, trouble := range []struct{ begin, end func() }{{link.Cut, link.Mend}, {link.Stall, link.Flow}} {
+	for _, trouble := range []struct{ begin, end func() }{{link.Cut, link.Restore}, {link.Stall, link.Flow}} {
 		trouble.begin()
 		one(lost, true)
 		one("reconnecting; last known state:", true)
@@ -49,7 +49,7 @@ func TestLostConnection(t *testing.T) {
 	piped.AwaitOutput("foo")
 	link.Cut()
 	piped.AwaitOutput("connection to the server lost, reconnecting")
-	link.Mend()
+	link.Restore()
 	piped.AwaitOutput("connected to the server again")
 }
 

@@ -245,7 +245,7 @@ func TestInvalidDeclaration(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// If the CRDs may not be read, a file can declare the kinds.
+// Without permission to read CRDs, a file can declare the kinds.
 func TestKindFile(t *testing.T) {
 	t.Parallel()
 	const group = "filed.example.com"

@@ -95,7 +95,7 @@ func examplesInNamespaces() map[string][]try {
 	const none, foo = "kubectl delete imoocpods --all", "kubectl imoocpod create foo --replicas 2"
 	const two, three = "kubectl imoocpod scale foo --replicas 2", "kubectl imoocpod create foo --replicas 3"
 	const stuck = "kubectl imoocpod create stuck --image no-such-image && kubectl create deployment stuck --image no-such-image"
-	const labelled = "kubectl imoocpod unpark deployment/web && kubectl label deployment web env=dev"
+	const labeled = "kubectl imoocpod unpark deployment/web && kubectl label deployment web env=dev"
 	const replaced = "kubectl delete imoocpod foo && " + three
 	return map[string][]try{
 		"": {{says: "✔ controller"}, {before: none, says: "foo created"}, {says: "deployment.apps/web scaled"}},
@@ -121,7 +121,7 @@ func examplesInNamespaces() map[string][]try {
 		"set resources": {{before: "kubectl imoocpod set resources foo --limits memory=1Gi", says: "foo resource requirements updated"}, {says: "deployment.apps/web resource requirements updated"}},
 		"history":       {{says: "REVISION"}, {says: "image: "}, {says: "+++ deployment/web revision 2"}},
 		"undo":          {{says: "deployment.apps/web undone"}, {says: "undone (server dry run)"}, {says: "deployment.apps/web undone"}},
-		"park":          {{says: "deployment.apps/web parked"}, {before: labelled, says: "deployment.apps/web parked"}, {says: "No resources found in dev namespace."}},
+		"park":          {{says: "deployment.apps/web parked"}, {before: labeled, says: "deployment.apps/web parked"}, {says: "No resources found in dev namespace."}},
 		"unpark":        {{says: "foo unparked"}, {says: "deployment.apps/web unparked"}},
 		"delete":        {{says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}},
 		"status": {

@@ -36,7 +36,7 @@ func TestKindsAndSelector(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "1"))
 	cluster.AwaitConverged(t, ns, "baz", 1)
 	if written := cluster.Requests(t, ns, func(r harness.Request) bool { return harness.ByPlugin(r) && r.Verb == "patch" && r.Object.Name == pod }); len(written) > 0 {
-		t.Errorf("a pod of foo was labelled again: %+v", written)
+		t.Errorf("a pod of foo was labeled again: %+v", written)
 	}
 	if pods := cluster.PodsOf(t, ns, foo.UID); len(pods) != 2 || foo.Status.Replicas != 2 || foo.Status.ObservedGeneration == foo.Generation {
 		t.Errorf("foo has %d pods and the status %+v after it left the selection", len(pods), foo.Status)

@@ -64,7 +64,7 @@ spec: {replicas: 1, template: {spec: {nodeSelector: {no: such}, containers: [{na
 	}
 	cluster.AwaitConverged(t, other, "foo", 1)
 
-	// If a resource may not be read, the objects that need it are left alone and the
+	// Without permission to read a resource, the objects that need it are left alone, and the
 	// others are reconciled.
 	cluster.Apply(t, other, fmt.Sprintf(`
 apiVersion: rbac.authorization.k8s.io/v1

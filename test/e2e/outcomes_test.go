@@ -99,7 +99,7 @@ func TestFailureNamesPod(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.StartRunController(t, ns)
 	cluster.Apply(t, ns, ailing("sick", oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: web:v2: not found`, "")))
-	tells(t, ns, "sick", expected{status.Failed, problem.CodeImagePullFailed, "container web cannot pull its image web:v2", "imagePullSecrets"})
+	explains(t, ns, "sick", expected{status.Failed, problem.CodeImagePullFailed, "container web cannot pull its image web:v2", "imagePullSecrets"})
 	for _, args := range []string{"wait sick --fail-after 0 --timeout 5m", "scale sick --replicas 3 --fail-after 1s --timeout 5m", "restart sick --wait --fail-after 1s"} {
 		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(args)...)...)
 		_, said, _ := strings.Cut(r.Stderr, "error: ")

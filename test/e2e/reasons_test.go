@@ -27,9 +27,9 @@ type expected struct {
 	reason, hint string
 }
 
-// tells waits until the JSON status of an object explains its problem as expected, and
-// checks the other outputs against it.
-func tells(t *testing.T, namespace, object string, want expected) status.Report {
+// explains waits until the JSON status of an object has the expected problem, and checks the
+// other outputs against it.
+func explains(t *testing.T, namespace, object string, want expected) status.Report {
 	t.Helper()
 	var r status.Report
 	harness.Eventually(t, fmt.Sprintf("%s is %s for %s", object, want.verdict, want.code), func() bool {
@@ -132,7 +132,7 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 					tellOf(t, &pod, test.event)
 				}
 			}
-			r := tells(t, ns, name, test.want)
+			r := explains(t, ns, name, test.want)
 			p := r.Problems[0]
 			if len(p.Pods) != 2 || p.Of != 2 || p.Fatal != (test.want.verdict == status.Failed) || p.Since.IsZero() || test.event != nil && len(p.Events) == 0 {
 				t.Errorf("the problem is %+v", p)
@@ -149,7 +149,7 @@ func TestControllerReportsFailingPods(t *testing.T) {
 	cluster.Apply(t, ns, ailing("foo", oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: rpc error: code = NotFound desc = web:v2: not found`, "")))
 	const why = "foo: 0 of 2 pods ready: container web cannot pull its image web:v2: web:v2: not found"
 	l.AwaitOutput(why)
-	tells(t, ns, "foo", expected{status.Failed, problem.CodeImagePullFailed, "2 of 2 pods", "imagePullSecrets"})
+	explains(t, ns, "foo", expected{status.Failed, problem.CodeImagePullFailed, "2 of 2 pods", "imagePullSecrets"})
 	l.Stop()
 	if said := l.Output(); strings.Count(said, why) != 1 {
 		t.Errorf("the controller printed\n%s", said)
@@ -195,7 +195,7 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 	t.Run("no node fits", func(t *testing.T) {
 		t.Parallel()
 		cluster.Apply(t, ns, sample("nowhere", oneContainer+`, nodeSelector: {no: such}`))
-		r := tells(t, ns, "nowhere", expected{status.Failed, problem.CodeUnschedulable, "2 of 2 pods: no node fits: 0/", "kubectl get nodes"})
+		r := explains(t, ns, "nowhere", expected{status.Failed, problem.CodeUnschedulable, "2 of 2 pods: no node fits: 0/", "kubectl get nodes"})
 		if !strings.Contains(r.Reason, "didn't match Pod's node affinity/selector") {
 			t.Errorf("not the scheduler's message: %s", r.Reason)
 		}
@@ -203,12 +203,12 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 	t.Run("scheduling gates", func(t *testing.T) {
 		t.Parallel()
 		cluster.Apply(t, ns, sample("gated", oneContainer+`, schedulingGates: [{name: example.com/wait}]`))
-		tells(t, ns, "gated", expected{status.Progressing, problem.CodeSchedulingGated, "its scheduling gates have not been removed", ""})
+		explains(t, ns, "gated", expected{status.Progressing, problem.CodeSchedulingGated, "its scheduling gates have not been removed", ""})
 	})
 	t.Run("node gone", func(t *testing.T) {
 		t.Parallel()
 		cluster.Apply(t, ns, sample("lost", oneContainer+`, nodeName: no-such-node`))
-		tells(t, ns, "lost", expected{status.Failed, problem.CodeNodeLost, "its node no-such-node no longer exists", "kubectl describe node no-such-node"})
+		explains(t, ns, "lost", expected{status.Failed, problem.CodeNodeLost, "its node no-such-node no longer exists", "kubectl describe node no-such-node"})
 	})
 	t.Run("a finalizer", func(t *testing.T) {
 		t.Parallel()
@@ -218,7 +218,7 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 		}
 		hold(`["example.com/backup"]`)
 		harness.Must(t, cluster.Kubectl(t, ns, "delete", "imoocpod", "held", "--wait=false"))
-		tells(t, ns, "held", expected{status.Progressing, problem.CodeFinalizer, "it is being deleted; a finalizer is still pending: example.com/backup", "kubectl patch imoocpod.batch.tutorial.kubebuilder.io held -n " + ns})
+		explains(t, ns, "held", expected{status.Progressing, problem.CodeFinalizer, "it is being deleted; a finalizer is still pending: example.com/backup", "kubectl patch imoocpod.batch.tutorial.kubebuilder.io held -n " + ns})
 		hold("null")
 	})
 	t.Run("a pod that does not go", func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		r := tells(t, ns, "undying", expected{status.Failed, problem.CodeTerminating, "pod " + pods[0].Name + ": still terminating after its grace period", "--force --grace-period=0"})
+		r := explains(t, ns, "undying", expected{status.Failed, problem.CodeTerminating, "pod " + pods[0].Name + ": still terminating after its grace period", "--force --grace-period=0"})
 		if len(r.Problems) == 0 || r.Problems[0].Since.After(time.Now()) {
 			t.Errorf("the problems are %+v", r.Problems)
 		}
@@ -276,7 +276,7 @@ func TestReasonsOfRefusal(t *testing.T) {
 				objects = append(objects, "appservice/shop")
 			}
 			for _, object := range objects {
-				if r := tells(t, ns, object, test.want); len(r.Problems) != 1 || len(r.Problems[0].Pods) > 0 {
+				if r := explains(t, ns, object, test.want); len(r.Problems) != 1 || len(r.Problems[0].Pods) > 0 {
 					t.Errorf("the problems of %s are %+v", object, r.Problems)
 				}
 			}
@@ -294,7 +294,7 @@ func TestReasonsOfOthers(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 1)
 	l.Stop()
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
-	r := tells(t, ns, "foo", expected{status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1); its status was last written by kubectl-imoocpod ", "kubectl imoocpod run-controller -n " + ns})
+	r := explains(t, ns, "foo", expected{status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1); its status was last written by kubectl-imoocpod ", "kubectl imoocpod run-controller -n " + ns})
 	if !strings.HasSuffix(r.Reason, " ago; no controller is running for it") {
 		t.Errorf("it does not report the missing controller: %s", r.Reason)
 	}
@@ -356,13 +356,13 @@ func TestNotReadyUnlessSeen(t *testing.T) {
 	write(widget, `{"replicas":0}`)
 	unseen(widget, "its status does not say which generation its controller has seen; its status was last written by kubectl-patch ", problem.CodeNeverSeen)
 	write(widget, `{"observedGeneration":1}`)
-	tells(t, ns, widget, expected{status.Ready, problem.CodeReady, "scaled to zero", ""})
+	explains(t, ns, widget, expected{status.Ready, problem.CodeReady, "scaled to zero", ""})
 	cluster.Imoocpod(t, ns, "scale", widget, "--replicas", "1")
 	unseen(widget, "its controller has not seen the last change (generation 2, observed 1)", problem.CodeGenerationNotSeen)
 	write(widget, `{"observedGeneration":2}`)
-	tells(t, ns, widget, expected{status.Progressing, problem.CodePodsMissing, "0 of 1 pods ready, 1 not yet created", ""})
+	explains(t, ns, widget, expected{status.Progressing, problem.CodePodsMissing, "0 of 1 pods ready, 1 not yet created", ""})
 	write(widget, `{"conditions":[{"type":"Stalled","status":"True","reason":"NoDisk","message":"the disk is full","lastTransitionTime":"2026-01-02T03:04:05Z"}]}`)
-	tells(t, ns, widget, expected{status.Failed, problem.CodeReportedFailure, "NoDisk: the disk is full", ""})
+	explains(t, ns, widget, expected{status.Failed, problem.CodeReportedFailure, "NoDisk: the disk is full", ""})
 
 	cluster.Apply(t, "", `
 apiVersion: apiextensions.k8s.io/v1
@@ -397,9 +397,9 @@ spec:
 		write(panel, fmt.Sprintf(`{"conditions":[{"type":"Ready","status":"%s","reason":"Syncing","message":"the members elect","observedGeneration":%d,"lastTransitionTime":"2026-01-02T03:04:05Z"}]}`, is, generation))
 	}
 	condition("False", 1)
-	tells(t, ns, panel, expected{status.Progressing, problem.CodeConditionFalse, "1 of 1 pods ready, but its condition Ready is False: Syncing: the members elect", ""})
+	explains(t, ns, panel, expected{status.Progressing, problem.CodeConditionFalse, "1 of 1 pods ready, but its condition Ready is False: Syncing: the members elect", ""})
 	condition("True", 1)
-	tells(t, ns, panel, expected{status.Ready, problem.CodeReady, "1 of 1 pods ready", ""})
+	explains(t, ns, panel, expected{status.Ready, problem.CodeReady, "1 of 1 pods ready", ""})
 	harness.Must(t, cluster.Kubectl(t, ns, "patch", panel, "--type=merge", "-p", `{"spec":{"replicas":2}}`))
 	unseen(panel, "its controller has not seen the last change (generation 2, observed 1)", problem.CodeGenerationNotSeen)
 }

@@ -386,5 +386,5 @@ func TestKilledControllerDoesNotRun(t *testing.T) {
 		t.Errorf("after it was killed, the controllers that live are %v", got)
 	}
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
-	tells(t, ns, "foo", expected{status.NotReconciled, problem.CodeGenerationNotSeen, "no controller is running for it", "kubectl imoocpod run-controller -n " + ns})
+	explains(t, ns, "foo", expected{status.NotReconciled, problem.CodeGenerationNotSeen, "no controller is running for it", "kubectl imoocpod run-controller -n " + ns})
 }

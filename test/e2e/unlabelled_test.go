@@ -40,11 +40,11 @@ func TestUnlabelledPodIsFoundAgain(t *testing.T) {
 	unlabel := func() (resourceVersion string) {
 		return harness.Must(t, cluster.Kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-", "-o", "jsonpath={.metadata.resourceVersion}"))
 	}
-	unlabelled := unlabel()
+	unlabeled := unlabel()
 	w.Until(t, "the pod has its label again", func() bool {
 		for _, pod := range w.Pods {
 			if pod.Name == name && pod.Labels[apis.LabelOwner] == string(d.UID) {
-				since, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, unlabelled)
+				since, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, unlabeled)
 				return err == nil && since > 0
 			}
 		}

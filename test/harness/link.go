@@ -95,8 +95,8 @@ func (l *Link) Cut() {
 	clear(l.open)
 }
 
-// Mend allows connections again.
-func (l *Link) Mend() {
+// Restore allows connections again.
+func (l *Link) Restore() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut = false

@@ -45,9 +45,9 @@ type Witness struct {
 	podsAt string
 	// mostLive is the highest number of live pods of each owner at any moment.
 	mostLive map[types.UID]int
-	// labelled is the time since which each pod has had the label that controllers
+	// labeled is the time since which each pod has had the label that controllers
 	// select by.
-	labelled map[types.UID]time.Time
+	labeled map[types.UID]time.Time
 	// wrong lists the violations.
 	wrong []string
 	// changed is closed and replaced at every event.
@@ -66,7 +66,7 @@ func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 		},
 		podsAt: "1",
 		Pods:   map[types.UID]*corev1.Pod{}, ImoocPods: map[string]*v1alpha1.ImoocPod{},
-		mostLive: map[types.UID]int{}, Created: map[types.UID]int{}, labelled: map[types.UID]time.Time{}, changed: make(chan struct{}),
+		mostLive: map[types.UID]int{}, Created: map[types.UID]int{}, labeled: map[types.UID]time.Time{}, changed: make(chan struct{}),
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -176,9 +176,9 @@ func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
 		}
 	}
 	if pod.Labels[apis.LabelOwner] == "" {
-		delete(w.labelled, pod.UID)
-	} else if _, seen := w.labelled[pod.UID]; !seen {
-		w.labelled[pod.UID] = time.Now()
+		delete(w.labeled, pod.UID)
+	} else if _, seen := w.labeled[pod.UID]; !seen {
+		w.labeled[pod.UID] = time.Now()
 	}
 	if gone {
 		delete(w.Pods, pod.UID)
@@ -198,8 +198,8 @@ func (w *Witness) count() {
 			continue
 		}
 		live[ref.UID]++
-		slot, labelled := pod.Labels[apis.LabelSlot]
-		if !labelled {
+		slot, labeled := pod.Labels[apis.LabelSlot]
+		if !labeled {
 			continue
 		}
 		slot = fmt.Sprintf("%s of %s", slot, ref.UID)
@@ -371,7 +371,7 @@ func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 func (w *Witness) labelledBefore(pod types.UID, moment time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at, seen := w.labelled[pod]
+	at, seen := w.labeled[pod]
 	return seen && at.Before(moment)
 }
 

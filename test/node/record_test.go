@@ -17,13 +17,13 @@ import (
 // recordedFrom returns the time at which every recording starts.
 func recordedFrom() time.Time { return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC) }
 
-// record writes all that was written of an object, of its pods and in events
-// about them, to a file for the tests of pkg/inspect/status: an object in JSON to a line,
-// in the order in which they came, each with when that was. What tells of this
-// machine, or differs from one recording to the next, is made the same.
+// record writes everything that was written to an object, to its pods, and in events about
+// them to a file for the tests of pkg/inspect/status: a line of JSON for each version, in
+// order, with its time. Values that identify this machine, or differ from one recording to
+// the next, are replaced.
 //
-// It goes into a file of another name if there was more to it; nodes are those
-// whose state is kept, too.
+// The file has another name if there was more to it. nodes are the nodes whose state is
+// recorded, too.
 func (w *witness) record(t *testing.T, name, file string, nodes ...string) {
 	t.Helper()
 	w.mu.Lock()

@@ -90,8 +90,8 @@ type truth struct {
 	passing bool
 	// says is part of the reason.
 	says string
-	// mend makes the object ready.
-	mend func(t *testing.T)
+	// repair makes the object ready.
+	repair func(t *testing.T)
 }
 
 // act returns the command of a container that plays a role (test/cluster/node).
@@ -211,7 +211,7 @@ func truths() []truth {
 			template: "containers: [{name: main, image: \"missing:1\", imagePullPolicy: Always, command: " + act() + "}]",
 			scale:    codeFailed,
 			wrote:    waits("ImagePullBackOff"), verdict: failed, codes: []string{"ImagePullFailed"}, says: "not found",
-			mend: func(t *testing.T) { addImage(t, "missing", "1") },
+			repair: func(t *testing.T) { addImage(t, "missing", "1") },
 		},
 		{
 			// The problem is solved within --fail-after.
@@ -252,7 +252,7 @@ func truths() []truth {
 			template: "containers: [{name: main, command: " + act() + ", envFrom: [{secretRef: {name: made-later}}]}]",
 			scale:    codeFailed,
 			wrote:    waits("CreateContainerConfigError"), verdict: failed, codes: []string{"ConfigError"}, says: `secret "made-later" not found`,
-			mend: func(t *testing.T) {
+			repair: func(t *testing.T) {
 				kubectl(t, "", "create", "secret", "generic", "made-later", "-n", namespaceOfTruths, "--from-literal=a=b")
 			},
 		},
@@ -332,7 +332,7 @@ func truths() []truth {
 				return len(pods) == 1 && pods[0].DeletionTimestamp != nil
 			},
 			verdict: progressing, codes: []string{"PodsMissing"}, passing: true,
-			mend: func(*testing.T) {},
+			repair: func(*testing.T) {},
 		},
 	}
 }
@@ -396,8 +396,8 @@ func (r truth) run(t *testing.T, w *witness) {
 	if *record != "" {
 		w.record(t, r.name, r.name)
 	}
-	if r.mend != nil {
-		r.mend(t)
+	if r.repair != nil {
+		r.repair(t)
 		kubectl(t, "", "imoocpod", "wait", r.name, "-n", namespaceOfTruths, "--timeout="+deadline.String(), "--fail-fast=false")
 	}
 }

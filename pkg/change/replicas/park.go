@@ -66,9 +66,9 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
 }
 
-// Unpark plans to set the count of an object back to what it remembers, and to forget
-// that. Where somebody has set another count than zero since, the error is an
-// outcome.ErrOverwritten.
+// Unpark plans to set the count of an object back to the one that it remembers, and to
+// remove the annotation. It returns an outcome.ErrOverwritten if someone else has set
+// another count than zero since.
 func Unpark(t observe.Target, obj *unstructured.Unstructured) (ParkPlan, error) {
 	if err := Refuse(t, obj); err != nil {
 		return ParkPlan{}, err
@@ -133,8 +133,8 @@ func forget(t observe.Target) commandline.Command {
 	return commandline.Kubectl("annotate", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With(apis.AnnotationParked + "-")
 }
 
-// Send makes the planned change to an object that was read, in one write. If somebody
-// has changed the object in between, it is read and planned anew.
+// Send makes the planned change to an object in one write. If someone has changed the
+// object since it was read, Send reads it and plans again.
 func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, plan func(*unstructured.Unstructured) (ParkPlan, error), o edit.Options) (ParkPlan, edit.Written, error) {
 	var p ParkPlan
 	w, err := edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) {
@@ -155,8 +155,8 @@ func (p ParkPlan) edits() []fieldpath.Edit {
 // denied reports whether an admission webhook has refused a change.
 func denied(err error) bool { return strings.Contains(err.Error(), "denied the request") }
 
-// refusal says of an object whose count the server does not let be zero that it cannot be
-// parked.
+// refusal returns the error for an object that cannot be parked because the server does
+// not accept a count of zero.
 func refusal(t observe.Target, p ParkPlan, err error) error {
 	var told apierrors.APIStatus
 	if p.After != 0 || !errors.As(err, &told) || !apierrors.IsInvalid(err) && !denied(err) {

@@ -65,7 +65,7 @@ func TestCountAt(t *testing.T) {
 	}
 }
 
-// A count that cannot be read any more is told with the commands to go on.
+// The error about a parked count that cannot be read has the commands to continue with.
 func TestUnparkWithoutTheCount(t *testing.T) {
 	t.Parallel()
 	s := newServer(0)

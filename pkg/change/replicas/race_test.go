@@ -35,7 +35,7 @@ type server struct {
 	obj *unstructured.Unstructured
 	// others act before the requests, in this order; then nobody does.
 	others []func()
-	// wrote is told of each write of ours: the object before and after it.
+	// wrote is called with the object before and after each write.
 	wrote func(before, after *unstructured.Unstructured)
 }
 

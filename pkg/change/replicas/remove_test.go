@@ -299,8 +299,8 @@ func TestRemoveAPodThatTerminates(t *testing.T) {
 	}
 }
 
-// Somebody who changes the object between the look and the patch is never overwritten:
-// all is computed again.
+// A change between the read and the patch is never overwritten: the command computes
+// the patch again.
 func TestRemoveRaces(t *testing.T) {
 	t.Parallel()
 	race := func(change func(*unstructured.Unstructured), c Request) (*shelf, Result, error) {
@@ -338,7 +338,7 @@ func TestRemoveRaces(t *testing.T) {
 	}
 }
 
-// A dry run by the client looks at all that a change looks at, and shows what it would
+// A client-side dry run checks everything that a change checks, and shows what it would
 // change.
 func TestRemoveLookOnly(t *testing.T) {
 	t.Parallel()
@@ -487,8 +487,8 @@ func TestRemoveFromADeployment(t *testing.T) {
 	}
 }
 
-// Where somebody else lowers the count after the pod was made the cheapest, the pod
-// goes for that, and no other one goes for this.
+// If someone else lowers the count after the pod was marked as the cheapest, the pod goes
+// because of that, and the command removes no other.
 func TestRemoveFromADeploymentRaces(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -545,8 +545,8 @@ func TestRemoveFromAReplicaSetOfADeployment(t *testing.T) {
 	}
 }
 
-// A ReplicaSet that nobody controls, or somebody else, is none of the Deployment, and one of
-// its own can be scaled as well.
+// A ReplicaSet without a controller, or with another one, does not belong to the
+// Deployment. A ReplicaSet can also be scaled by itself.
 func TestRemoveBesideOtherReplicaSets(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

@@ -63,7 +63,7 @@ type Result struct {
 	// Note says what else was changed, such as "removing foo-f4e4e66e-1".
 	Note string
 	// Written has the fields that were written. It has no object if the count was set
-	// through /scale, and no fields if /scale is all that is known of the count.
+	// through /scale, and no fields if only /scale has the count.
 	edit.Written
 }
 
@@ -116,7 +116,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 		if c.Undo || !field.Scale || !apierrors.IsForbidden(err) {
 			return done, err
 		}
-		// Who may only scale can do so. The object remembers nothing of it.
+		// Users who may only scale can do so. The object does not record the earlier count.
 	}
 	if field.Scale {
 		var done Result
@@ -223,8 +223,8 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 	return now, nil
 }
 
-// exists reports whether the object can be read. The server says of an object that
-// is not there and of a subresource that is not there the same.
+// exists reports whether the object can be read. The server answers NotFound both for
+// a missing object and for a missing subresource.
 func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target) bool {
 	_, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 	return err == nil

@@ -62,7 +62,7 @@ func (s *refusing) Patch(ctx context.Context, name string, kind types.PatchType,
 
 var web = schema.GroupResource{Group: "apps", Resource: "deployments"}
 
-// notFound is what a server says of an object and of a subresource that is not there.
+// notFound is the server's error for a missing object and for a missing subresource.
 func notFound() error { return apierrors.NewNotFound(web, "web") }
 
 func forbidden() error { return apierrors.NewForbidden(web, "web", errors.New("no")) }

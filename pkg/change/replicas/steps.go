@@ -61,7 +61,7 @@ func Steps(from, to int32, step Step) []int32 {
 		if to > from {
 			counts = append(counts, int32(int64(from)+done)) //nolint:gosec // between two of 32 bits
 		} else {
-			counts = append(counts, int32(int64(from)-done)) //nolint:gosec // likewise
+			counts = append(counts, int32(int64(from)-done)) //nolint:gosec // as above
 		}
 	}
 	return append(counts, to)

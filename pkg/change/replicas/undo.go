@@ -26,9 +26,9 @@ type lastScale struct {
 	Path string `json:"path"`
 }
 
-// remembers reports whether the count of an object is changed together with what it
-// remembers. Objects of others get no annotations of this program. Who may not read the
-// object has /scale.
+// remembers reports whether the object records its earlier count with each change.
+// Objects of other controllers get no annotations of this program. Users who may not
+// read the object use /scale.
 func remembers(t observe.Target, field discover.Field) bool {
 	return t.Kind.Reconciled() && field.Path != nil && (t.Object != nil || !field.Scale)
 }
@@ -55,9 +55,9 @@ func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.P
 	return []fieldpath.Edit{edit}, nil
 }
 
-// Undone is the count that an object had in a field before the last change by this
-// program. Where somebody else has set the count since, the error is an
-// outcome.ErrOverwritten, and an outcome.ErrPrecondition where nothing is remembered.
+// Undone returns the count that an object had in a field before the last change by this
+// program. It returns an outcome.ErrOverwritten if someone else has set the count since,
+// and an outcome.ErrPrecondition if no earlier count is recorded.
 func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	text, found := obj.GetAnnotations()[apis.AnnotationLastScale]
 	if !found {
@@ -107,8 +107,8 @@ func nothingToUndo(t observe.Target, why string) error {
 	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
 }
 
-// changedSince says that somebody else has set the count, with the command to go back all
-// the same.
+// changedSince returns the error for a count that someone else has set, with the command
+// to go back nevertheless.
 func changedSince(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, last lastScale, now int32) error {
 	by := "someone else"
 	switch manager, _ := path.Manager(obj); manager {

@@ -33,8 +33,8 @@ func ofFoo() observe.Target {
 	return observe.Target{Kind: kinds.ImoocPod(), Namespace: "shop", Name: "foo"}
 }
 
-// The count to return to is told only while the present one is what this program wrote
-// together with it.
+// Undone returns the earlier count only while the present count is the one that this
+// program wrote with it.
 func TestUndone(t *testing.T) {
 	t.Parallel()
 	const last = `{"from":3,"to":5,"path":".spec.replicas"}`
@@ -80,7 +80,7 @@ func TestUndone(t *testing.T) {
 	}
 }
 
-// What an object remembers is written by others, and is told safely.
+// Others may write the annotation with the earlier count, so errors escape it.
 func TestUndoneEscapes(t *testing.T) {
 	t.Parallel()
 	hostile, err := json.Marshal(map[string]any{"from": 3, "to": 5, "path": escapetest.Hostile})
@@ -161,7 +161,7 @@ func (s scaleOnly) Patch(ctx context.Context, name string, kind types.PatchType,
 	return s.server.Patch(ctx, name, kind, data, opts, subresources...)
 }
 
-// Who may set the count and nothing else of an object can do so, and it remembers nothing.
+// Users who may set only the count of an object can do so, and it records no earlier one.
 func TestScaleWithoutTheRightToRemember(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
@@ -267,7 +267,7 @@ func told(err error) string {
 	return err.Error() + outcome.HintLines(err, commandline.Context{"--context=staging", "--as=alice"})
 }
 
-// A kind of others never remembers, and who asks is told before anything is read.
+// Objects of other controllers never record a count. Undo says so before it reads anything.
 func TestUndoOfAKindOfOthers(t *testing.T) {
 	t.Parallel()
 	err := Request{Undo: true}.Check(newServer(3).target())

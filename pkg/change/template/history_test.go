@@ -146,8 +146,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Which fields the object has now is told by its newest revision: a controller may have kept
-// others before.
+// The newest revision decides which fields belong to the template: the controller may
+// have kept others before.
 func TestHistoryReadsTheFieldsOfTheNewest(t *testing.T) {
 	t.Parallel()
 	older := controllerRevision(t, 1, "a", "")

@@ -68,7 +68,7 @@ func TestKnownPlacesWithoutAnImage(t *testing.T) {
 	}
 }
 
-// schemas tells the schemas of kinds of example.com, or fails.
+// schemas returns the schemas of kinds of example.com, or fails.
 type schemas struct {
 	discovery.CachedDiscoveryInterface
 
@@ -82,7 +82,7 @@ func (s schemas) OpenAPIV3() openapi.Client {
 	}
 }
 
-// Of other kinds, the schema tells the place, and a guess is never written.
+// For other kinds, the place comes from the schema. A guess is never written.
 func TestFindPlaces(t *testing.T) {
 	t.Parallel()
 	const (

@@ -25,12 +25,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
-// server has one object, which somebody may change before each patch.
+// server has one object, which someone may change before each patch.
 type server struct {
 	dynamic.ResourceInterface
 
 	obj *unstructured.Unstructured
-	// others is how many times somebody changes the object before a patch arrives.
+	// others is how many times someone changes the object before a patch arrives.
 	others  int
 	gets    int
 	patches int
@@ -149,7 +149,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// The server is told who writes, whether it is a dry run, and to check the fields.
+// The request has the field manager, the dry run, and the field validation.
 func TestWriteOptions(t *testing.T) {
 	t.Parallel()
 	s, target := serve(t, "a")

@@ -21,7 +21,7 @@ import (
 // retryPeriod is how often an informer tries whether its resource can be listed.
 const retryPeriod = time.Second
 
-// Source is a resource, and what is kept of its objects.
+// Source is a resource, and how its objects are cached.
 type Source struct {
 	// Resource names the resource. Singular names one object of the resource.
 	Resource, Singular string

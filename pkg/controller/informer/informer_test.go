@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// An outage is told once, and not by each watch; what the server refuses is told by
+// An outage is reported once, and not by each watch. A refusal is reported for each
 // resource.
 func TestHealth(t *testing.T) {
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestHealth(t *testing.T) {
 	NewHealth(func(format string, args ...any) { t.Errorf(format, args...) }).observe(stopped, "pods", refused)
 }
 
-// An outage of a resource that is not watched any more is over. The next one is told.
+// An outage of a resource that is no longer watched is over. The next one is reported.
 func TestHealthForgets(t *testing.T) {
 	t.Parallel()
 	var said []string

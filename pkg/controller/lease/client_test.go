@@ -49,8 +49,8 @@ func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 	return began
 }
 
-// What somebody writes into a lease stops a loop for a bounded time, and makes no count that
-// the server rejects.
+// Whatever someone writes into a lease stops a loop for a bounded time only, and leads to
+// no count that the server rejects.
 func TestForeignLeaseIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

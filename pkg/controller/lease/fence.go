@@ -38,7 +38,7 @@ func (l *Lease) held() bool {
 	if l.renewed.IsZero() {
 		return false
 	}
-	// Wall-clock time goes on while the machine sleeps. Monotonic time goes on when
+	// Wall-clock time continues while the machine sleeps. Monotonic time continues when
 	// someone sets the clock back.
 	now := l.now()
 	return now.Sub(l.renewed) < writesFor && now.Round(0).Sub(l.renewed.Round(0)) < writesFor

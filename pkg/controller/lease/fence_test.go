@@ -57,9 +57,8 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// clocksAfter is a time of which the clock on the wall and the monotonic clock
-// have moved by durations of their own, as they do when a machine sleeps or
-// somebody sets its clock.
+// clocksAfter returns a time whose wall clock and monotonic clock have advanced by
+// different durations, as after a machine slept or someone set its clock.
 func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) time.Time {
 	t.Helper()
 	now := start.Add(wall) // moves both

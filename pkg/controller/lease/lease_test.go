@@ -90,8 +90,8 @@ func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
 	}}
 }
 
-// Whoever has the lease right at the start is told what is missing; who waited
-// for it resumes.
+// A loop that gets the lease at its start reports what is missing. One that waited for it
+// resumes.
 func TestHoldResumes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -29,8 +29,8 @@ type Failure struct {
 	// template with this hash.
 	Count    int
 	Template string
-	// ReadyAt is when this loop first saw the slot's running pod ready; zero if it is
-	// not. ReadySince is the same by the node's clock, and only tells one period of
+	// ReadyAt is when this loop first saw the slot's running pod ready, zero if it is not.
+	// ReadySince is the same by the node's clock, and only distinguishes one period of
 	// readiness from another.
 	ReadyAt, ReadySince time.Time
 }

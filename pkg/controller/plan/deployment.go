@@ -182,7 +182,7 @@ func NameTaken(kind, child, ownedBy string) string {
 	return fmt.Sprintf("%s already exists and is %s", child, ownedBy)
 }
 
-// withSelectorOf adapts what is wanted to an existing Deployment. Its selector is
+// withSelectorOf adapts the wanted Deployment to an existing one. Its selector is
 // immutable, so it stays, and the pods keep all labels that it selects.
 func (w Wanted) withSelectorOf(d *Deployment) Wanted {
 	selector, selects, _ := unstructured.NestedMap(d.Fields, "spec", "selector")

@@ -139,8 +139,8 @@ func TestDeployments(t *testing.T) {
 	}
 }
 
-// Where the server makes something else of what is written, that is not written
-// again and again; a change by somebody is.
+// If the server stores something else than what was written, the loop does not write it
+// again. It does if someone changes it.
 func TestDeploymentIsNotWrittenForEver(t *testing.T) {
 	v := deploymentView(3, deployment(3, "docker.io/nginx")) // as some admission would have it
 	p := Deployments(v)
@@ -264,7 +264,7 @@ func TestContains(t *testing.T) {
 	}
 }
 
-// One that somebody deleted and made again is another, and is written once.
+// A Deployment that someone deleted and created again is a new one, and is written once.
 func TestRecreatedDeploymentIsWritten(t *testing.T) {
 	v := deploymentView(3, deployment(3, "docker.io/nginx"))
 	v.Memory.Applied = &Applied{Wanted: v.Owner.Wanted, UID: "earlier", Stored: v.Deployments[0].Fields}

@@ -28,7 +28,7 @@ type DryRun struct {
 	// Deployment of someone else that has the name.
 	Blocked string `json:"blocked,omitempty"`
 
-	// others describe what is done with children that are named.
+	// others describe the operations on children that have names.
 	others []string
 }
 

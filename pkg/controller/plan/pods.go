@@ -79,7 +79,7 @@ const RelabelInterval = 30 * time.Second
 func (p *Actions) restoreLabels(v View) {
 	var list []Operation
 	for _, pod := range v.Pods {
-		if pod.Unlabelled && !pod.Terminating && !slices.ContainsFunc(p.Operations, func(o Operation) bool { return o.UID == pod.UID }) {
+		if pod.Unlabeled && !pod.Terminating && !slices.ContainsFunc(p.Operations, func(o Operation) bool { return o.UID == pod.UID }) {
 			list = append(list, Operation{
 				Verb: Patch, Kind: KindPod, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 				Slot: pod.Slot, Replaces: pod.Replaces, Optional: true, Text: "restore the labels of pod " + pod.Name,

@@ -25,7 +25,7 @@ var shown = []string{"status", "field"}
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // pods makes pods from words such as "0" (slot 0, ready), "1n" (not ready),
-// "2t" (terminating), "3l" (lost), "4f" (finished), "5u" (unlabelled), "x" (no slot).
+// "2t" (terminating), "3l" (lost), "4f" (finished), "5u" (unlabeled), "x" (no slot).
 func pods(words string) []Pod {
 	var list []Pod
 	for i, word := range strings.Fields(words) {
@@ -40,7 +40,7 @@ func pods(words string) []Pod {
 		flags := word[len(digits):]
 		p.Terminating = strings.ContainsAny(flags, "tl")
 		p.Finished = strings.Contains(flags, "f")
-		p.Unlabelled = strings.Contains(flags, "u")
+		p.Unlabeled = strings.Contains(flags, "u")
 		p.Ready = !strings.ContainsAny(flags, "ntfl")
 		list = append(list, p)
 	}
@@ -172,8 +172,8 @@ func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
 	}
 }
 
-// A bypass that is lost as well is bypassed in its turn, under a name of its own,
-// in whatever order the lost pods are listed.
+// If a replacement is lost as well, it is replaced under another name, in whatever order
+// the lost pods are listed.
 func TestLostBypassIsBypassed(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 		v := view(1, "0l 0l 0l")
@@ -341,7 +341,7 @@ func TestLabelsAreRestored(t *testing.T) {
 		want    string
 		recheck time.Duration
 	}{
-		"all are labelled":        {2, "0 1", nil, "", 0},
+		"all are labeled":         {2, "0 1", nil, "", 0},
 		"one is not":              {2, "0 1u", nil, slots.PodName("foo", uid, "", 1), 0},
 		"one in no slot":          {2, "0n xu", nil, "xu", 0},
 		"one that is ending":      {1, "0 1tu", nil, "", stuckTerminatingAfter},
@@ -519,8 +519,8 @@ func TestFinishedPodIsNotReady(t *testing.T) {
 	}
 }
 
-// When somebody sets the clock back, nothing waits until it shows the old time again. A pod
-// that is ending gets all of its time once more: it may still run.
+// When someone sets the clock back, nothing waits until it shows the old time again. A pod
+// that is terminating gets all of its time once more, because it may still run.
 func TestClockThatIsSetBack(t *testing.T) {
 	v := view(3, "0f 1t")
 	v.Memory = Pods(v).Memory.Refused(2, Refusal{Generation: 1, At: noon})

@@ -17,7 +17,7 @@ import (
 // templateOf is the hash of a template that has a letter for its name in a test.
 func templateOf(letter string) string {
 	if letter == "-" {
-		return "" // somebody else's
+		return "" // someone else's
 	}
 	return strings.Repeat(letter, templateHashLength)
 }

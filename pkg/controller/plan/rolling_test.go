@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// rolling makes pods from words as pods does, of which those with an o are of an
-// older template and those with a u do not say of which.
+// rolling makes pods from words as pods does. Those with an o have an older template, and
+// those with a u do not say which template they have.
 func rolling(desired int32, words string) View {
 	plain := strings.NewReplacer("o", "", "u", "").Replace(words)
 	v := view(desired, plain)

@@ -135,7 +135,7 @@ func TestStatusOfAFlappingCount(t *testing.T) {
 	if p = step(); v.Owner.Status.ObservedGeneration != v.Owner.Generation || p.StatusLater {
 		t.Errorf("the status is that of generation %d, want %d", v.Owner.Status.ObservedGeneration, v.Owner.Generation)
 	}
-	// After a while, a change is told at once again, and when it is done.
+	// After a while, a change and its end are reported at once again.
 	now = now.Add(2 * StatusInterval)
 	for _, words := range []string{"0n", "0"} {
 		v.Owner.Generation++
@@ -176,8 +176,8 @@ func TestRefusedStatusCounts(t *testing.T) {
 	}
 }
 
-// What somebody else makes of a status is put right, and not in a fight without
-// end: two who disagree write once a second each.
+// The controller corrects a status that someone else wrote. Two writers who disagree write
+// once a second each, and no faster.
 func TestStatusOfSomebodyElseIsPutRight(t *testing.T) {
 	v := view(1, "0")
 	first := Pods(v)
@@ -205,8 +205,8 @@ func TestStatusOfSomebodyElseIsPutRight(t *testing.T) {
 	}
 }
 
-// The status selects the owner's pods, and each condition says of which generation it is
-// and since when it is so.
+// The selector in the status matches the owner's pods, and each condition has its
+// generation and the time of its last transition.
 func TestStatusSaysWhatItIsOf(t *testing.T) {
 	v := view(1, "0")
 	v.Owner.Generation = 7

@@ -89,8 +89,8 @@ type Pod struct {
 	// Template is the hash of the template that the pod was made from, if a label
 	// has it.
 	Template string
-	// Unlabelled means that the pod lacks the identity label of its owner.
-	Unlabelled bool
+	// Unlabeled means that the pod lacks the label that identifies its owner.
+	Unlabeled bool
 	// Deployment is the name of the Deployment that the pod belongs to, if it does.
 	Deployment string
 }

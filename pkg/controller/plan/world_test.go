@@ -61,8 +61,8 @@ func (w *world) remove(given ...slots.Slot) {
 	w.owner.Removed = removed
 }
 
-// setTemplate gives the owner another template, of which no pods can be made if it has
-// no hash.
+// setTemplate gives the owner another template. No pods can be made from it if it has no
+// hash.
 func (w *world) setTemplate(hash string) {
 	w.owner.TemplateHash, w.owner.Problem, w.owner.Generation = hash, "", w.owner.Generation+1
 	if hash == "" {
@@ -70,7 +70,7 @@ func (w *world) setTemplate(hash string) {
 	}
 }
 
-// writeStatus stores a status, of which the server keeps what it likes.
+// writeStatus stores a status. The server may drop parts of it.
 func (w *world) writeStatus(p Actions) {
 	if !p.WriteStatus {
 		return
@@ -156,7 +156,7 @@ func (w *world) execute(p Actions, upTo int) {
 		if slices.ContainsFunc(deletes, func(d Operation) bool { return d.UID == l.UID }) || pod.Terminating {
 			w.t.Fatalf("labels %s, which goes", l.Name)
 		}
-		pod.Unlabelled = false
+		pod.Unlabeled = false
 		w.pods[l.Name] = pod
 	}
 	misplaced := 0
@@ -230,7 +230,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			p.Finished = rapid.Bool().Draw(t, "finished")
 			p.Terminating = rapid.Bool().Draw(t, "terminating")
 			p.Ready = !p.Finished && !p.Terminating && rapid.Bool().Draw(t, "ready")
-			p.Unlabelled = rapid.Bool().Draw(t, "unlabelled")
+			p.Unlabeled = rapid.Bool().Draw(t, "unlabeled")
 			p.Template = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "template")
 			w.pods[p.Name] = p
 		}
@@ -257,7 +257,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 				}
 			case "reuse":
 				n := rapid.Int32Range(0, 8).Draw(t, "desired")
-				if rapid.Bool().Draw(t, "all") { // as somebody may write it by hand
+				if rapid.Bool().Draw(t, "all") { // as someone may write it by hand
 					w.owner.Removed = nil
 				} else {
 					w.owner.Removed, _ = w.owner.Removed.Reuse(w.owner.Desired, n)
@@ -315,7 +315,7 @@ func (w *world) mustConverge() {
 		if !w.wanted(p) || filled[p.Slot] {
 			w.t.Fatalf("ends with %s, which fills no slot that was free", p.Name)
 		}
-		if p.Unlabelled {
+		if p.Unlabeled {
 			w.t.Fatalf("ends with %s, which has no label", p.Name)
 		}
 		if w.view().outdated(p) {

@@ -30,8 +30,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// However long an object has to wait, it is looked at every minute: no timer runs while
-// the machine sleeps.
+// The loop looks at a waiting object every minute, because timers stop while the machine
+// sleeps.
 func TestWakeAfterIsNotLaterThanAMinute(t *testing.T) {
 	for delay, want := range map[time.Duration]time.Duration{time.Hour: time.Minute, time.Second: time.Second} {
 		bubble.Test(t, func(t *testing.T) {

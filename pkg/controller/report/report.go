@@ -42,8 +42,8 @@ type Reporter struct {
 	Events record.EventRecorder // from when the loop runs
 }
 
-// Logf logs a line about the loop itself. Text of others is escaped in all that a
-// Reporter writes.
+// Logf logs a line about the loop itself. A Reporter escapes the text of others in
+// everything that it writes.
 func (r *Reporter) Logf(format string, args ...any) {
 	r.Log(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: r.Namespace})
 }

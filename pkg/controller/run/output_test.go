@@ -34,8 +34,8 @@ func TestOutputLosesNothing(t *testing.T) {
 	}
 }
 
-// A reader that does not read stops nobody. It gets what was kept, and is told how
-// many lines were not.
+// A blocked reader does not block the loop. It later gets the buffered lines, and the
+// number of lines that were dropped.
 func TestOutputNeverBlocks(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()

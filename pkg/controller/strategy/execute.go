@@ -216,7 +216,7 @@ func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) er
 		_ = o.refuse(op, op.Slot, "NameTaken", taken)
 		return nil // the others have names of their own
 	}
-	if _, labelled := holder.GetLabels()[apis.LabelOwner]; op.Kind == plan.KindRevision && !labelled {
+	if _, labeled := holder.GetLabels()[apis.LabelOwner]; op.Kind == plan.KindRevision && !labeled {
 		// Without the label, no cache sees it.
 		op.Verb, op.UID, op.ResourceVersion = plan.Patch, holder.GetUID(), holder.GetResourceVersion()
 		op.Number = max(op.Number, revisionNumber(holder))

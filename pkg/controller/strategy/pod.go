@@ -71,7 +71,7 @@ func TrimPod(obj any) (any, error) {
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
 		r.Pod.Slot, r.Pod.Replaces = slots.OfPod(pod, ref.Name, ref.UID)
-		r.Pod.Unlabelled = r.Label != ref.UID
+		r.Pod.Unlabeled = r.Label != ref.UID
 		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
 			r.Pod.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}
@@ -87,7 +87,7 @@ func TrimPod(obj any) (any, error) {
 // identity label. CRDs may be declared while the loop runs, so the kind does not
 // matter.
 func mayBeOurs(pod *corev1.Pod) bool {
-	if _, labelled := pod.Labels[apis.LabelOwner]; labelled {
+	if _, labeled := pod.Labels[apis.LabelOwner]; labeled {
 		return true
 	}
 	ref := metav1.GetControllerOfNoCopy(pod)

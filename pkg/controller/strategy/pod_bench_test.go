@@ -17,11 +17,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// BenchmarkPodCache tells the heap that the cache takes for each pod (B/pod), as
-// its strings come from the server: a copy for each pod.
+// BenchmarkPodCache reports the heap that the cache takes for each pod (B/pod), with
+// strings of its own, as they come from the server.
 func BenchmarkPodCache(b *testing.B) { benchmarkPodCache(b, 5000, func(*corev1.Pod) {}) }
 
-// BenchmarkForeignPodCache tells the same of the pods of others, of which there is a stub.
+// BenchmarkForeignPodCache reports the same for pods of others, which are cached as stubs.
 func BenchmarkForeignPodCache(b *testing.B) {
 	benchmarkPodCache(b, 20_000, func(pod *corev1.Pod) { delete(pod.Labels, apis.LabelOwner); ofReplicaSet(pod) })
 }

@@ -67,8 +67,8 @@ func TestStubsOfForeignPods(t *testing.T) {
 	}{
 		"as it was made":               {func(*corev1.Pod) {}, false},
 		"without labels":               {func(p *corev1.Pod) { p.Labels = nil }, false},
-		"labelled, and of nobody":      {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
-		"labelled, of a ReplicaSet":    {ofReplicaSet, false},
+		"labeled, and of nobody":       {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
+		"labeled, of a ReplicaSet":     {ofReplicaSet, false},
 		"of nobody":                    {func(p *corev1.Pod) { p.Labels, p.OwnerReferences = nil, nil }, true},
 		"of one that is no controller": {func(p *corev1.Pod) { p.Labels, p.OwnerReferences[0].Controller = nil, nil }, true},
 		"of a ReplicaSet":              {func(p *corev1.Pod) { p.Labels = nil; ofReplicaSet(p) }, true},
@@ -120,9 +120,9 @@ func TestSlotOfRecord(t *testing.T) {
 func TestIdentityOfAPodWithoutASlot(t *testing.T) {
 	owner := metav1.OwnerReference{Name: "foo", UID: "u"}
 	for slot, want := range map[slots.Slot]string{slots.None: "", 0: "0", 3: "3"} {
-		got, labelled := (&Work{Kind: kinds.ImoocPod(), Owner: owner}).identity(plan.Operation{Slot: slot})[apis.LabelSlot]
-		if got != want || labelled != (want != "") {
-			t.Errorf("slot %d: the label is %q (%v), want %q", slot, got, labelled, want)
+		got, labeled := (&Work{Kind: kinds.ImoocPod(), Owner: owner}).identity(plan.Operation{Slot: slot})[apis.LabelSlot]
+		if got != want || labeled != (want != "") {
+			t.Errorf("slot %d: the label is %q (%v), want %q", slot, got, labeled, want)
 		}
 	}
 }

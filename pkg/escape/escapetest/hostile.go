@@ -1,4 +1,4 @@
-// Package escapetest has hostile text for tests, and tells whether it was escaped.
+// Package escapetest has hostile text for tests, and checks that text was escaped.
 package escapetest
 
 import (
@@ -12,8 +12,8 @@ import (
 // around.
 const Hostile = "a\x1b[2J\rFORGED\nFORGED\u2028FORGED\u0085\u202e\u200b\x7f\xff"
 
-// MustBeHarmless fails the test where a text has more than what is seen, or a
-// line that somebody else began.
+// MustBeHarmless fails the test if a text has invisible characters, or a line that came
+// from someone else.
 func MustBeHarmless(t testing.TB, what, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' }) {

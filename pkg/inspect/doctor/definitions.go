@@ -47,8 +47,7 @@ func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 	return checks, nil
 }
 
-// serves reports whether the server serves a kind, which it tells everyone. If it does not
-// say, it may.
+// serves reports whether the server serves a kind. It returns true if discovery fails.
 func (d *Doctor) serves(kind kinds.Kind) bool {
 	list, err := d.discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Of a CRD nothing is said that declares nothing or is shipped; another is told of,
-// with what is wrong.
+// A CRD that declares nothing, or is shipped, is not mentioned. Another one is, with its
+// errors.
 func TestCheckDeclaration(t *testing.T) {
 	t.Parallel()
 	scaffold := kinds.Scaffold{Kind: "Foo", Group: "example.com", Plan: kinds.StrategyPods, Image: "nginx"}

@@ -52,8 +52,8 @@ func TestNeededRights(t *testing.T) {
 	}
 }
 
-// Who has none of the shipped kinds is asked about Deployments, and needs neither the CRDs
-// nor the controller.
+// People without any of the shipped kinds need neither the CRDs nor the controller: check
+// looks at their permissions on Deployments.
 func TestRightsOfDeployments(t *testing.T) {
 	t.Parallel()
 	needed, err := neededRights("ns", nil)

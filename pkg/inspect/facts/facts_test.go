@@ -145,8 +145,8 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// What others wrote into a status takes nothing from the rest of it, and a number
-// that is none of pods is not taken for a small one.
+// A wrong field in a status does not affect the others, and a number that is too large
+// does not become a small one.
 func TestFactsOfAStatusThatOthersWrote(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{
@@ -300,7 +300,7 @@ func TestSetsImage(t *testing.T) {
 	}
 }
 
-// Who may go on is told by the kind, or follows from the field.
+// The kind, or the field, decides who can resume a paused object.
 func TestPausedBy(t *testing.T) {
 	t.Parallel()
 	o := status.Object{Identity: status.Identity{Type: "lamp.example.com", Name: "it", Namespace: "ns"}}
@@ -329,8 +329,8 @@ func TestSomeConditions(t *testing.T) {
 	}
 }
 
-// A generation is a number, also as text; a hash tells none, and no text tells that
-// nobody has seen it.
+// A generation may be a number or a numeric text. A hash is unknown, and an empty text
+// means that no controller has seen the object.
 func TestReadGeneration(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A rollout that goes on by itself is not paused.
+// A rollout that continues by itself is not paused.
 func TestTimedPause(t *testing.T) {
 	t.Parallel()
 	const steps = "strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1h}}, {pause: {}}]}}"
@@ -32,8 +32,8 @@ func TestTimedPause(t *testing.T) {
 	}
 }
 
-// What a condition, a partition, or a strategy says of a pause is told where nothing else
-// is, and only while pods of an older template are there.
+// A condition, a partition, or a strategy decides about a pause only if nothing else does,
+// and only while pods of an older template exist.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	const count = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {replicas: {type: integer}, readyReplicas: {type: integer}, updatedReplicas: {type: integer}, paused: {type: boolean}, phase: {type: string}}}}}"

@@ -45,7 +45,7 @@ var (
 	backOff = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 )
 
-// with sets what the kubelet says of a container.
+// with sets the container status that the kubelet reports.
 func with(p corev1.Pod, name string, s corev1.ContainerStatus) corev1.Pod {
 	s.Name = name
 	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {

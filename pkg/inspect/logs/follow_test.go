@@ -52,7 +52,7 @@ func (k *kubelets) start(pod string) *playedRun {
 // pass lets time pass.
 func pass(while time.Duration) { <-time.After(while) }
 
-// change changes a run, and tells its streams.
+// change changes a run, and notifies its streams.
 func (k *kubelets) change(run *playedRun, do func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -396,7 +396,7 @@ func TestFollowInTurn(t *testing.T) {
 	})
 }
 
-// Where logs may not be read, that ends all, with the rule that is missing.
+// Without the permission to read logs, following ends with the rule that is missing.
 func TestFollowForbidden(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {

@@ -66,7 +66,7 @@ type change struct {
 	before *unstructured.Unstructured
 }
 
-// watchStream is a watch, which ends with the words that it is told, or in silence.
+// watchStream is a watch, which ends with a given message or silently.
 type watchStream struct {
 	resource string
 	end      chan string
@@ -296,7 +296,7 @@ func openAPI(path string) string {
 		"status":{"type":"object","properties":{"readyReplicas":{"type":"integer"},"replicas":{"type":"integer"}}}}}}}}`
 }
 
-// discovery tells which types there are.
+// discovery returns the discovery document of a path.
 func discovery(path, version string) string {
 	switch path {
 	case "/api":
@@ -349,7 +349,7 @@ func asJSON(value any) string {
 	return string(data)
 }
 
-// watch answers with all that comes after a revision.
+// watch answers with everything that comes after a revision.
 func (s *apiServer) watch(r *http.Request, resource string, since int, matches func(*unstructured.Unstructured) bool) *http.Response {
 	w := &watchStream{resource: resource, end: make(chan string, 1)}
 	s.watches[w] = true

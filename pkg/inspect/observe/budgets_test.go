@@ -75,7 +75,7 @@ func TestGuardsWithoutABudget(t *testing.T) {
 	}
 }
 
-// What may not be read is named, and what cannot be read is an error.
+// A resource without permission is named. Any other failure to read is an error.
 func TestGuardsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -33,7 +33,7 @@ func (f *followers) show(who, what string) {
 	f.shown[who] = what
 }
 
-// seen tells what the wait sees, which must not be older than what it has seen.
+// seen checks that the wait never sees an older state than before.
 func (f *followers) seen(s Observation) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,8 +91,8 @@ func (f *followers) followFleet(ctx context.Context, c *kube.Factory, running *s
 	return followSource(ctx, c, running, Extent{Depth: Reasons, Competitors: true}, from, several)
 }
 
-// podsOf, inShort, and inFull are what a report says of the pods, in a row of a table,
-// and on a screen of its own.
+// podsOf, inShort, and inFull are the pods of a report as such, in a row of a table, and
+// on a screen of its own.
 func podsOf(r status.Report) string {
 	var all []string
 	for _, pod := range r.Pods {
@@ -113,8 +113,8 @@ func inFull(r status.Report) string {
 	return fmt.Sprintln(inShort(r), podsOf(r), codes, asJSON(r.Tree))
 }
 
-// Whatever changes, and whatever watches suffer, all that follow an object show it as a
-// fresh read does, also where a right to watch is missing.
+// Whatever changes, and however watches fail, everything that follows an object shows the
+// same as a fresh read, also without permission to watch.
 func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -128,7 +128,7 @@ func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
 func followThroughChaos(t *testing.T, random *rand.Rand) {
 	ctx, stop := context.WithCancel(t.Context())
 	s := serveWeb(t, 1)
-	// Who may not do this sees all the same, a little later.
+	// Without this permission, the change is seen a little later.
 	s.forbidden[pick(random, "", "", "watch pods", "watch pods", "watch replicasets", "watch events", "watch nodes")] = true
 	unread := fmt.Sprint([]string{})
 	if s.forbidden["watch pods"] {

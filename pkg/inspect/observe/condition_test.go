@@ -79,7 +79,7 @@ status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, sta
 	}
 }
 
-// What was there and is not any more ends a wait, and so does what never was.
+// An object that is gone ends a wait, and so does one that never existed.
 func TestConditionOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	ready := Ready()
@@ -146,8 +146,8 @@ func TestConditionsOfAPause(t *testing.T) {
 	}
 }
 
-// A scale is done when the count is that which was written and the object is ready:
-// or waits for somebody because of something else than the count.
+// A scale is done when the object has the written count and is ready, or waits for someone
+// because of something else than the count.
 func TestConditionScaled(t *testing.T) {
 	t.Parallel()
 	for name, test := range []struct {
@@ -207,7 +207,7 @@ func TestConditionWithoutTerminating(t *testing.T) {
 	}
 }
 
-// What is waited for is told in full words.
+// Conditions describe themselves in full words.
 func TestConditionsSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
@@ -274,7 +274,7 @@ func TestConditionReplaced(t *testing.T) {
 		{status.Ready, problem.CodeReady, pods("c", "d"), true},
 		{status.Ready, problem.CodeReady, pods("b", "c"), false},
 		{status.Progressing, problem.CodePodsStarting, pods("c", "d"), false},
-		// New pods show that the controller has seen what no generation tells.
+		// New pods show that the controller has seen a change that has no generation.
 		{status.Progressing, problem.CodeChangeNotSeen, pods("c", "d"), true},
 	} {
 		s := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}

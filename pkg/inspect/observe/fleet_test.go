@@ -154,7 +154,7 @@ func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	})
 }
 
-// What is wrong with following an object is told, and not that the command ended.
+// Following returns what went wrong with an object, and not that the command ended.
 func TestFleetFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -191,8 +191,8 @@ func TestFleetFails(t *testing.T) {
 	}
 }
 
-// What stands below an object that says of itself that it is ready is not read, unless
-// somebody looks closely. Of a kind of others, that word is not enough.
+// The children of an object that reports to be ready are not read, unless a screen shows
+// them. For kinds of other controllers, that report is not enough.
 func TestFleetReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	set := parse(t, "{apiVersion: example.com/v1, kind: Set, metadata: {name: x, namespace: ns, uid: x, generation: 1}, spec: {replicas: 0}, status: {observedGeneration: 1, replicas: 0, readyReplicas: 0}}")

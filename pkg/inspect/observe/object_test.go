@@ -23,7 +23,7 @@ func crdOf(t testing.TB, resource string, annotations map[string]string, subreso
 	return change{resource: "customresourcedefinitions", object: crd}
 }
 
-// scaleOf is what /scale says of the Set x.
+// scaleOf is the /scale of the Set x.
 func scaleOf(t testing.TB, desired, current int, selector string) change {
 	t.Helper()
 	return change{resource: "sets/scale", object: parse(t, fmt.Sprintf(`{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: x, namespace: ns},
@@ -45,7 +45,7 @@ func TestReadObject(t *testing.T) {
 		desired  int32
 		noCount  bool
 		total    int32 // zero: it is not known
-		told     int32 // likewise
+		told     int32 // as above
 		selects  bool
 		count    string // the field of the count; "" is not asked
 	}{
@@ -119,8 +119,8 @@ func number(n *int32) int32 {
 	return *n
 }
 
-// What is reconciled by this program is read without a request, and of what is built in, no
-// CRD is asked.
+// Kinds that this program reconciles need no request for facts, and built-in workloads
+// need no CRD.
 func TestReadObjectAsksNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	for resource, want := range map[string][]string{"imoocpods": nil, "deployments": nil, "daemonsets": nil, "sets": {"get customresourcedefinitions", "get sets/scale"}} {

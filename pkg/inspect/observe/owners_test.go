@@ -44,7 +44,7 @@ func TestPodSelector(t *testing.T) {
 	}
 }
 
-// A pod that is the target is all that stands below it.
+// If the target is a pod, the tree is that pod.
 func TestPodIsItsOwnTree(t *testing.T) {
 	t.Parallel()
 	target := Target{Kind: kindOf("pods"), Namespace: "ns", Name: "web-1-0"}

@@ -39,7 +39,8 @@ func (s *apiServer) followPods(ctx context.Context, t *testing.T, seen *[]string
 	})
 }
 
-// The pods of an object are told as they change, until it is gone or the command ends.
+// FollowPods reports the pods of an object as they change, until the object is gone or the
+// command ends.
 func TestFollowPods(t *testing.T) {
 	t.Parallel()
 	stopped := errors.New("somebody has stopped it")

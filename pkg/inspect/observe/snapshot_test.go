@@ -33,7 +33,7 @@ func podOfFoo(t testing.TB, number int, ready bool) *unstructured.Unstructured {
 		number, apis.LabelOwner, imoocPods().Resource.GroupVersion(), map[bool]string{true: "True", false: "False"}[ready]))
 }
 
-// serveFoo puts the ImoocPod with two pods, of which so many are ready, on a server.
+// serveFoo puts the ImoocPod with two pods on a server. The first ready pods are ready.
 func serveFoo(t testing.TB, ready int) *apiServer {
 	t.Helper()
 	s := newAPIServer()
@@ -105,8 +105,8 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// A container that a probe has ended is ready until its grace period is over. Its event
-// tells, and then all is read that may tell why.
+// A container that a probe has killed is ready until its grace period is over. Because of
+// its event, everything that may show the reason is read.
 func TestReadSeesWhatProbesEnd(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -134,7 +134,7 @@ func TestReadSeesWhatProbesEnd(t *testing.T) {
 	}
 }
 
-// All that there is is read also of what is ready, and who may change the count, too.
+// Everything is read, also for a ready object, including who may change the count.
 func TestReadAll(t *testing.T) {
 	t.Parallel()
 	for _, ready := range []int{1, 2} {
@@ -187,8 +187,8 @@ func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	}
 }
 
-// What may not be read is named, and a report is made without it. What cannot be read is an
-// error.
+// A resource without permission is named, and the report is made without it. Any other
+// failure to read is an error.
 func TestReadWithoutRights(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

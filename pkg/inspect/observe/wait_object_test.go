@@ -90,7 +90,7 @@ func TestWaitForObjectShowsEachChange(t *testing.T) {
 	})
 }
 
-// A wait for an object ends as it is told to, and otherwise when its time is over.
+// A wait for an object ends when its condition is met or its time is over.
 func TestWaitForObjectEnds(t *testing.T) {
 	t.Parallel()
 	odd, stopped := errors.New("it is odd"), errors.New("somebody has stopped it")
@@ -138,14 +138,14 @@ func TestWaitForObjectEndsWhileItReads(t *testing.T) {
 		w := begin(func() error {
 			return WaitForObject(t.Context(), s.deployments(t), "web", 10*time.Second, func(*unstructured.Unstructured) (bool, error) { return false, nil })
 		})
-		if pass(10 * time.Second); !w.over() || w.err != outcome.ErrTimeout { //nolint:errorlint // nothing is said of the request
+		if pass(10 * time.Second); !w.over() || w.err != outcome.ErrTimeout { //nolint:errorlint // the error is not wrapped
 			t.Errorf("it has ended: %t, %v", w.over(), w.err)
 		}
 	})
 }
 
-// This very object is waited for, and not another one of its name. What is told at the end
-// is what holds it.
+// The wait is for this object, and not for another one of its name. At the end, it names
+// what holds the object.
 func TestWaitUntilGone(t *testing.T) {
 	t.Parallel()
 	const still = "wait for deployment.apps/web to be gone: timed out; last seen: "

@@ -210,8 +210,8 @@ func TestWaitForWhatHasFailedForAMoment(t *testing.T) {
 	})
 }
 
-// An object that somebody has paused ends a wait that gives up, unless the pause leaves what
-// is waited for to happen.
+// A paused object ends a wait that gives up, unless the condition can be met during the
+// pause.
 func TestWaitForWhatIsPaused(t *testing.T) {
 	t.Parallel()
 	count := Scaled(2, true)
@@ -406,7 +406,7 @@ func TestWaitShows(t *testing.T) {
 			if n, want := shown.Swap(0), map[bool]int64{false: 1, true: 2}[closely]; n != want {
 				t.Errorf("looking closely: %t, after a change it has shown %d, want %d", closely, n, want)
 			}
-			// What no watch tells of is seen all the same, a little later.
+			// A change without an event is seen a little later.
 			pass(backstop)
 			if n := shown.Load(); closely && n != 1 {
 				t.Errorf("after a time without changes it has shown %d", n)

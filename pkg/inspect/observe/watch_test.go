@@ -52,7 +52,7 @@ func deployment(t testing.TB, desired, ready int) *unstructured.Unstructured {
 // web is the Deployment as a target.
 func web() Target { return Target{Kind: deployments(), Namespace: "ns", Name: "web"} }
 
-// serveWeb puts the Deployment with two pods, of which so many are ready, on a server.
+// serveWeb puts the Deployment with two pods on a server. The first ready pods are ready.
 func serveWeb(t *testing.T, ready int) *apiServer {
 	t.Helper()
 	s := newAPIServer()
@@ -67,7 +67,8 @@ func serveWeb(t *testing.T, ready int) *apiServer {
 	return s
 }
 
-// setOf is a Set, which another program reconciles, with two pods, of which so many are ready.
+// setOf returns a Set, which another program reconciles, with two pods. The first ready
+// pods are ready.
 func setOf(t testing.TB, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: example.com/v1, kind: Set, metadata: {name: web, namespace: ns, uid: web, generation: 1},
@@ -80,7 +81,7 @@ func theSet() Target {
 	return Target{Kind: kindOf("sets"), Namespace: "ns", Name: "web", Path: &path}
 }
 
-// serveSet puts the Set with two pods, of which so many are ready, on a server.
+// serveSet puts that Set on a server.
 func serveSet(t *testing.T, ready int) *apiServer {
 	t.Helper()
 	s := serveWeb(t, ready)
@@ -307,8 +308,8 @@ func TestWatchObject(t *testing.T) {
 	}
 }
 
-// A change is told once until somebody looks, and a look comes with a change, with the time,
-// or not at all.
+// A change is reported once until it is read. A read returns because of a change, because
+// of the time, or not at all.
 func TestNextChange(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)
@@ -331,7 +332,7 @@ func TestNextChange(t *testing.T) {
 	}
 }
 
-// An error of a request that the end of a context has made is told as that end.
+// A request that fails because a context ended returns the cause of that end.
 func TestCauseOf(t *testing.T) {
 	t.Parallel()
 	stopped, other := errors.New("somebody has stopped it"), errors.New("it is odd")
@@ -518,7 +519,7 @@ func TestWaitConfirmsOnce(t *testing.T) {
 	})
 }
 
-// An object of the same name that was made anew is another one, of which all is read anew.
+// An object that was created again is another object, and is read from scratch.
 func TestWaitForWhatIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Why the server refuses pods is told in its words, with what to do about it.
+// A refusal has the server's reason, and what to do about it.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -29,7 +29,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// That an object is degraded is told, and is no failure: it may end by itself.
+// A degraded object is reported, but has not failed: it may recover by itself.
 func TestDegradedIsNoFailure(t *testing.T) {
 	t.Parallel()
 	found := Reported([]metav1.Condition{{Type: "Degraded", Status: metav1.ConditionTrue, Reason: "R", Message: "m"}}, "", "ns", nil, nil)

@@ -119,7 +119,7 @@ func TestProblemsOfContainers(t *testing.T) {
 	}
 }
 
-// What the registry said is told, wherever the kubelet left it, and without the words of
+// The message of the registry is shown, wherever the kubelet put it, without the words of
 // the program that passed it on.
 func TestPullWords(t *testing.T) {
 	t.Parallel()

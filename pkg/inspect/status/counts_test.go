@@ -82,7 +82,7 @@ func TestNoObjectIsItsOwnChild(t *testing.T) {
 	}
 }
 
-// What is counted in units of its own is measured by what /scale tells.
+// Counts in other units than pods are compared with /scale.
 func TestShortfallInUnits(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -151,8 +151,8 @@ func TestWithoutACount(t *testing.T) {
 	}
 }
 
-// Where neither pods nor children are to be seen, counts of other units tell nothing,
-// unless there is nothing to be seen, or the object itself says so.
+// If neither pods nor children exist, counts of other units prove nothing, unless none are
+// wanted, or the object itself reports to be ready.
 func TestNothingToSee(t *testing.T) {
 	t.Parallel()
 	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: 1}}

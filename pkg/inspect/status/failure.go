@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// Failure describes in a few lines why an object has failed: the reason, and the last events
-// of the first pod that has the gravest problem.
+// Failure describes in a few lines why an object has failed: the reason, and the last
+// events of the first pod that has the most serious problem.
 func (r Report) Failure(now time.Time) string {
 	lines := []string{escape.Line(strings.TrimSpace(r.Reason))}
 	if len(r.Problems) > 0 {

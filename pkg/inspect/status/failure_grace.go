@@ -14,9 +14,8 @@ type FailureGrace struct {
 	failed time.Time
 }
 
-// Look says of an object as it was seen at a time whether the grace with it
-// is over, and otherwise when it is to be looked at again, even if nothing
-// changes: zero where that makes no difference.
+// Look reports whether the grace of an object is over at a time. Otherwise it returns
+// when to look again even if nothing changes, or zero if that makes no difference.
 func (p *FailureGrace) Look(r Report, now time.Time) (over bool, again time.Duration) {
 	if p.Endless || r.Verdict != Failed {
 		p.failed = time.Time{}

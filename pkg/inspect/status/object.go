@@ -52,7 +52,7 @@ type Identity struct {
 	Images map[string]string
 }
 
-// Counts are what an object says of its pods, or of the units that it counts.
+// Counts are the numbers of pods, or of the units that it counts, in an object's status.
 type Counts struct {
 	Desired, Current, Ready int32
 	// Updated pods have the newest template, and Available ones have been ready for long

@@ -105,7 +105,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// Of an object without a count, its pods that have ended and its own word are told.
+// The report of an object without a count has its pods that have ended, and its own word.
 func TestWithoutPods(t *testing.T) {
 	t.Parallel()
 	complete := []metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue}, {Type: "Complete", Status: metav1.ConditionTrue, Reason: "CompletionsReached"}}
@@ -133,8 +133,8 @@ func TestWithoutPods(t *testing.T) {
 	}
 }
 
-// Where the status tells no pods, they are counted, but not those that end or have ended.
-// What /scale reports stands for them where none can be seen.
+// If the status has no counts, pods are counted, except those that are terminating or have
+// finished. If no pods are visible, the count of /scale replaces them.
 func TestCountedPods(t *testing.T) {
 	t.Parallel()
 	ending, ended, failed, up, down := Pod{Ending: true, Ready: true}, Pod{Phase: corev1.PodSucceeded}, Pod{Phase: corev1.PodFailed}, Pod{Ready: true}, Pod{}

@@ -119,8 +119,8 @@ func replay(t *testing.T, name string) []Report {
 	return all
 }
 
-// What is said of what real kubelets wrote, from the first moment to the last:
-// never two things that cannot both be, and nothing that is taken back.
+// The verdicts on recorded states of real kubelets, from the first moment to the last,
+// never contradict each other, and are never taken back.
 func TestRecordedOnRealNodes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {

@@ -119,8 +119,7 @@ func (s jsonSchema) fields(at string) []string {
 	return all
 }
 
-// What is printed is as the schema says, and all that the schema names is
-// printed by somebody.
+// The output matches the schema, and each field of the schema appears in some output.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	s := documented(t)

@@ -130,7 +130,7 @@ func (v *view) countShows() bool {
 // since: some controllers report that they saw a generation, and the counts that it
 // wants, before they act on it. The times are whole seconds, so a child that changed in
 // the same second may have changed later. After a change of the count, the number of pods
-// tells.
+// decides.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
 	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {

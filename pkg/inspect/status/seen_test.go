@@ -46,7 +46,7 @@ func TestLastWrites(t *testing.T) {
 	}
 }
 
-// Where the count was changed, what is there tells whether that was seen.
+// After a change of the count, the number of pods shows whether the controller has seen it.
 func TestCountShows(t *testing.T) {
 	t.Parallel()
 	set := Child{Desired: new(int32(1))}
@@ -98,7 +98,7 @@ func TestPodMadeSince(t *testing.T) {
 	}
 }
 
-// What stands below another object, or the same one after a change, tells nothing.
+// Children of another object, or of the same one before a change, prove nothing.
 func TestActedBelow(t *testing.T) {
 	t.Parallel()
 	before := Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2}}}
@@ -131,8 +131,8 @@ func TestTimeOfAChange(t *testing.T) {
 	}
 }
 
-// A controller may write the counts that are wanted before it does anything. Right after
-// a change of the count, what stands below the object tells whether it did.
+// A controller may write the wanted counts before it does anything. Right after a change
+// of the count, the children show whether it has acted.
 func TestCountThatIsOnlyWritten(t *testing.T) {
 	t.Parallel()
 	now := lookedAt()

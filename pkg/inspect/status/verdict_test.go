@@ -271,7 +271,7 @@ func TestSeenAndNothingDone(t *testing.T) {
 	}
 }
 
-// Where nothing tells of a generation, that is said first.
+// If nothing reports a generation, the reason says so first.
 func TestSeenCannotBeTold(t *testing.T) {
 	t.Parallel()
 	o := Object{Identity: Identity{Foreign: true, UID: "it"}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Generation: 2, Managers: wrote("", 5, 0)}}
@@ -282,8 +282,8 @@ func TestSeenCannotBeTold(t *testing.T) {
 	}
 }
 
-// Of a change that has not been seen, nobody is called absent before a time has
-// passed, nor while somebody writes.
+// After an unseen change, the controller is called absent only after some time, and not
+// while it writes.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	failure := []metav1.Condition{{Type: "Stalled", Status: metav1.ConditionTrue, Reason: "NoDisk", Message: "the disk is full"}}
@@ -316,7 +316,7 @@ func TestUnseen(t *testing.T) {
 		if r.Verdict != Failed && !strings.Contains(r.Reason, "seen") {
 			t.Errorf("%s: it does not say that nobody has seen it: %s", name, r.Reason)
 		}
-		// It is looked at again when the time is over.
+		// The report asks for another look when the time is over.
 		if waits := strings.Contains(r.Reason, "; the spec changed "); waits != (r.Recheck > 0 && r.Recheck <= attendance) {
 			t.Errorf("%s: %q is looked at again after %s", name, r.Reason, r.Recheck)
 		}

@@ -2,7 +2,7 @@ package status
 
 import "testing"
 
-// The word of a controller is told once, and not of what is ready.
+// The controller's own message appears once, and not for a ready object.
 func TestWord(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

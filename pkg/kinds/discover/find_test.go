@@ -13,9 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The first source that knows where the count lives decides: the command line, what the
-// program ships, /scale, what the CRD declares, its annotation. A guess from the schema is an
-// error.
+// The first source that knows the replica field decides: the command line, the shipped
+// kinds, /scale, the annotation of the CRD. A guess from the schema is an error.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	forbidden := apierrors.NewForbidden(kinds.CRDResource().GroupResource(), "sets.example.com", errors.New("no"))
@@ -71,7 +70,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Where nothing names the count, the fields that could be meant are told, and their sum.
+// If nothing names the count, the error lists the candidates, and their sum.
 func TestFindGuessesNothing(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{}", "{}"))
@@ -169,8 +168,8 @@ func factsOf(t *testing.T, f *Finder, count *fieldpath.Path) (facts.Facts, error
 	return FromSource(t.Context(), f, set(), "facts", func(source kinds.Source) (facts.Facts, error) { return facts.New(set(), source, count) })
 }
 
-// What a kind's status can tell comes from the CRD, and from the OpenAPI document where that
-// may not be read.
+// The facts of a kind come from the CRD, or from the OpenAPI document without permission to
+// read CRDs.
 func TestFromSource(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{imoocpod.dev/desired-path: .status.replicas}", "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}"))

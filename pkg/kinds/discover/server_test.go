@@ -119,7 +119,7 @@ func crd(annotations, subresources string) string {
 		status: {type: object, properties: {readyReplicas: {type: integer}, replicas: {type: integer}}}}}}}]}}`, annotations, subresources)
 }
 
-// set is the kind of Sets, as discovery tells it.
+// set is the kind of Sets, as discovery describes it.
 func set() kinds.Kind {
 	return kinds.KindOf(mapping(schema.GroupVersion{Group: "example.com", Version: "v1"}, metav1.APIResource{Name: "sets", Kind: "Set", Namespaced: true}))
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// After a watch that ended, the answer to the next request tells whether the server is
-// there. One that refuses is.
+// After a watch has ended, the answer to the next request shows whether the server is
+// there. A refusal shows it, too.
 func TestConnectionAfterAWatchEnds(t *testing.T) {
 	things := schema.GroupResource{Resource: "things"}
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 	}
 }
 
-// Short breaks are not worth a word, and what was told to be lost is told to be back.
+// Short interruptions are not reported, and each reported loss is followed by a recovery.
 func TestConnectionIsBack(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		var told []time.Time

@@ -120,7 +120,7 @@ func (s *podServer) source() Source {
 	}
 }
 
-// tell tells a watch of all that comes after a revision, until it ends.
+// tell sends everything after a revision to a watch, until it ends.
 func (s *podServer) tell(ctx context.Context, since int, events chan<- watch.Event, stopped <-chan struct{}, ended <-chan error) {
 	defer close(events)
 	send := func(e watch.Event) bool {
@@ -275,7 +275,7 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 	running.Wait()
 }
 
-// Who may list pods and not watch them sees them all the same, a moment later.
+// With permission to list pods but not to watch them, changes are seen a moment later.
 func TestFeedThatMayNotWatchLists(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestUIDs(t *testing.T) {
 	}
 }
 
-// Each subscriber is told of the changes that matter to it, and all of a list.
+// Each subscriber gets the changes that matter to it, and every list.
 func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	t.Parallel()
 	f := New(func(pod *corev1.Pod) *corev1.Pod { pod.Annotations = nil; return pod }, Compare)
@@ -385,7 +385,8 @@ func TestFeedThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// Who may not list pods is told so, and does not ask again. Who may not any more is told so.
+// Without permission to list pods, a feed reports that and does not ask again. It also
+// reports a permission that is withdrawn.
 func TestFeedThatMayNotList(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {

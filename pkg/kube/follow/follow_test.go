@@ -119,8 +119,8 @@ func TestItemsOf(t *testing.T) {
 	}
 }
 
-// script is a server that answers lists and watches in turn as it is told, with a list
-// without pods and with watches that stay open where it is told nothing.
+// script is a server that answers lists and watches in the given order. Without an answer,
+// a list is empty, and a watch stays open.
 type script struct {
 	lists   []error
 	watches []func(chan<- watch.Event) error
@@ -171,8 +171,8 @@ func event(kind watch.EventType, obj runtime.Object) watch.Event {
 	return watch.Event{Type: kind, Object: obj}
 }
 
-// What is listed and what changes is told until the handler has seen enough, the server
-// refuses, or the context ends.
+// Objects passes what is listed and what changes to the handler until the handler has seen
+// enough, the server refuses, or the context ends.
 func TestObjectsEnds(t *testing.T) {
 	t.Parallel()
 	yes := func() (bool, error) { return true, nil }
@@ -243,8 +243,8 @@ func TestObjectsStopsBetweenLists(t *testing.T) {
 	})
 }
 
-// An answer to a list tells that the server is there. That it is away is told by a list after
-// the first alone: what fails at first ends.
+// An answer to a list shows that the server is there. Only a list after the first reports
+// that it is away: if the first fails, Objects returns the error.
 func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 	t.Parallel()
 	away := slices.Repeat([]error{errAway}, 5)
@@ -253,7 +253,7 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 		what   string
 		lost   bool // before
 		script script
-		want   []bool // that it is told to be lost
+		want   []bool // the losses that are reported
 	}{
 		{"the first list", true, script{}, []bool{true, false}},
 		{"a first list that fails", false, script{lists: []error{errAway}}, nil},

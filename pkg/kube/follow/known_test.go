@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Who is told that there are objects, or why there are none, finds them to be known.
+// Objects are known once they are reported, or the reason why there are none.
 func TestKnownWhenTold(t *testing.T) {
 	t.Parallel()
 	for name, learn := range map[string]func(*podFeed){

@@ -17,13 +17,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// hostile is what somebody might write who means to deceive the reader: a title
-// for the window, a forged line by each of the ways to begin one, colours, a
-// cleared screen, text that runs backwards, what is not seen and what is no text.
+// hostile is text that is meant to deceive the reader: a title for the window, a forged
+// line by each of the ways to begin one, colors, a cleared screen, text that runs
+// backwards, invisible characters, and invalid bytes.
 const hostile = "\x1b]0;title\x07\rFORGED\nFORGED\r\nFORGED\u2028FORGED\u0085FORGED\v\f\b\t\x1b[2J\u009b2J\x9b2J\u202eback\u2066\u200b\ufeff\U000e0041\x00\x7f\xff"
 
-// fill sets every text that a value holds, at any depth. Lists get an element,
-// and what may hold anything gets all that JSON knows.
+// fill sets every string in a value, at any depth. Lists get an element, and an empty
+// interface gets every type of JSON.
 func fill(v reflect.Value, depth int) {
 	if depth > 12 || !v.CanSet() {
 		return
@@ -90,11 +90,11 @@ func hostileReports() []status.Report {
 	return all
 }
 
-// ours are the colours, the only sequences that a printer writes.
+// ours matches the colors, the only sequences that a printer writes.
 var ours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// mustBeHarmless fails the test where a text that was printed has more than what
-// is seen, or a line that somebody else began.
+// mustBeHarmless fails the test if a printed text has invisible characters, or a line that
+// came from someone else.
 func mustBeHarmless(t *testing.T, what, text string) {
 	t.Helper()
 	if !strings.Contains(text, `\x1b`) {

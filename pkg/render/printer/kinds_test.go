@@ -62,7 +62,7 @@ func TestLabel(t *testing.T) {
 		"app.kubernetes.io/name": "app.kubernetes.io/name", "snake_case": "snake_case", "HTTP": "HTTP", "über": "Über",
 	} {
 		if got := label(field); got != want {
-			t.Errorf("%q is labelled %q, want %q", field, got, want)
+			t.Errorf("%q is labeled %q, want %q", field, got, want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // line is a line of a screen: pieces of text, each with a color. Widths are in terminal
-// columns, of which a Chinese character takes two. A piece may hold foreign text, which is
+// columns. A Chinese character takes two. A piece may hold text of others, which is
 // escaped when it is measured and drawn.
 type line []piece
 

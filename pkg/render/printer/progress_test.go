@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// A story of two objects, with the time in seconds: what is told on the way, and
-// what a terminal shows.
+// A story of two objects, with the time in seconds: the lines on the way, and what a
+// terminal shows.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	p := Progress{Goal: "ready"}
@@ -72,7 +72,7 @@ func TestProgress(t *testing.T) {
 	down.See(status.NewReport(seen(1, 3, 1)), false, time.Time{}, at(2))
 	frame(&down, 2, 80)
 
-	// Objects of one name in two namespaces are told apart.
+	// Objects with the same name in two namespaces are distinguished.
 	both := Progress{Goal: "ready"}
 	both.See(status.NewReport(seen(1, 1, 1)), true, time.Time{}, at(0))
 	other := seen(1, 1, 0)
@@ -90,8 +90,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// What ails an object is told once for each generation, however often its words, its counts,
-// and the verdict change: as in a crash loop, whose containers wait, run, and end in turn.
+// A problem is printed once for each generation, however often its words, the counts, and
+// the verdict change: as in a crash loop, whose containers wait, run, and end in turn.
 func TestLinesOfACrashLoop(t *testing.T) {
 	t.Parallel()
 	var p Progress
@@ -136,7 +136,7 @@ func TestLinesOfACrashLoop(t *testing.T) {
 	}
 }
 
-// A line waits until there may be one, and tells of the newest state then.
+// A line that has to wait shows the newest state when it is printed.
 func TestLineTellsTheNewest(t *testing.T) {
 	t.Parallel()
 	var p Progress
@@ -181,7 +181,7 @@ func TestFrameGivesUp(t *testing.T) {
 	}
 }
 
-// A wait sums up what came of it when all objects are ready, and says nothing else.
+// A wait prints a summary when all objects are ready, and otherwise none.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
@@ -214,8 +214,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// The object that is shown is the one that needs somebody most: not one that is done, the
-// one that changed last of several that are alike, and otherwise the first by name.
+// The object that is shown is the most urgent one: not one that is done, the one that
+// changed last of several that are alike, and otherwise the first by name.
 func TestWorst(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)

@@ -2,7 +2,7 @@ package printer
 
 import "testing"
 
-// Every number has a colour, and those far apart share one.
+// Every number has a color, and those far apart share one.
 func TestHue(t *testing.T) {
 	t.Parallel()
 	style := Style{Color: true}

@@ -6,7 +6,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// A desired count that nothing tells is not shown as a number.
+// An unknown desired count is not shown as a number.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	for want, replicas := range map[string]status.Replicas{

@@ -49,8 +49,8 @@ func TestKindsOfPodsAreRanked(t *testing.T) {
 	}
 }
 
-// An object between an owner and its pods tells its counts where it has both. Only a pod
-// is shown as one.
+// An object between an owner and its pods shows its counts if it has both. Only a pod is
+// shown as a pod.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	count := int32(3)

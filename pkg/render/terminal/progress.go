@@ -145,5 +145,5 @@ func (p *Progress) erase() string {
 func (p *Progress) println(line string) { p.write(line + "\n") }
 
 func (p *Progress) write(text string) {
-	fmt.Fprint(p.w, text) //nolint:errcheck // likewise
+	fmt.Fprint(p.w, text) //nolint:errcheck // as above
 }

@@ -33,7 +33,7 @@ func TestProgressWithoutATerminal(t *testing.T) {
 			see(status.Progressing, 0)
 		}
 		see(status.Progressing, 1)
-		see(status.Progressing, 2) // within three seconds only the last is told
+		see(status.Progressing, 2) // within three seconds, only the last is printed
 		<-time.After(3 * time.Second)
 		p.SetLost(time.Now())
 		p.SetLost(time.Now())

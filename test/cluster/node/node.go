@@ -4,10 +4,10 @@
 // A node is three processes of one program. The outer one (Run) has two relays,
 // the only ways in and out: to the API server, and back to the kubelet. The inner
 // one (RunInside) is process 1 of the node's namespaces, so that the kernel ends
-// all that runs in them when it ends, and it ends with the outer one. The third
+// everything in them when it ends, and it ends with the outer one. The third
 // (CleanUp) outlives both by a moment and removes the cgroups, which would stay.
 //
-// It wants Linux and root. Check says what is missing.
+// It needs Linux and root. Check reports what is missing.
 package node
 
 import (

@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the Go types of HelloWorld, an nginx Deployment that
-// tells the names of its pods. The CRD in deploy/crds and the deep copies are
+// Package v1alpha1 holds the Go types of HelloWorld, an nginx Deployment whose pod names
+// are in the status. The CRD in deploy/crds and the deep copies are
 // generated from them ("make generate").
 //
 // +kubebuilder:object:generate=true

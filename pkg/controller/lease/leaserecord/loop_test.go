@@ -136,7 +136,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// Who runs a loop is told by its process where all of that is known.
+// The user, the host, and the process describe who runs a loop, if all are known.
 func TestWhoRunsALoop(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -177,7 +177,7 @@ func equalLoops(a, b Loop) bool {
 		a.Since.Equal(b.Since) && a.Renewed.Equal(b.Renewed) && a.For == b.For
 }
 
-// Whatever somebody wrote into a lease, a loop is read from it that can be compared.
+// Any text in a lease results in a loop that can be compared.
 func FuzzLoopOf(f *testing.F) {
 	f.Add("", "", "", "", "")
 	f.Add("a", "", "imoocpods.batch.tutorial.kubebuilder.io", "tier=front", "12")

@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
@@ -181,7 +181,7 @@ func (o *parkOptions) find(ctx context.Context, c *changer) (found []observe.Tar
 // ofKind lists the objects of a kind that have no owner. To be parked, they must have a known
 // replica field.
 func (o *parkOptions) ofKind(ctx context.Context, finder *discover.Finder, kind kinds.Kind, namespace string) ([]observe.Target, error) {
-	list, err := kube.List(ctx, finder.Dynamic.Resource(kind.Resource).Namespace(namespace), metav1.ListOptions{LabelSelector: o.change.targets.selector})
+	list, err := follow.List(ctx, finder.Dynamic.Resource(kind.Resource).Namespace(namespace), metav1.ListOptions{LabelSelector: o.change.targets.selector})
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 		return nil, nil
 	}
@@ -189,10 +189,10 @@ func (o *parkOptions) ofKind(ctx context.Context, finder *discover.Finder, kind 
 		return nil, err
 	}
 	var found []observe.Target
-	for i := range list {
-		_, parked := list[i].GetAnnotations()[apis.AnnotationParked]
-		if metav1.GetControllerOfNoCopy(&list[i]) == nil && (parked || !o.back) {
-			found = append(found, observe.Target{Kind: kind, Namespace: namespace, Name: list[i].GetName(), Object: &list[i]})
+	for _, obj := range list {
+		_, parked := obj.GetAnnotations()[apis.AnnotationParked]
+		if metav1.GetControllerOfNoCopy(obj) == nil && (parked || !o.back) {
+			found = append(found, observe.Target{Kind: kind, Namespace: namespace, Name: obj.GetName(), Object: obj})
 		}
 	}
 	if len(found) == 0 || o.back {

@@ -14,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -52,7 +53,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	var errs []error
 	served := false
 	for _, kind := range all {
-		list, err := kube.List(ctx, o.ofKind(kind), metav1.ListOptions{LabelSelector: o.selector})
+		list, err := follow.List(ctx, o.ofKind(kind), metav1.ListOptions{LabelSelector: o.selector})
 		if kube.NotServed(err) {
 			continue // it is not installed
 		}
@@ -65,8 +66,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 			continue
 		}
 		o.listed = append(o.listed, kind)
-		for i := range list {
-			obj := &list[i]
+		for _, obj := range list {
 			targets = append(targets, observe.Target{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), Object: obj})
 		}
 	}

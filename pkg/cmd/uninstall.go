@@ -19,6 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -158,10 +159,10 @@ func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceI
 // before their objects: without the CRD, the garbage collector may not notice that objects
 // are gone.
 func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) error {
-	found := make([][]unstructured.Unstructured, len(kinds.Shipped()))
+	found := make([][]*unstructured.Unstructured, len(kinds.Shipped()))
 	var refusals []error
 	for i, kind := range kinds.Shipped() {
-		list, err := kube.List(ctx, client.Resource(kind.Resource), metav1.ListOptions{})
+		list, err := follow.List(ctx, client.Resource(kind.Resource), metav1.ListOptions{})
 		switch {
 		case kube.NotServed(err):
 			continue
@@ -184,7 +185,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 }
 
 // deleteAll deletes objects of one kind and waits until they are gone.
-func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.NamespaceableResourceInterface, kind kinds.Kind, found []unstructured.Unstructured) error {
+func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.NamespaceableResourceInterface, kind kinds.Kind, found []*unstructured.Unstructured) error {
 	for _, obj := range found {
 		err := client.Namespace(obj.GetNamespace()).Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -192,7 +193,7 @@ func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.Namespa
 		}
 	}
 	for _, obj := range found {
-		if err := observe.WaitUntilGone(ctx, client.Namespace(obj.GetNamespace()), &obj, o.timeout); err != nil {
+		if err := observe.WaitUntilGone(ctx, client.Namespace(obj.GetNamespace()), obj, o.timeout); err != nil {
 			return err
 		}
 		if err := escape.PrintLine(o.common.streams.Out, "%s %q deleted from %s namespace", kind, obj.GetName(), obj.GetNamespace()); err != nil {

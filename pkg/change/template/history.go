@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 // NoHistoryError means that an object has no revisions, and explains why.
@@ -90,13 +90,12 @@ func reader(kind kinds.Kind, resource schema.GroupVersionResource) func(*unstruc
 // revisions lists the revisions that a target controls, by owner reference. Names are not
 // enough: an object of another kind, or an earlier one, may have had the same name.
 func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, read func(*unstructured.Unstructured) (revision.Revision, error)) ([]revision.Revision, error) {
-	list, err := kube.List(ctx, objects, metav1.ListOptions{LabelSelector: selector(t)})
+	list, err := follow.List(ctx, objects, metav1.ListOptions{LabelSelector: selector(t)})
 	if err != nil {
 		return nil, err
 	}
 	var all []revision.Revision
-	for i := range list {
-		obj := &list[i]
+	for _, obj := range list {
 		if !metav1.IsControlledBy(obj, t.Object) {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 // heldUp checks which pods of the shipped kinds a quota, admission, or a pause holds up.
@@ -20,7 +20,7 @@ func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 	}
 	var reports []status.Report
 	for _, kind := range d.served {
-		list, err := kube.List(ctx, d.client.Resource(kind.Resource).Namespace(d.Namespace), metav1.ListOptions{})
+		list, err := follow.List(ctx, d.client.Resource(kind.Resource).Namespace(d.Namespace), metav1.ListOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			continue // the check of its CRD says so
@@ -29,8 +29,8 @@ func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 		case err != nil:
 			return nil, err
 		}
-		for i := range list {
-			facts, err := facts.Of(kind, &list[i])
+		for _, obj := range list {
+			facts, err := facts.Of(kind, obj)
 			if err != nil {
 				return nil, err
 			}

@@ -23,7 +23,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
@@ -263,13 +262,13 @@ func readCompetitors(ctx context.Context, client dynamic.Interface, namespace st
 
 // listAs lists the objects of a namespace as typed values.
 func listAs[T any](ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) ([]T, error) {
-	items, err := kube.List(ctx, client.Resource(resource).Namespace(namespace), metav1.ListOptions{})
+	items, err := follow.List(ctx, client.Resource(resource).Namespace(namespace), metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	all := make([]T, len(items))
-	for i := range items {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &all[i]); err != nil {
+	for i, obj := range items {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &all[i]); err != nil {
 			return nil, err
 		}
 	}

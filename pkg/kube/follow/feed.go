@@ -93,11 +93,7 @@ func uids(obj metav1.Object) []types.UID {
 
 // List lists the selected objects once.
 func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.ListOptions) error {
-	list, err := listAll(ctx, from, selected)
-	if err != nil {
-		return err
-	}
-	found, _, err := itemsOf[T](list)
+	found, err := list[T](ctx, from, selected)
 	if err == nil {
 		f.replace(found)
 	}

@@ -148,7 +148,20 @@ func Sleep(ctx context.Context, while time.Duration) error {
 	}
 }
 
-// listAll lists the selected objects page by page.
+// List lists the selected objects page by page, because there may be many.
+func List(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions) ([]*unstructured.Unstructured, error) {
+	return list[*unstructured.Unstructured](ctx, SourceOf(objects), selected)
+}
+
+func list[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions) ([]T, error) {
+	all, err := listAll(ctx, from, selected)
+	if err != nil {
+		return nil, err
+	}
+	found, _, err := itemsOf[T](all)
+	return found, err
+}
+
 func listAll(ctx context.Context, from Source, selected metav1.ListOptions) (runtime.Object, error) {
 	list, _, err := pager.New(from.List).List(ctx, selected)
 	return list, err

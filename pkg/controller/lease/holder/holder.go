@@ -14,7 +14,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 // Selector selects the leases of loops.
@@ -27,13 +27,13 @@ func Leases(client dynamic.Interface, namespace string) dynamic.ResourceInterfac
 
 // List returns the loops that have leases in a namespace, as of a resource version.
 func List(ctx context.Context, client dynamic.Interface, namespace, resourceVersion string) ([]leaserecord.Loop, error) {
-	items, err := kube.List(ctx, Leases(client, namespace), metav1.ListOptions{LabelSelector: Selector, ResourceVersion: resourceVersion})
+	items, err := follow.List(ctx, Leases(client, namespace), metav1.ListOptions{LabelSelector: Selector, ResourceVersion: resourceVersion})
 	if err != nil {
 		return nil, err
 	}
 	loops := []leaserecord.Loop{}
-	for i := range items {
-		loop, err := Read(&items[i])
+	for _, obj := range items {
+		loop, err := Read(obj)
 		if err != nil {
 			return nil, err
 		}

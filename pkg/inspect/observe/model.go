@@ -130,16 +130,12 @@ type subscribable interface {
 	Known() <-chan struct{}
 }
 
-// await waits until a feed has synced.
-func (m *model) await(ctx context.Context, f subscribable) {
-	if isKnown(f) {
-		return
+// contents returns the objects of a feed, once it has synced.
+func contents[T follow.Object, V any](ctx context.Context, m *model, f *follow.Feed[T, V]) (all []V, polled bool, err error) {
+	if !isKnown(f) {
+		defer func() { m.begun = time.Now() }()
 	}
-	select {
-	case <-f.Known():
-	case <-ctx.Done():
-	}
-	m.begun = time.Now()
+	return f.All(ctx)
 }
 
 func isKnown(f subscribable) bool {
@@ -189,8 +185,7 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	}
 	pods := m.beginTree()
 	m.subscribe(pods)
-	m.await(ctx, pods)
-	all, polled, err := pods.All(ctx)
+	all, polled, err := contents(ctx, m, pods)
 	if err != nil {
 		return err
 	}
@@ -242,8 +237,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot) error {
 		}
 		f := m.childrenOf(m.between[i])
 		m.subscribe(f)
-		m.await(ctx, f)
-		all, _, err := f.All(ctx)
+		all, _, err := contents(ctx, m, f)
 		if cause := context.Cause(ctx); err != nil && cause != nil {
 			return cause
 		}

@@ -7,8 +7,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
@@ -75,4 +77,19 @@ func readDesired(ctx context.Context, client dynamic.Interface, t Target, field 
 	}
 	o.Desired, o.Told, o.Selects = scale.Spec.Replicas, &scale.Status.Replicas, scale.Status.Selector != ""
 	return nil
+}
+
+// StatusFacts returns how to interpret the status of a kind's objects. count is the path of
+// their count, nil if unknown.
+func StatusFacts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, count *fieldpath.Path) (facts.Facts, error) {
+	if kind.BuiltIn() {
+		return facts.New(kind, kinds.Source{}, count)
+	}
+	key := ""
+	if count != nil {
+		key = count.String()
+	}
+	return discover.FromSource(ctx, finder, kind, key, func(source kinds.Source) (facts.Facts, error) {
+		return facts.New(kind, source, count)
+	})
 }

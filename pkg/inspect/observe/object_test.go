@@ -6,9 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // crdOf is the CRD of a resource of example.com, whose counts are where CRDs have them.
@@ -155,5 +159,15 @@ func TestReadObjectThatCannotBeRead(t *testing.T) {
 		if (err != nil) != test.fails || err == nil && !o.NoCount {
 			t.Errorf("%s: no count: %t, %v", test.what, o.NoCount, err)
 		}
+	}
+}
+
+// No server is asked about a built-in kind.
+func TestStatusFactsOfABuiltInKind(t *testing.T) {
+	t.Parallel()
+	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
+	kind := kinds.KindOf(&meta.RESTMapping{Resource: apps.WithResource("deployments"), GroupVersionKind: apps.WithKind("Deployment"), Scope: meta.RESTScopeNamespace})
+	if facts, err := StatusFacts(t.Context(), nil, kind, nil); err != nil || facts.Count != ".spec.replicas" {
+		t.Errorf("they are %+v, %v", facts, err)
 	}
 }

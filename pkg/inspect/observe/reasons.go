@@ -5,18 +5,11 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
@@ -150,8 +143,7 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot, feeds []*even
 	about := belonging(*e)
 	e.Events = nil
 	for _, f := range feeds {
-		m.await(ctx, f)
-		all, _, err := f.All(ctx)
+		all, _, err := contents(ctx, m, f)
 		if err != nil {
 			return unlessForbidden("events", e, err)
 		}
@@ -175,8 +167,7 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.
 		if m.lacks(f) {
 			continue
 		}
-		m.await(ctx, f)
-		all, _, err := f.All(ctx)
+		all, _, err := contents(ctx, m, f)
 		if err != nil {
 			return unlessForbidden("nodes", e, err)
 		}
@@ -207,8 +198,7 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	loops := []leaserecord.Loop{}
 	for _, namespace := range namespaces {
 		f := m.leases(namespace)
-		m.await(ctx, f)
-		leases, _, err := f.All(ctx)
+		leases, _, err := contents(ctx, m, f)
 		for _, obj := range leases {
 			loop, bad := holder.Read(obj)
 			err = cmp.Or(err, bad)
@@ -221,58 +211,6 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	slices.SortFunc(loops, func(a, b leaserecord.Loop) int { return strings.Compare(a.Holder, b.Holder) })
 	e.Loops = loops
 	return nil
-}
-
-// addCompetitors adds what may revert a change of the count, and disruption budgets, if the
-// extent includes them. It returns what the user cannot read.
-func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread []string, err error) {
-	if !m.extent.Competitors {
-		return nil, nil
-	}
-	if m.competitors == nil {
-		var found status.Snapshot
-		if err := readCompetitors(ctx, m.dynamic, m.target.Namespace, &found); err != nil {
-			return nil, err
-		}
-		m.competitors = &found
-	}
-	e.Autoscalers, e.Budgets = m.competitors.Autoscalers, slices.Clone(m.competitors.Budgets)
-	if len(e.Budgets) > 0 && m.extent.Depth < Below {
-		err = unlessForbidden("pods", e, m.addTree(ctx, e))
-	}
-	if err == nil && len(e.Budgets) > 0 && m.extent.Recount {
-		err = m.recount(ctx, e)
-	}
-	return m.competitors.Unread, err
-}
-
-// readCompetitors reads the autoscalers and disruption budgets of a namespace in parallel.
-func readCompetitors(ctx context.Context, client dynamic.Interface, namespace string, e *status.Snapshot) error {
-	var reading sync.WaitGroup
-	var autoscalersErr, budgetsErr error
-	reading.Go(func() {
-		e.Autoscalers, autoscalersErr = listAs[autoscalingv2.HorizontalPodAutoscaler](ctx, client, autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"), namespace)
-	})
-	reading.Go(func() {
-		e.Budgets, budgetsErr = listAs[policyv1.PodDisruptionBudget](ctx, client, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), namespace)
-	})
-	reading.Wait()
-	return cmp.Or(unlessForbidden("horizontalpodautoscalers", e, autoscalersErr), unlessForbidden("poddisruptionbudgets", e, budgetsErr))
-}
-
-// listAs lists the objects of a namespace as typed values.
-func listAs[T any](ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) ([]T, error) {
-	items, err := follow.List(ctx, client.Resource(resource).Namespace(namespace), metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	all := make([]T, len(items))
-	for i, obj := range items {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &all[i]); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
 }
 
 // unlessForbidden drops a Forbidden error and records what could not be read.

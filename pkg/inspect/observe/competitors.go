@@ -1,0 +1,104 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+)
+
+// addCompetitors adds what may revert a change of the count, and disruption budgets, if the
+// extent includes them. It returns what the user cannot read.
+func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread []string, err error) {
+	if !m.extent.Competitors {
+		return nil, nil
+	}
+	if m.competitors == nil {
+		var found status.Snapshot
+		if err := readCompetitors(ctx, m.dynamic, m.target.Namespace, &found); err != nil {
+			return nil, err
+		}
+		m.competitors = &found
+	}
+	e.Autoscalers, e.Budgets = m.competitors.Autoscalers, slices.Clone(m.competitors.Budgets)
+	if len(e.Budgets) > 0 && m.extent.Depth < Below {
+		err = unlessForbidden("pods", e, m.addTree(ctx, e))
+	}
+	if err == nil && len(e.Budgets) > 0 && m.extent.Recount {
+		err = m.recount(ctx, e)
+	}
+	return m.competitors.Unread, err
+}
+
+// readCompetitors reads the autoscalers and disruption budgets of a namespace in parallel.
+func readCompetitors(ctx context.Context, client dynamic.Interface, namespace string, e *status.Snapshot) error {
+	var reading sync.WaitGroup
+	var autoscalersErr, budgetsErr error
+	reading.Go(func() {
+		e.Autoscalers, autoscalersErr = listAs[autoscalingv2.HorizontalPodAutoscaler](ctx, client, autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"), namespace)
+	})
+	reading.Go(func() {
+		e.Budgets, budgetsErr = listAs[policyv1.PodDisruptionBudget](ctx, client, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), namespace)
+	})
+	reading.Wait()
+	return cmp.Or(unlessForbidden("horizontalpodautoscalers", e, autoscalersErr), unlessForbidden("poddisruptionbudgets", e, budgetsErr))
+}
+
+// listAs lists the objects of a namespace as typed values.
+func listAs[T any](ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) ([]T, error) {
+	items, err := follow.List(ctx, client.Resource(resource).Namespace(namespace), metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(items))
+	for i, obj := range items {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// recount recounts the pods of each budget, because the status of a budget lags behind the
+// pods.
+func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
+	f := m.pods(m.target.Namespace, "")
+	pods, _, err := contents(ctx, m, f)
+	if err != nil {
+		return unlessForbidden("pods", e, err)
+	}
+	for i := range e.Budgets {
+		recountBudget(&e.Budgets[i], pods)
+	}
+	return nil
+}
+
+// recountBudget counts the live pods that a budget selects, and those that are ready.
+func recountBudget(b *policyv1.PodDisruptionBudget, pods status.Pods) {
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil {
+		return // it guards nothing
+	}
+	b.Status.ExpectedPods, b.Status.CurrentHealthy = 0, 0
+	for _, pod := range pods.Objects() {
+		if !problem.Live(pod) || !selector.Matches(labels.Set(pod.Labels)) {
+			continue
+		}
+		b.Status.ExpectedPods++
+		if ready, _ := problem.Ready(pod); ready {
+			b.Status.CurrentHealthy++
+		}
+	}
+}

@@ -27,30 +27,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// chooser is how the pods that go are chosen for a kind.
-type chooser int
+// chooser returns the edit of an object that makes its controller delete these pods when the
+// count goes down.
+type chooser func(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error)
 
-const (
-	// bySlot gives up the slots of the pods in an annotation of the object, in one
-	// patch with the count.
-	bySlot chooser = iota
-	// byName lists the pods in .spec.scaleStrategy.podsToDelete, in one patch with the
-	// count: CloneSets of OpenKruise have that.
-	byName
-	// byCost sets the deletion cost of the pods, and then the count. That is as much as
-	// the ReplicaSet controller offers, which ranks other things higher.
-	byCost
-)
-
-// chooserOf finds how the pods that go are chosen for a kind. It is an error, with the
-// reason, that they cannot be.
+// chooserOf returns the chooser of a kind, nil for kinds whose controller reads a cost from the
+// pods themselves. It returns an error with the reason if the pods cannot be chosen.
 func chooserOf(t observe.Target) (chooser, error) {
 	refused := func(why string) (chooser, error) {
-		return 0, fmt.Errorf("cannot choose which pod of %s is removed: %s", t, why)
+		return nil, fmt.Errorf("cannot choose which pod of %s is removed: %s", t, why)
 	}
 	switch t.Kind.Mapping.Strategy {
 	case kinds.StrategyPods:
-		return bySlot, nil
+		return chooseBySlot, nil
 	case kinds.StrategyDeployment:
 		return refused("run-controller sets the count of its Deployment, which chooses the pods itself")
 	case kinds.StrategyNodes:
@@ -58,9 +47,9 @@ func chooserOf(t observe.Target) (chooser, error) {
 	}
 	switch t.Kind.CRD() {
 	case "clonesets.apps.kruise.io":
-		return byName, nil
+		return chooseByName, nil
 	case kinds.Deployments, kinds.ReplicaSets:
-		return byCost, nil
+		return nil, nil
 	case kinds.StatefulSets:
 		return refused("a StatefulSet always deletes the pod with the highest ordinal")
 	}
@@ -86,27 +75,23 @@ func (c Request) Check(t observe.Target) error {
 // Remove lowers the count of an object by the number of the pods to remove, so that its
 // controller deletes these and no others. They must be pods of the object.
 func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, c Request) (Result, error) {
-	how, err := chooserOf(t)
+	choose, err := chooserOf(t)
 	if err != nil {
 		return Result{}, err
 	}
-	if how == byCost {
+	if choose == nil {
 		return removeByCost(ctx, client, pods, t, field, c)
 	}
 	path := specReplicas()
-	with := chooseByName
-	if how == bySlot {
-		path, with = *t.Kind.Path(), chooseBySlot
+	if own := t.Kind.Path(); own != nil {
+		path = *own
 	}
 	return setField(ctx, t.Resource(client), t, nil, path, c, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
 		victims, err := readVictims(ctx, pods, t, obj, c.Remove)
-		if err == nil && how == bySlot {
-			err = notReplaced(ctx, pods, t, obj, victims)
-		}
 		if err != nil {
 			return nil, "", err
 		}
-		change, err := with(t, obj, victims)
+		change, err := choose(ctx, pods, t, obj, victims)
 		return []fieldpath.Edit{change}, "removing " + strings.Join(c.Remove, ", "), err
 	})
 }
@@ -150,8 +135,11 @@ func notReplaced(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 	return nil
 }
 
-// chooseBySlot gives up the slots of the pods.
-func chooseBySlot(t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
+// chooseBySlot gives up the slots of the pods, in an annotation.
+func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
+	if err := notReplaced(ctx, pods, t, obj, victims); err != nil {
+		return fieldpath.Edit{}, err
+	}
 	removed, err := removedSlots(t, obj)
 	if err != nil {
 		return fieldpath.Edit{}, err
@@ -224,7 +212,7 @@ func reuseSlots(t observe.Target) beside {
 
 // chooseByName lists the pods among those that a CloneSet deletes when its count goes
 // down.
-func chooseByName(_ observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
+func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
 	listed, _, err := unstructured.NestedStringSlice(obj.Object, "spec", "scaleStrategy", "podsToDelete")
 	if err != nil {
 		return fieldpath.Edit{}, fmt.Errorf("read .spec.scaleStrategy.podsToDelete: %w", err)

@@ -189,8 +189,13 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 // readScale reads the count through /scale.
 func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (*autoscalingv1.Scale, error) {
 	scale, err := discover.GetScale(ctx, objects, t.Name)
-	if apierrors.IsInternalError(err) && absent(ctx, objects, t, field) {
-		return nil, c.NotSet(t, field)
+	if apierrors.IsInternalError(err) && field.Path != nil {
+		// The server cannot show a scale if the count behind it is not set.
+		if obj, readErr := objects.Get(ctx, t.Name, metav1.GetOptions{}); readErr == nil {
+			if _, unset := countAt(t, obj, *field.Path); errors.Is(unset, outcome.ErrPrecondition) {
+				return nil, c.NotSet(t, field)
+			}
+		}
 	}
 	return scale, err
 }
@@ -213,14 +218,8 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 	if err != nil {
 		return 0, err
 	}
-	now, found, err := field.Path.Get(obj.Object)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", t, err)
-	}
-	if !found {
-		return 0, c.NotSet(t, field)
-	}
-	return now, nil
+	now, err := countAt(t, obj, *field.Path)
+	return int64(now), err
 }
 
 // exists reports whether the object can be read. The server answers NotFound both for
@@ -292,20 +291,6 @@ func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error 
 		return fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", outcome.ErrPrecondition, t, c.ResourceVersion, obj.GetResourceVersion())
 	}
 	return nil
-}
-
-// absent reports whether the count behind /scale is not set: then the server cannot
-// show a scale, and answers with an internal error.
-func absent(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) bool {
-	if field.Path == nil {
-		return false
-	}
-	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
-	if err != nil {
-		return false
-	}
-	_, found, err := field.Path.Get(obj.Object)
-	return err == nil && !found
 }
 
 // ReadsCount reports whether the present count decides on the change.

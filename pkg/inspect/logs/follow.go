@@ -81,7 +81,7 @@ func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1
 		if f.tails[key] != nil {
 			continue
 		}
-		t := &tail{follower: f, container: c, changed: make(chan struct{}, 1), gone: make(chan struct{}), known: newResume(), tail: f.Tail, since: f.Since}
+		t := &tail{follower: f, container: c, changed: make(chan struct{}, 1), gone: make(chan struct{}), known: &resume{}, tail: f.Tail, since: f.Since}
 		if f.begun {
 			// All lines of all its runs are new.
 			t.tail, t.since = -1, time.Time{}

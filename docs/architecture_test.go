@@ -59,6 +59,7 @@ func house() []room {
 		{path: "pkg/controller/metrics", about: "counts what the loops of a process do"},
 		{path: "pkg/controller/plan", about: "view in, actions out", pure: true},
 
+		{path: "pkg/inspect/budget", about: "the PodDisruptionBudgets that guard pods", pure: true},
 		{path: "pkg/inspect/problem", about: "why a pod is not ready", pure: true},
 
 		{path: "pkg/kube", about: "the clients of one command, within bounds of time and memory"},

@@ -53,7 +53,7 @@ const (
 const AnnotationRemovedSlots = Prefix + "removed-slots"
 
 // AnnotationParked holds, as JSON, the count of an object that is scaled to zero for a
-// time, and who did that (status.ParkedCount).
+// time, and who did that (ParkedCount).
 const AnnotationParked = Prefix + "parked"
 
 // AnnotationFailedRevision is the number of the last revision of an object whose pods

@@ -10,9 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // requestsOf starts a proxy to the API server that calls before with the number of each
@@ -155,7 +154,7 @@ func TestParkWithAnotherWriter(t *testing.T) {
 				w := cluster.StartPlugin(t, append([]string{verb, foo, "-n", ns}, flags...)...)
 				code := w.Wait()
 				obj := cluster.ImoocPod(t, ns, foo)
-				saved, err := status.ReadParked(obj.Annotations)
+				saved, err := apis.ReadParked(obj.Annotations)
 				if err != nil {
 					t.Error(err)
 				}

@@ -20,7 +20,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -59,7 +58,7 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	if count == 0 {
 		return ParkPlan{Kept: "already scaled to zero", path: path}, nil
 	}
-	text, err := json.Marshal(status.ParkedCount{Replicas: count, Path: path.String(), By: by, At: now.UTC().Truncate(time.Second)})
+	text, err := json.Marshal(apis.ParkedCount{Replicas: count, Path: path.String(), By: by, At: now.UTC().Truncate(time.Second)})
 	if err != nil {
 		return ParkPlan{}, fmt.Errorf("remember the count of %s: %w", t, err)
 	}
@@ -84,8 +83,8 @@ func Unpark(t observe.Target, obj *unstructured.Unstructured) (ParkPlan, error) 
 }
 
 // saved reads what an object remembers: nil where it remembers nothing.
-func saved(t observe.Target, obj *unstructured.Unstructured) (*status.ParkedCount, fieldpath.Path, error) {
-	p, err := status.ReadParked(obj.GetAnnotations())
+func saved(t observe.Target, obj *unstructured.Unstructured) (*apis.ParkedCount, fieldpath.Path, error) {
+	p, err := apis.ReadParked(obj.GetAnnotations())
 	if p == nil && err == nil {
 		return nil, fieldpath.Path{}, nil
 	}
@@ -115,7 +114,7 @@ func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Pa
 
 // scaledSince says that the count of an object that was parked is not zero any more, or
 // cannot be read, with the commands to go on.
-func scaledSince(t observe.Target, p status.ParkedCount, count int32, err error) error {
+func scaledSince(t observe.Target, p apis.ParkedCount, count int32, err error) error {
 	what := fmt.Sprintf("has been scaled to %d since", count)
 	if err != nil {
 		what = "has changed since: " + escape.Line(err.Error())

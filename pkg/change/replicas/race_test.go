@@ -22,7 +22,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -199,11 +198,11 @@ func TestParkingNeverOverwrites(t *testing.T) {
 		path := replicas(t)
 		at := func(obj *unstructured.Unstructured) int64 { n, _, _ := path.Get(obj.Object); return n }
 		s.wrote = func(before, after *unstructured.Unstructured) {
-			was, err := status.ReadParked(before.GetAnnotations())
+			was, err := apis.ReadParked(before.GetAnnotations())
 			if err != nil {
 				t.Fatal(err)
 			}
-			is, err := status.ReadParked(after.GetAnnotations())
+			is, err := apis.ReadParked(after.GetAnnotations())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,8 +291,8 @@ func TestParkRefuses(t *testing.T) {
 			"overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5" + pasted,
 			"overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5" + pasted},
 		{"nonsense", 0, `5`, path,
-			"deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type status.ParkedCount\nhint: to forget it: " + forget,
-			"deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type status.ParkedCount\nhint: to forget it: " + forget},
+			"deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type apis.ParkedCount\nhint: to forget it: " + forget,
+			"deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type apis.ParkedCount\nhint: to forget it: " + forget},
 		{"no count", 0, `{"replicas":-5,"path":".spec.replicas"}`, path,
 			"deployment/web: the annotation imoocpod.dev/parked is invalid: it needs a positive number of replicas and a path\nhint: to forget it: " + forget,
 			"deployment/web: the annotation imoocpod.dev/parked is invalid: it needs a positive number of replicas and a path\nhint: to forget it: " + forget},

@@ -377,7 +377,7 @@ func TestRulesOfAType(t *testing.T) {
 		hasNot []string
 	}{
 		"a deployment":      {builtInFacts(kindNamed("deployments.apps", "Deployment")), []string{"NotSeen", "Counts"}, []string{"NoPods", "NothingDone", "ChangeNotSeen"}},
-		"without a schema":  {Facts{Generation: GenerationNone, Unit: "pod"}, []string{"NoPods", "TotalWithoutCount", "ChangeNotSeen"}, []string{"NotSeen", "ReadyWhen"}},
+		"without a schema":  {Facts{Generation: GenerationNone, Unit: "pod"}, []string{"NoPods", "Total", "ChangeNotSeen"}, []string{"NotSeen", "ReadyWhen"}},
 		"with a generation": {must(t, kind, kinds.Source{Schema: generation, StatusServed: true}), []string{"NotSeen"}, []string{"ChangeNotSeen"}},
 		"with an annotation": {must(t, kind, kinds.Source{Annotations: map[string]string{apis.Prefix + "ready-when": "{.status.up}=true", apis.Prefix + "desired-path": ".status.wanted"}}),
 			[]string{"ReadyWhen"}, []string{"Phase", "NoPods"}},

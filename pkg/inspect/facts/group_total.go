@@ -24,15 +24,15 @@ func ofShards(o status.Object) *int32 {
 	return new(Pods(each * int64(o.Desired)))
 }
 
-// shardsBeside returns the number of shards beside a count, or one.
-func shardsBeside(content map[string]any) int64 {
-	shards := int64(1)
+// multiplier returns how often a count applies: as the counts beside it say, or once.
+func multiplier(content map[string]any, count string) int64 {
+	times := int64(1)
 	for name, value := range content {
-		if n, is := fieldpath.Integer(value); is && candidates.Unit(name) == "shard" {
-			shards = max(shards, min(n, 1<<30))
+		if n, is := fieldpath.Integer(value); is && name != count && candidates.Multiplies(name) {
+			times = min(times*min(max(n, 1), 1<<30), 1<<30)
 		}
 	}
-	return shards
+	return times
 }
 
 // parent returns the object that the last step of a path is in.
@@ -40,6 +40,11 @@ func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
 	value, _ := fieldpath.Path{Steps: steps[:len(steps)-1]}.Value(obj)
 	content, _ := value.(map[string]any)
 	return content
+}
+
+// times returns how many pods a count at a path stands for.
+func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
+	return min(max(n, -1<<31), 1<<31) * multiplier(parent(obj, path.Steps), path.Steps[len(path.Steps)-1].Name)
 }
 
 // total returns the sum of the counts of all groups, one of which is at a path; nil if it is
@@ -56,17 +61,17 @@ func total(obj map[string]any, count fieldpath.Path, beside []status.Beside) *in
 		name := count.Steps[len(count.Steps)-1].Name
 		for _, b := range beside {
 			if path, err := fieldpath.ParseSteps(b.Path); err == nil && path.Steps[len(path.Steps)-1].Name == name {
-				sum += b.Value * shardsBeside(parent(obj, path.Steps))
+				sum += times(obj, b.Value, path)
 			}
 		}
 		own, is, err := count.Get(obj)
-		sum, found = sum+own*shardsBeside(parent(obj, count.Steps)), is && err == nil
+		sum, found = sum+times(obj, own, count), is && err == nil
 	} else {
 		value, _ := fieldpath.Path{Steps: count.Steps[:last]}.Value(obj)
 		for _, content := range fieldpath.Objects(value) {
 			inGroup := fieldpath.Path{Steps: count.Steps[last+1:]}
 			if number, is, err := inGroup.Get(content); is && err == nil {
-				sum, found = sum+number*shardsBeside(parent(content, inGroup.Steps)), true
+				sum, found = sum+times(content, number, inGroup), true
 			}
 		}
 	}

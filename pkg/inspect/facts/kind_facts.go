@@ -100,6 +100,7 @@ type Facts struct {
 	From []string `json:"from"`
 
 	builtIn  bool
+	schema   map[string]any
 	readyIf  []fieldpath.Expression
 	failedIf []fieldpath.Expression
 	pausedIf []fieldpath.Expression
@@ -183,6 +184,7 @@ func statusPaths(base string, names []string) []string {
 // fromSchema adds what the schema and /scale say.
 func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	root := source.Schema
+	f.schema = root
 	declared := fieldpath.Resolve(root, fieldpath.Object(root, "properties", "status"))
 	told := fieldpath.Object(declared, "properties")
 	unnamed := len(told) == 0 || fieldpath.Open(declared)

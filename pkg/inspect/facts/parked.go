@@ -3,8 +3,8 @@ package facts
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // ParkedPath returns the field whose count an object remembers; nil if it remembers none.
@@ -12,7 +12,7 @@ func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
 	if obj == nil {
 		return nil
 	}
-	p, err := status.ReadParked(obj.GetAnnotations())
+	p, err := apis.ReadParked(obj.GetAnnotations())
 	if err != nil || p == nil {
 		return nil
 	}
@@ -25,7 +25,7 @@ func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
 
 // parked returns the count to return to; nil if the object is not parked, or someone has
 // scaled it since.
-func parked(obj *unstructured.Unstructured) *status.ParkedCount {
+func parked(obj *unstructured.Unstructured) *apis.ParkedCount {
 	path := ParkedPath(obj)
 	if path == nil {
 		return nil
@@ -33,6 +33,6 @@ func parked(obj *unstructured.Unstructured) *status.ParkedCount {
 	if n, found, err := path.Get(obj.Object); err != nil || !found || n != 0 {
 		return nil
 	}
-	p, _ := status.ReadParked(obj.GetAnnotations()) // ParkedPath has read it
+	p, _ := apis.ReadParked(obj.GetAnnotations()) // ParkedPath has read it
 	return p
 }

@@ -161,6 +161,14 @@ func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *f
 	case o.Several && count != nil:
 		o.Total = total(obj.Object, *count, o.Beside)
 	}
+	if !f.builtIn && (o.Several || o.NoCount) {
+		o.Groups = f.groups(obj.Object)
+	}
+	if count != nil && !f.builtIn {
+		if n, found, err := count.Get(obj.Object); found && err == nil {
+			o.Wanted, o.Bound = Pods(n), OutOfBounds(obj.Object, *count, n)
+		}
+	}
 	f.pause(o, obj.Object)
 }
 

@@ -9,12 +9,11 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
@@ -80,25 +79,7 @@ func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
 		return unlessForbidden("pods", e, err)
 	}
 	for i := range e.Budgets {
-		recountBudget(&e.Budgets[i], pods)
+		budget.Recount(&e.Budgets[i], status.Pods(pods).Objects())
 	}
 	return nil
-}
-
-// recountBudget counts the live pods that a budget selects, and those that are ready.
-func recountBudget(b *policyv1.PodDisruptionBudget, pods status.Pods) {
-	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-	if err != nil {
-		return // it guards nothing
-	}
-	b.Status.ExpectedPods, b.Status.CurrentHealthy = 0, 0
-	for _, pod := range pods.Objects() {
-		if !problem.Live(pod) || !selector.Matches(labels.Set(pod.Labels)) {
-			continue
-		}
-		b.Status.ExpectedPods++
-		if ready, _ := problem.Ready(pod); ready {
-			b.Status.CurrentHealthy++
-		}
-	}
 }

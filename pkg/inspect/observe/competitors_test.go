@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// budget is a PodDisruptionBudget whose status is from long ago.
-func budget(t testing.TB, name, selector string) *unstructured.Unstructured {
+// oldBudget is a PodDisruptionBudget whose status is from long ago.
+func oldBudget(t testing.TB, name, selector string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: %s, namespace: ns, uid: %[1]s},
 		spec: {minAvailable: 1, selector: %s}, status: {expectedPods: 9, currentHealthy: 9, desiredHealthy: 1, disruptionsAllowed: 8}}`, name, selector))
@@ -53,8 +53,8 @@ func TestGuardsCountThePodsOfABudget(t *testing.T) {
 		// A pod that the object does not own counts, too, if the budget selects it.
 		stray := podOf(t, "stray", 0, true)
 		s.put("pods", stray)
-		s.put("poddisruptionbudgets", budget(t, "broken", "{matchExpressions: [{key: app, operator: Near}]}"))
-		s.put("poddisruptionbudgets", budget(t, "web", "{matchLabels: {app: web}}"))
+		s.put("poddisruptionbudgets", oldBudget(t, "broken", "{matchExpressions: [{key: app, operator: Near}]}"))
+		s.put("poddisruptionbudgets", oldBudget(t, "web", "{matchLabels: {app: web}}"))
 	})
 	r, err := guards(t, s.factory(t))
 	if err != nil {
@@ -92,7 +92,7 @@ func TestGuardsThatCannotBeRead(t *testing.T) {
 		{"get deployments", false, nil},
 	} {
 		s := serveWeb(t, 2)
-		s.do(func() { s.put("poddisruptionbudgets", budget(t, "web", "{matchLabels: {app: web}}")) })
+		s.do(func() { s.put("poddisruptionbudgets", oldBudget(t, "web", "{matchLabels: {app: web}}")) })
 		if s.failing[test.request] = !test.forbidden; test.forbidden {
 			s.forbidden[test.request] = true
 		}

@@ -142,7 +142,7 @@ func TestReadAll(t *testing.T) {
 		s.do(func() {
 			s.put("horizontalpodautoscalers", parse(t, fmt.Sprintf(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: foo, namespace: ns, uid: hpa},
 				spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: %q, kind: ImoocPod, name: foo}}}`, imoocPods().Resource.GroupVersion())))
-			s.put("poddisruptionbudgets", budget(t, "foo", "{matchLabels: {"+apis.LabelOwner+": foo}}"))
+			s.put("poddisruptionbudgets", oldBudget(t, "foo", "{matchLabels: {"+apis.LabelOwner+": foo}}"))
 			s.put("leases", lease(t, "here", "ns", time.Now()))
 			s.put("leases", lease(t, "everywhere", apis.LeaseNamespaceForAll, time.Now()))
 			s.put("leases", lease(t, "elsewhere", "other", time.Now()))
@@ -360,7 +360,7 @@ func TestListAs(t *testing.T) {
 	s.pageSize = 2
 	s.do(func() {
 		for i := range 5 {
-			s.put("poddisruptionbudgets", budget(t, fmt.Sprint("web-", i), "{matchLabels: {app: web}}"))
+			s.put("poddisruptionbudgets", oldBudget(t, fmt.Sprint("web-", i), "{matchLabels: {app: web}}"))
 		}
 	})
 	client, err := s.factory(t).Dynamic()
@@ -371,7 +371,7 @@ func TestListAs(t *testing.T) {
 	if err := readCompetitors(t.Context(), client, "ns", &e); err != nil || len(e.Budgets) != 5 || s.requests["list poddisruptionbudgets"] != 3 {
 		t.Errorf("%d budgets in %d lists, %v", len(e.Budgets), s.requests["list poddisruptionbudgets"], err)
 	}
-	s.do(func() { s.put("poddisruptionbudgets", set(t, budget(t, "odd", "{}"), "odd", "status")) })
+	s.do(func() { s.put("poddisruptionbudgets", set(t, oldBudget(t, "odd", "{}"), "odd", "status")) })
 	if err := readCompetitors(t.Context(), client, "ns", &e); err == nil {
 		t.Error("a budget whose status is a word can be read")
 	}

@@ -14,6 +14,7 @@ const (
 	CodeGenerationNotSeen   Code = "GenerationNotSeen"   // the controller has not seen the last change
 	CodeNoController        Code = "NoController"        // the controller that should act is not running
 	CodeNoPods              Code = "NoPods"              // no pods, and nothing says how many are wanted
+	CodeCountOutOfBounds    Code = "CountOutOfBounds"    // a minimum or maximum beside the count does not admit it
 	CodePodsMissing         Code = "PodsMissing"         // pods are still to be created
 	CodePodsSurplus         Code = "PodsSurplus"         // pods are still to be removed
 	CodePodsOutdated        Code = "PodsOutdated"        // pods of an older template are still to be replaced

@@ -2,16 +2,11 @@ package status
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
@@ -25,49 +20,6 @@ type CompetingWriter struct {
 	// Min and Max are the bounds of an autoscaler.
 	Min *int32 `json:"min,omitempty"`
 	Max *int32 `json:"max,omitempty"`
-}
-
-// Budget is a PodDisruptionBudget over pods of the object.
-type Budget struct {
-	Name string `json:"name"`
-	// MinAvailable or MaxUnavailable is a number or a percentage.
-	MinAvailable   string `json:"minAvailable,omitempty"`
-	MaxUnavailable string `json:"maxUnavailable,omitempty"`
-	// Healthy of Pods are healthy, Needed must be, and Allowed may be disrupted now.
-	Healthy int32 `json:"healthy"`
-	Needed  int32 `json:"needed"`
-	Pods    int32 `json:"pods"`
-	Allowed int32 `json:"allowed"`
-}
-
-// String returns the budget in a line: "web: at least 2, disruptions allowed now: 0".
-func (b Budget) String() string {
-	asks := "at least " + b.MinAvailable
-	if b.MaxUnavailable != "" {
-		asks = "at most " + b.MaxUnavailable + " unavailable"
-	}
-	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
-}
-
-// After returns how many pods would be left healthy, and how many the budget would require,
-// if some healthy ones went for good. Without them, the budget expects fewer pods, so a
-// percentage requires fewer. It is rounded up, as by the disruption controller.
-func (b Budget) After(going int32) (left, required int32) {
-	pods := max(b.Pods-going, 0)
-	word := b.MinAvailable
-	if b.MaxUnavailable != "" {
-		word = b.MaxUnavailable
-	}
-	asked := intstr.Parse(word)
-	n, err := intstr.GetScaledValueFromIntOrPercent(&asked, int(pods), true)
-	required = int32(min(max(n, 0), math.MaxInt32))
-	switch {
-	case err != nil:
-		required = b.Needed
-	case b.MaxUnavailable != "":
-		required = max(pods-required, 0)
-	}
-	return max(b.Healthy-going, 0), required
 }
 
 // reverts finds who will reset the number of pods.
@@ -105,30 +57,6 @@ func scales(h *autoscalingv2.HorizontalPodAutoscaler, o Object) bool {
 	gv, err := schema.ParseGroupVersion(target.APIVersion)
 	own, ownErr := schema.ParseGroupVersion(o.APIVersion)
 	return err == nil && ownErr == nil && gv.Group == own.Group && target.Kind == o.Kind && target.Name == o.Name
-}
-
-// budgets finds the budgets over an object's pods.
-func budgets(all []policyv1.PodDisruptionBudget, pods Pods) []Budget {
-	var found []Budget
-	for i := range all {
-		b := &all[i]
-		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err != nil || !slices.ContainsFunc(pods, func(pod *PodInfo) bool { return selector.Matches(labels.Set(pod.Pod.Labels)) }) {
-			continue
-		}
-		budget := Budget{
-			Name: b.Name, Healthy: b.Status.CurrentHealthy, Needed: b.Status.DesiredHealthy,
-			Pods: b.Status.ExpectedPods, Allowed: b.Status.DisruptionsAllowed,
-		}
-		if b.Spec.MinAvailable != nil {
-			budget.MinAvailable = b.Spec.MinAvailable.String()
-		}
-		if b.Spec.MaxUnavailable != nil {
-			budget.MaxUnavailable = b.Spec.MaxUnavailable.String()
-		}
-		found = append(found, budget)
-	}
-	return found
 }
 
 // Warnings returns what is against another number of pods: who will reset it, and the

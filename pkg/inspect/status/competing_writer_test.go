@@ -9,6 +9,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 )
 
 // Who controls the object and who scales it will put its number back.
@@ -80,7 +82,7 @@ func TestWarnings(t *testing.T) {
 	r := Report{
 		Replicas: Replicas{Desired: 4},
 		Reverts:  []CompetingWriter{{By: "Set/web", Message: "Set/web controls it"}},
-		Budgets:  []Budget{{Name: "three", MinAvailable: "3"}, {Name: "half", MinAvailable: "50%"}, {Name: "most", MaxUnavailable: "1"}},
+		Budgets:  []budget.Budget{{Name: "three", MinAvailable: "3"}, {Name: "half", MinAvailable: "50%"}, {Name: "most", MaxUnavailable: "1"}},
 	}
 	few := "PodDisruptionBudget/three requires at least 3 available pods, and only 2 would be left"
 	for count, want := range map[int32][]string{
@@ -108,24 +110,24 @@ func TestBreaks(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what   string
-		budget Budget
+		budget budget.Budget
 		going  int32
 		want   string
 	}{
-		{"enough left", Budget{Name: "b", MinAvailable: "3", Healthy: 5, Pods: 5}, 2, ""},
-		{"one too few", Budget{Name: "b", MinAvailable: "3", Healthy: 5, Pods: 5}, 3, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
-		{"unhealthy before", Budget{Name: "b", MinAvailable: "3", Healthy: 3, Pods: 5}, 1, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
-		{"all of one", Budget{Name: "b", MinAvailable: "1", Healthy: 1, Pods: 1}, 1, "PodDisruptionBudget/b requires 1 available pod, and 0 would be left"},
-		{"a share becomes smaller", Budget{Name: "b", MinAvailable: "80%", Healthy: 10, Pods: 10}, 9, ""},
-		{"a share of all", Budget{Name: "b", MinAvailable: "80%", Healthy: 10, Pods: 10}, 10, ""},
-		{"a share, some unhealthy", Budget{Name: "b", MinAvailable: "80%", Healthy: 8, Pods: 10}, 5, "PodDisruptionBudget/b requires 4 available pods, and 3 would be left"},
-		{"some may be away", Budget{Name: "b", MaxUnavailable: "1", Healthy: 10, Pods: 10}, 9, ""},
-		{"more are away", Budget{Name: "b", MaxUnavailable: "1", Healthy: 8, Pods: 10}, 2, "PodDisruptionBudget/b requires 7 available pods, and 6 would be left"},
-		{"a share may be away", Budget{Name: "b", MaxUnavailable: "25%", Healthy: 8, Pods: 10}, 2, ""},
-		{"not counted yet", Budget{Name: "b", MinAvailable: "1"}, 1, "PodDisruptionBudget/b requires 1 available pod, and 0 would be left"},
-		{"nonsense", Budget{Name: "b", MinAvailable: "few", Healthy: 3, Needed: 3, Pods: 3}, 1, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
+		{"enough left", budget.Budget{Name: "b", MinAvailable: "3", Healthy: 5, Pods: 5}, 2, ""},
+		{"one too few", budget.Budget{Name: "b", MinAvailable: "3", Healthy: 5, Pods: 5}, 3, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
+		{"unhealthy before", budget.Budget{Name: "b", MinAvailable: "3", Healthy: 3, Pods: 5}, 1, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
+		{"all of one", budget.Budget{Name: "b", MinAvailable: "1", Healthy: 1, Pods: 1}, 1, "PodDisruptionBudget/b requires 1 available pod, and 0 would be left"},
+		{"a share becomes smaller", budget.Budget{Name: "b", MinAvailable: "80%", Healthy: 10, Pods: 10}, 9, ""},
+		{"a share of all", budget.Budget{Name: "b", MinAvailable: "80%", Healthy: 10, Pods: 10}, 10, ""},
+		{"a share, some unhealthy", budget.Budget{Name: "b", MinAvailable: "80%", Healthy: 8, Pods: 10}, 5, "PodDisruptionBudget/b requires 4 available pods, and 3 would be left"},
+		{"some may be away", budget.Budget{Name: "b", MaxUnavailable: "1", Healthy: 10, Pods: 10}, 9, ""},
+		{"more are away", budget.Budget{Name: "b", MaxUnavailable: "1", Healthy: 8, Pods: 10}, 2, "PodDisruptionBudget/b requires 7 available pods, and 6 would be left"},
+		{"a share may be away", budget.Budget{Name: "b", MaxUnavailable: "25%", Healthy: 8, Pods: 10}, 2, ""},
+		{"not counted yet", budget.Budget{Name: "b", MinAvailable: "1"}, 1, "PodDisruptionBudget/b requires 1 available pod, and 0 would be left"},
+		{"nonsense", budget.Budget{Name: "b", MinAvailable: "few", Healthy: 3, Needed: 3, Pods: 3}, 1, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
 	} {
-		r := Report{Budgets: []Budget{{Name: "meets all", MinAvailable: "0", Healthy: 99}, test.budget}}
+		r := Report{Budgets: []budget.Budget{{Name: "meets all", MinAvailable: "0", Healthy: 99}, test.budget}}
 		if got := r.Breaks(test.going); got != test.want {
 			t.Errorf("%s: %q, want %q", test.what, got, test.want)
 		}

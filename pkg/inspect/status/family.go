@@ -113,7 +113,7 @@ func (f family) leads(from types.UID) bool {
 func (f family) is(pod *PodInfo) bool { return f.uid != "" && pod.model.UID == f.uid }
 
 // has reports whether a pod is one of the object's.
-func (f family) has(pod *PodInfo) bool { return f.leads(pod.owner) || f.is(pod) }
+func (f family) has(pod *PodInfo) bool { return f.leads(pod.model.owner) || f.is(pod) }
 
 // pods returns the pods of the object. A pod is its own pod.
 func (f family) pods(all Pods) Pods {
@@ -143,14 +143,14 @@ type Node struct {
 func (f family) tree(o Object, children []Child, pods Pods) Node {
 	count := map[types.UID]int{}
 	for _, pod := range pods {
-		count[pod.owner]++
+		count[pod.model.owner]++
 	}
 	leaves := make(map[types.UID][]Node, len(count))
 	for _, pod := range pods {
-		if leaves[pod.owner] == nil {
-			leaves[pod.owner] = make([]Node, 0, count[pod.owner]) // which may be thousands
+		if leaves[pod.model.owner] == nil {
+			leaves[pod.model.owner] = make([]Node, 0, count[pod.model.owner]) // which may be thousands
 		}
-		leaves[pod.owner] = append(leaves[pod.owner], Node{Kind: "Pod", Name: pod.model.Name, UID: pod.model.UID})
+		leaves[pod.model.owner] = append(leaves[pod.model.owner], Node{Kind: "Pod", Name: pod.model.Name, UID: pod.model.UID})
 	}
 	below := map[types.UID][]Child{}
 	for _, c := range children {

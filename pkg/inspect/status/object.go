@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,7 +27,7 @@ type Object struct {
 	// It may be over.
 	UserPause apis.Pause
 	// Parked is the count to return to while the count is zero for a time.
-	Parked *ParkedCount
+	Parked *apis.ParkedCount
 }
 
 // Identity is what an object is, and whose.
@@ -72,6 +73,12 @@ type Counts struct {
 	Beside  []Beside
 	Several bool
 	Total   *int32
+	// Groups are the counts of groups of pods, if there are several, and the pairs of counts
+	// in the status.
+	Groups []Group
+	// Wanted is the count in the spec, and Bound the field beside it that does not admit it.
+	Wanted int32
+	Bound  string
 	// Told is the count that /scale reports, in the unit of the desired count. Selects is
 	// set if the status has a selector of pods.
 	Told    *int32
@@ -141,9 +148,12 @@ func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.U
 // counted returns the object with the counts that its status lacks, from its pods, or from
 // its /scale if no pods are visible.
 func (o Object) counted(pods []Pod, children []Child) Object {
-	current, ready := int32(0), int32(0)
+	current, ready, failed := int32(0), int32(0), int32(0)
 	for _, pod := range pods {
 		if !pod.live() {
+			if pod.Phase == corev1.PodFailed && !pod.Ending && pod.owner == o.UID {
+				failed++
+			}
 			continue
 		}
 		current++
@@ -160,11 +170,11 @@ func (o Object) counted(pods []Pod, children []Child) Object {
 		o.Current, o.Ready = *o.Told, *o.Told
 	default:
 		o.Current, o.Ready = current, ready
-		o.Several = o.Several || o.Foreign && o.above(makers) > 1
+		o.Several = o.Several || o.Foreign && o.above(makers)+o.sorts(pods) > 1
 	}
 	if o.NoCount {
-		// If nothing says how many are wanted, it is those that exist.
-		o.Desired = o.Current
+		// If nothing says how many are wanted, it is those that exist, also those that failed.
+		o.Desired = o.Current + failed
 	}
 	return o
 }

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -21,8 +20,7 @@ type PodInfo struct {
 	Pod *corev1.Pod
 
 	model Pod
-	// owner is the UID of the controller, and ownerKind its kind; empty, there is none.
-	owner     types.UID
+	// ownerKind is the kind of the controller; empty if there is none.
 	ownerKind schema.GroupVersionKind
 	// template is what the pod says that it was made from, and live that it has not
 	// finished and was not told to go.
@@ -40,7 +38,7 @@ func NewPodInfo(pod *corev1.Pod) *PodInfo {
 		live: problem.Live(pod), sound: problem.Sound(pod),
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		p.owner, p.ownerKind = owner.UID, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+		p.model.owner, p.ownerKind = owner.UID, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	}
 	probed := func(c corev1.Container) bool { return c.LivenessProbe != nil }
 	p.probed = p.model.Ready && (slices.ContainsFunc(pod.Spec.Containers, probed) || slices.ContainsFunc(pod.Spec.InitContainers, probed))
@@ -72,7 +70,7 @@ func NewPods(pods []corev1.Pod) Pods {
 func (p Pods) OwnerKinds() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, pod := range p {
-		if pod.owner != "" && !slices.Contains(kinds, pod.ownerKind) {
+		if pod.model.owner != "" && !slices.Contains(kinds, pod.ownerKind) {
 			kinds = append(kinds, pod.ownerKind)
 		}
 	}

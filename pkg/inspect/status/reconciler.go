@@ -10,6 +10,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
 // Reconciler is what is known about the controller of an object.
@@ -18,8 +19,8 @@ type Reconciler struct {
 	// were not searched for.
 	Loops []LoopSeen `json:"loops,omitempty"`
 	// Status is the last write of the object's status. Spec is the last write of anything else.
-	Status *Write `json:"status,omitempty"`
-	Spec   *Write `json:"spec,omitempty"`
+	Status *fieldpath.Write `json:"status,omitempty"`
+	Spec   *fieldpath.Write `json:"spec,omitempty"`
 }
 
 // LoopSeen is a run-controller in a report.
@@ -32,13 +33,6 @@ type LoopSeen struct {
 	Renewed metav1.Time `json:"renewed,omitzero"`
 }
 
-// Write is an entry of managedFields.
-type Write struct {
-	Manager   string      `json:"manager"`
-	Operation string      `json:"operation"`
-	Time      metav1.Time `json:"time,omitzero"`
-}
-
 // recently is how old the last write of a status may be if its writer counts as alive,
 // whatever the leases say.
 const recently = time.Minute
@@ -46,7 +40,7 @@ const recently = time.Minute
 // newReconciler finds out who reconciles an object.
 func newReconciler(e Snapshot) Reconciler {
 	o, r := e.Object, Reconciler{}
-	r.Spec, r.Status = lastWrites(o.Managers)
+	r.Spec, r.Status = fieldpath.LastWrites(o.Managers)
 	for _, loop := range e.Loops {
 		if loop.Holder != "" && loop.Scope.Covers(o.Namespace, o.Resource, o.Labels) {
 			r.Loops = append(r.Loops, LoopSeen{

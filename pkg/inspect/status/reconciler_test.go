@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -126,7 +127,7 @@ func TestOrderOfLoops(t *testing.T) {
 func TestActive(t *testing.T) {
 	t.Parallel()
 	for ago, want := range map[time.Duration]bool{noticing - time.Second: true, noticing: false} {
-		r := Reconciler{Status: &Write{Time: metav1.NewTime(lookedAt().Add(-ago))}}
+		r := Reconciler{Status: &fieldpath.Write{Time: metav1.NewTime(lookedAt().Add(-ago))}}
 		if got := r.active(Snapshot{Now: lookedAt()}); got != want {
 			t.Errorf("written %s ago: active is %t", ago, got)
 		}

@@ -8,7 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -37,11 +39,11 @@ type Report struct {
 	Pods []Pod `json:"pods"`
 	Tree Node  `json:"tree"`
 	// Parked is the count to return to while the object is parked.
-	Parked *ParkedCount `json:"parked,omitempty"`
+	Parked *apis.ParkedCount `json:"parked,omitempty"`
 	// Reverts are those who will reset the number of pods, and Budgets those that guard the
 	// pods, if they were read.
 	Reverts    []CompetingWriter `json:"reverts,omitempty"`
-	Budgets    []Budget          `json:"budgets,omitempty"`
+	Budgets    []budget.Budget   `json:"budgets,omitempty"`
 	Reconciler Reconciler        `json:"reconciler"`
 	// Events are the last ones of the object, its children, and some pods that are not
 	// ready, the latest last.
@@ -96,6 +98,8 @@ type Pod struct {
 	Created         time.Time `json:"created"`
 	// Ending is set if the pod is being deleted.
 	Ending bool `json:"-"`
+	// owner is the UID of its controller; empty if it has none.
+	owner types.UID
 	// Code is why the pod is not ready, if that is known, and Reason says it in words.
 	Code   problem.Code `json:"code,omitempty"`
 	Reason string       `json:"reason,omitempty"`
@@ -113,7 +117,7 @@ func NewReport(e Snapshot) Report {
 		events[event.InvolvedObject.UID] = append(events[event.InvolvedObject.UID], event)
 	}
 	pods, ofPods, doubted := judgePods(e, owned, events)
-	e.Object = e.Object.counted(pods, between)
+	e.Object = e.Object.counted(pods, between).labeled(owned, pods)
 	if e.Object.Template != "" && e.Pods != nil {
 		e.Object = e.Object.updatedOf(owned)
 	}
@@ -139,7 +143,7 @@ func NewReport(e Snapshot) Report {
 	r.Tree = family.tree(o, between, owned)
 	r.Problems = problem.Fold(findings, len(owned))
 	hintImages(e, owned, r.Problems)
-	r.Reverts, r.Budgets = reverts(e), budgets(e.Budgets, owned)
+	r.Reverts, r.Budgets = reverts(e), budget.Of(e.Budgets, owned.Objects())
 	r.Reconciler = newReconciler(e)
 	r.Events = relevant(e.Events, r.Pods)
 	r.Unread = e.Unread

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
 func ownedPod(name string, owner types.UID) corev1.Pod {
@@ -166,7 +167,9 @@ func TestRecheckAtTheEndOfAPause(t *testing.T) {
 // Why nothing shows that a change was seen.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
-	write := func(ago time.Duration) *Write { return &Write{Time: metav1.NewTime(lookedAt().Add(-ago))} }
+	write := func(ago time.Duration) *fieldpath.Write {
+		return &fieldpath.Write{Time: metav1.NewTime(lookedAt().Add(-ago))}
+	}
 	for want, r := range map[string]Reconciler{
 		"has never been written":                       {Spec: write(0)},
 		"the time of the change is unknown":            {Status: write(0)},

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
@@ -148,11 +147,25 @@ func (v *view) behind() bool {
 
 func childNotReady(v *view) *ruling {
 	for _, c := range v.children {
+		if !v.Object.BuiltIn && v.gaveUp(c) {
+			return v.progressing(problem.CodeChildNotReady, "%s/%s has failed", c.Kind, c.Name)
+		}
 		if why, unsettled := c.unsettled(); unsettled {
 			return v.progressing(problem.CodeChildNotReady, "%s", why)
 		}
 	}
 	return nil
+}
+
+// gaveUp reports whether a child is a Job that failed, and has no successor.
+func (v *view) gaveUp(job Child) bool {
+	failed := meta.FindStatusCondition(job.Conditions, "Failed")
+	if job.Kind != "Job" || failed == nil || failed.Status != metav1.ConditionTrue {
+		return false
+	}
+	return !slices.ContainsFunc(v.children, func(c Child) bool {
+		return c.Kind == "Job" && c.Controller == job.Controller && c.Created.After(job.Created) && !c.Created.Before(failed.LastTransitionTime.Time)
+	})
 }
 
 func conditionAgainst(v *view) *ruling {
@@ -178,8 +191,8 @@ func nothingDone(v *view) *ruling {
 		return nil
 	}
 	since, _ := v.sinceChange()
-	r := v.progressing(problem.CodeChangeNotSeen, "%s, but nothing that it owns has changed since its spec changed %s ago", v.counts, duration.HumanDuration(max(since, 0)))
-	r.recheck = attendance - since
+	r := v.progressing(problem.CodeChangeNotSeen, "%s, but nothing that it owns has changed since its spec changed", v.counts)
+	r.recheck = max(attendance-since, 0)
 	return r
 }
 
@@ -222,26 +235,13 @@ func nothingVisible(v *view) *ruling {
 	return v.progressing(problem.CodeCannotTell, "cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())
 }
 
-func totalWithoutCount(v *view) *ruling {
-	if !v.lacksPods() {
+// total is the verdict on an object with fewer pods than all groups want together.
+func total(v *view) *ruling {
+	o, pods := v.Object, len(v.report.Pods)
+	if v.Pods == nil || o.Total == nil || pods >= int(*o.Total) || o.bound() || o.grouped() {
 		return nil
 	}
-	return v.progressing(problem.CodeCannotTell, "cannot tell whether all pods exist: the desired count is unknown; the counts in its spec add up to %d, and %d are visible",
-		*v.Object.Total, len(v.report.Pods))
-}
-
-func totalOfGroups(v *view) *ruling {
-	if !v.lacksPods() {
-		return nil
-	}
-	return v.progressing(problem.CodeCannotTell, "cannot tell whether all pods exist: %s is one of several counts, which add up to %d, and %d are visible",
-		v.Object.Count, *v.Object.Total, len(v.report.Pods))
-}
-
-// lacksPods reports whether fewer pods are visible than all groups want.
-func (v *view) lacksPods() bool {
-	o := v.Object
-	return v.Pods != nil && o.Total != nil && len(v.report.Pods) < int(*o.Total) && !o.bound()
+	return v.progressing(problem.CodeCannotTell, "cannot tell whether all pods exist: the counts in its spec add up to %d, and %d are visible", *o.Total, pods)
 }
 
 func changeNotSeen(v *view) *ruling {

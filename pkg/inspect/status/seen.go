@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -21,66 +21,19 @@ const attendance = 10 * time.Second
 // noticing is how long a controller that is running may take to see a change.
 const noticing = 5 * time.Second
 
-// writes reports whether an entry of managedFields has fields of the spec, or of whatever
-// else a person sets, and of the status. Labels and annotations are neither.
-func writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
-	switch m.Subresource {
-	case "status":
-		return false, true
-	case "scale":
-		return true, false
-	case "":
-	default:
-		return false, false
-	}
-	var fields fieldpath.Set
-	if err := fields.FromJSON(m.FieldsV1.GetRawReader()); err != nil {
-		return true, false
-	}
-	fields.Iterate(func(path fieldpath.Path) {
-		switch name := path[0].FieldName; {
-		case name == nil, *name == "metadata", *name == "apiVersion", *name == "kind":
-		case *name == "status":
-			status = true
-		default:
-			spec = true
-		}
-	})
-	return spec, status
-}
-
 // undated reports whether the time of a change of the spec is unknown. managedFields have
 // no time for a write through the /scale of a custom resource, which changes only the
 // count. The first generation was created, not changed.
 func (o Object) undated() bool {
 	return o.Generation > 1 && slices.ContainsFunc(o.Managers, func(m metav1.ManagedFieldsEntry) bool {
-		ofSpec, _ := writes(m)
+		ofSpec, _ := fieldpath.Writes(m)
 		return ofSpec && m.Time == nil
 	})
 }
 
-// lastWrites returns the last writes of the spec and of the status, nil if managedFields
-// record no write with a time.
-func lastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
-	for _, m := range managers {
-		if m.Time == nil {
-			continue
-		}
-		write := &Write{Manager: m.Manager, Operation: string(m.Operation), Time: *m.Time}
-		ofSpec, ofStatus := writes(m)
-		if ofSpec && (spec == nil || spec.Time.Before(m.Time)) {
-			spec = write
-		}
-		if ofStatus && (status == nil || status.Time.Before(m.Time)) {
-			status = write
-		}
-	}
-	return spec, status
-}
-
 // answered reports whether the status was written after the spec. Times are whole seconds,
 // so the order within one is unknown.
-func answered(spec, status *Write) bool {
+func answered(spec, status *fieldpath.Write) bool {
 	return spec != nil && status != nil && status.Time.After(spec.Time.Time)
 }
 
@@ -105,7 +58,7 @@ func (v *view) changeSeen() bool {
 		return false
 	}
 	return byItself(spec, status) || slices.ContainsFunc(v.children, func(c Child) bool {
-		made, _ := lastWrites(c.Managers)
+		made, _ := fieldpath.LastWrites(c.Managers)
 		return c.Controller == o.UID && (c.Created.After(spec.Time.Time) || answered(spec, made))
 	}) || slices.ContainsFunc(v.report.Pods, func(pod Pod) bool {
 		ownPod := func(n Node) bool { return n.Kind == "Pod" && n.UID == pod.UID }
@@ -121,37 +74,51 @@ func (v *view) countShows() bool {
 	case o.Told != nil:
 		return *o.Told == o.Desired
 	case o.indirect():
-		return o.Several && o.Total != nil && pods == int(*o.Total)
+		return o.exact() // a sum may be that of other pods
 	}
 	return !o.Uncounted || len(workloads(v.children)) <= 1 && pods == int(o.Desired)
 }
 
 // idle reports whether the spec changed a moment ago and no child was made or changed
 // since: some controllers report that they saw a generation, and the counts that it
-// wants, before they act on it. The times are whole seconds, so a child that changed in
-// the same second may have changed later. After a change of the count, the number of pods
-// decides.
+// wants, before they act on it. After a change of the count, the number of pods
+// decides. If the pods are those of several groups, only a change below does, whenever it comes.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
 	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {
 		return false
 	}
-	if since, known := v.sinceChange(); !known || since >= attendance {
+	since, known := v.sinceChange()
+	recent := since < attendance
+	if !known {
 		return false
 	}
 	if o.OnlyCounted || v.Counted || o.undated() {
-		if !v.countBelow() {
+		switch {
+		case o.Several && o.Uncounted && !o.exact() && !v.changedBelow(true):
 			return true
-		}
-		if v.countShows() {
+		case recent && !v.countBelow():
+			return true
+		case v.countShows():
 			return false
 		}
 	}
-	below := slices.DeleteFunc(workloads(v.children), func(c Child) bool { return c.Controller != o.UID })
-	return len(below) > 0 && !slices.ContainsFunc(below, func(c Child) bool {
-		made, _ := lastWrites(c.Managers)
-		return !c.Created.Before(by.Spec.Time.Time) || made != nil && !made.Time.Before(&by.Spec.Time)
-	})
+	below := slices.ContainsFunc(workloads(v.children), func(c Child) bool { return c.Controller == o.UID })
+	return recent && below && !v.changedBelow(false)
+}
+
+// changedBelow reports whether a direct child, or also a pod, was made or changed since the
+// spec changed. The times are whole seconds, so what changed in the same second may have
+// changed later.
+func (v *view) changedBelow(pods bool) bool {
+	o, at := v.Object, v.report.Reconciler.Spec.Time.Time
+	if o.undated() {
+		at = v.Since.Add(-noticing)
+	}
+	return slices.ContainsFunc(workloads(v.children), func(c Child) bool {
+		made, _ := fieldpath.LastWrites(c.Managers)
+		return c.Controller == o.UID && (!c.Created.Before(at) || made != nil && !made.Time.Time.Before(at))
+	}) || pods && slices.ContainsFunc(v.report.Pods, func(pod Pod) bool { return !pod.Created.Before(at) || pod.Ending })
 }
 
 // countBelow reports whether the pods, or what the children want together or one of them
@@ -172,7 +139,7 @@ func (v *view) countBelow() bool {
 }
 
 // byItself reports whether the controller changed the spec.
-func byItself(spec, status *Write) bool {
+func byItself(spec, status *fieldpath.Write) bool {
 	return status != nil && status.Manager == spec.Manager && !strings.HasPrefix(spec.Manager, "kubectl")
 }
 
@@ -183,8 +150,8 @@ func Acted(before, now Snapshot) bool {
 	if o.UID != p.UID || o.Generation != p.Generation {
 		return false
 	}
-	_, status := lastWrites(o.Managers)
-	_, last := lastWrites(p.Managers)
+	_, status := fieldpath.LastWrites(o.Managers)
+	_, last := fieldpath.LastWrites(p.Managers)
 	written := status != nil && (last == nil || status.Time.After(last.Time.Time))
 	counted := o.Current != p.Current || o.Ready != p.Ready
 	said := o.Word.Phase != p.Word.Phase || o.Word.Message != p.Word.Message || len(o.Conditions) != len(p.Conditions)
@@ -251,7 +218,7 @@ func notSeen(v *view) *ruling {
 }
 
 // neverSeen says why there is no sign that a controller has seen the object.
-func (o Object) neverSeen(written *Write) string {
+func (o Object) neverSeen(written *fieldpath.Write) string {
 	switch {
 	case !o.Foreign || written == nil:
 		return "no controller has seen it yet"

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -30,7 +31,7 @@ func TestWrites(t *testing.T) {
 		if test.fields != "" {
 			entry.FieldsV1 = metav1.NewFieldsV1(test.fields)
 		}
-		if spec, status := writes(entry); spec != test.spec || status != test.status {
+		if spec, status := fieldpath.Writes(entry); spec != test.spec || status != test.status {
 			t.Errorf("%s: the spec %t, the status %t", name, spec, status)
 		}
 	}
@@ -40,7 +41,7 @@ func TestWrites(t *testing.T) {
 func TestLastWrites(t *testing.T) {
 	t.Parallel()
 	managers := append([]metav1.ManagedFieldsEntry{{Manager: "undated", Subresource: "status"}}, wrote("", 20, 10)...)
-	spec, status := lastWrites(append(managers, wrote("", 30, 5)...))
+	spec, status := fieldpath.LastWrites(append(managers, wrote("", 30, 5)...))
 	if spec == nil || status == nil || !spec.Time.Time.Equal(lookedAt().Add(-20*time.Second)) || !status.Time.Time.Equal(lookedAt().Add(-5*time.Second)) {
 		t.Errorf("the last writes are %+v and %+v", spec, status)
 	}
@@ -64,7 +65,8 @@ func TestCountShows(t *testing.T) {
 		"as many pods of one set":          {Object{Counts: Counts{Desired: 2, Uncounted: true}}, 2, []Child{set}, true},
 		"as many pods of two sets":         {Object{Counts: Counts{Desired: 2, Uncounted: true}}, 2, []Child{set, set}, false},
 		"the status counts, for two sets":  {Object{Counts: Counts{Desired: 2}}, 0, []Child{set, set}, true},
-		"as many as all groups":            {Object{Counts: Counts{Desired: 2, Several: true, Total: new(int32(3))}}, 3, nil, true},
+		"as many as all groups":            {Object{Counts: Counts{Desired: 2, Several: true, Total: new(int32(3))}}, 3, nil, false},
+		"as many as the group wants":       {Object{Counts: Counts{Desired: 2, Several: true, Count: ".a", Groups: []Group{{Path: ".a", label: "group"}}}}, 3, nil, true},
 		"as many as one of several groups": {Object{Counts: Counts{Desired: 2, Several: true, Total: new(int32(3))}}, 2, nil, false},
 		"nobody knows of how many":         {Object{Counts: Counts{Desired: 2, Several: true}}, 2, nil, false},
 		"units":                            {Object{Counts: Counts{Desired: 2, Unit: "shard", Total: new(int32(2))}}, 2, nil, false},
@@ -79,7 +81,7 @@ func TestCountShows(t *testing.T) {
 func TestPodMadeSince(t *testing.T) {
 	t.Parallel()
 	changed := lookedAt().Add(-10 * time.Second)
-	by := Reconciler{Spec: &Write{Time: metav1.NewTime(changed)}}
+	by := Reconciler{Spec: &fieldpath.Write{Time: metav1.NewTime(changed)}}
 	for name, test := range map[string]struct {
 		made time.Time
 		node Node

@@ -77,7 +77,10 @@ func rules() []rule {
 		{"NotSeen", Object.reportsChange, notSeen},
 		{"Problem", always, fatalProblem},
 		{"NoPods", Object.countUnknown, noPods},
+		{"OutOfBounds", Object.ofOthers, outOfBounds},
 		{"Counts", always, countsOff},
+		{"Groups", Object.grouping, groupShort},
+		{"PodsAtZero", Object.countsToZero, podsAtZero},
 		{"StatusBehind", Object.countsPods, statusBehind},
 		{"ChildNotReady", always, childNotReady},
 		{"Condition", always, conditionAgainst},
@@ -86,8 +89,7 @@ func rules() []rule {
 		{"ReadyWhen", Object.declaresReady, readyWhenUnmet},
 		{"SurplusPods", Object.ourPods, surplusPods},
 		{"NothingVisible", Object.countsOther, nothingVisible},
-		{"TotalWithoutCount", Object.countUnknownToUs, totalWithoutCount},
-		{"TotalOfGroups", Object.countsOther, totalOfGroups},
+		{"Total", Object.totaled, total},
 		{"ChangeNotSeen", Object.reportsNoChange, changeNotSeen},
 		{"Ready", always, ready},
 	}
@@ -106,17 +108,19 @@ func amendments() []rule {
 
 func always(Object) bool { return true }
 
-func (o Object) ours() bool             { return !o.Foreign }
-func (o Object) ofOthers() bool         { return o.Foreign && !o.BuiltIn }
-func (o Object) reportsChange() bool    { return !o.Untracked || o.Conditioned }
-func (o Object) reportsNoChange() bool  { return o.Untracked && o.Foreign }
-func (o Object) countUnknown() bool     { return o.NoCount }
-func (o Object) countUnknownToUs() bool { return o.NoCount && o.Foreign }
-func (o Object) ourPods() bool          { return !o.Foreign && !o.indirect() }
-func (o Object) countsPods() bool       { return !o.indirect() && !o.BuiltIn }
-func (o Object) countsOther() bool      { return o.indirect() && o.Foreign }
-func (o Object) declaresReady() bool    { return o.Word.Ready != nil }
-func (o Object) declaresNothing() bool  { return o.Word.Ready == nil }
+func (o Object) ours() bool            { return !o.Foreign }
+func (o Object) ofOthers() bool        { return o.Foreign && !o.BuiltIn }
+func (o Object) reportsChange() bool   { return !o.Untracked || o.Conditioned }
+func (o Object) reportsNoChange() bool { return o.Untracked && o.Foreign }
+func (o Object) countUnknown() bool    { return o.NoCount }
+func (o Object) totaled() bool         { return o.Foreign && (o.NoCount || o.indirect()) }
+func (o Object) countsToZero() bool    { return o.ofOthers() && !o.NoCount }
+func (o Object) grouping() bool        { return o.ofOthers() && (o.Several || o.NoCount) }
+func (o Object) ourPods() bool         { return !o.Foreign && !o.indirect() }
+func (o Object) countsPods() bool      { return !o.indirect() && !o.BuiltIn }
+func (o Object) countsOther() bool     { return o.indirect() && o.Foreign }
+func (o Object) declaresReady() bool   { return o.Word.Ready != nil }
+func (o Object) declaresNothing() bool { return o.Word.Ready == nil }
 
 // Rules returns the names of the rules that apply to an object, in their order.
 func Rules(o Object) []string {

@@ -347,7 +347,7 @@ func TestChildren(t *testing.T) {
 		"no count, as its controller says":        {Object{Counts: Counts{Uncounted: true, NoCount: true, Total: new(int32(3))}, Evidence: Evidence{Conditions: vouches}}, nil, Ready, problem.CodeReady, "its controller reports that it is ready"},
 		"no count, and nobody says anything":      {Object{Counts: Counts{Uncounted: true, NoCount: true, Total: new(int32(3))}}, nil, NotReconciled, problem.CodeNoPods, "no replica field is known for this type"},
 		"no count, and fewer than the spec names": {Object{Counts: Counts{NoCount: true, Total: new(int32(3))}}, nil, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 3, and 0 are visible"},
-		"one of several counts":                   {Object{Counts: Counts{Several: true, Count: ".spec.a", Total: new(int32(5))}}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, ".spec.a is one of several counts, which add up to 5, and 0 are visible"},
+		"one of several counts":                   {Object{Counts: Counts{Several: true, Count: ".spec.a", Total: new(int32(5))}}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 5, and 0 are visible"},
 		"as wanted":                               {Object{}, []Child{set(func(*Child) {})}, Ready, problem.CodeReady, ""},
 		"another's":                               {Object{}, []Child{set(func(*Child) {}), alien}, Ready, problem.CodeReady, ""},
 		"not seen":                                {Object{}, []Child{set(func(c *Child) { c.Generation = 3 })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: its controller has not seen the last change (generation 3, observed 2)"},
@@ -359,7 +359,7 @@ func TestChildren(t *testing.T) {
 		"further down":                            {Object{}, []Child{set(func(*Child) {}), below}, Progressing, problem.CodeChildNotReady, "StatefulSet/below: 1 of 2 pods ready"},
 		"a shard for a child":                     {Object{Counts: Counts{Unit: "shard", Uncounted: true, Told: new(int32(2))}}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, problem.CodePodsStarting, "1 of 2 shards ready"},
 		"shards, all there":                       {Object{Counts: Counts{Unit: "shard", Uncounted: true, Told: new(int32(2))}}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, problem.CodeReady, "2 of 2 shards ready"},
-		"shards, a child to come":                 {Object{Counts: Counts{Unit: "shard", Uncounted: true, Count: ".spec.shards", Told: new(int32(2)), Total: new(int32(4))}}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, ".spec.shards is one of several counts, which add up to 4"},
+		"shards, a child to come":                 {Object{Counts: Counts{Unit: "shard", Uncounted: true, Count: ".spec.shards", Told: new(int32(2)), Total: new(int32(4))}}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 4"},
 		"shards, nothing seen":                    {Object{Counts: Counts{Unit: "shard", Uncounted: true, Told: new(int32(2)), Selects: true}}, nil, Progressing, problem.CodeCannotTell, "cannot tell whether its shards are ready"},
 		"tasks, nothing to see":                   {Object{Counts: Counts{Unit: "task", Uncounted: true, Told: new(int32(2))}}, nil, Ready, problem.CodeReady, "2 of 2 tasks ready"},
 	} {
@@ -469,14 +469,15 @@ func TestRules(t *testing.T) {
 	}{
 		"of this program":      {Object{}, "NotSeen StatusBehind Phase SurplusPods NoController"},
 		"built in":             {Object{Identity: Identity{Foreign: true, BuiltIn: true}}, "NotSeen Phase"},
-		"of another program":   {Object{Identity: Identity{Foreign: true}}, "NotSeen StatusBehind Phase NothingDone"},
-		"without generations":  {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true}}, "StatusBehind Phase NothingDone ChangeNotSeen"},
-		"with conditions":      {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true, Conditioned: true}}, "NotSeen StatusBehind Phase NothingDone ChangeNotSeen"},
-		"of shards":            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Unit: "shard"}}, "NotSeen Phase NothingDone NothingVisible TotalOfGroups"},
+		"of another program":   {Object{Identity: Identity{Foreign: true}}, "NotSeen StatusBehind Phase NothingDone OutOfBounds PodsAtZero"},
+		"without generations":  {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true}}, "StatusBehind Phase NothingDone ChangeNotSeen OutOfBounds PodsAtZero"},
+		"with conditions":      {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Untracked: true, Conditioned: true}}, "NotSeen StatusBehind Phase NothingDone ChangeNotSeen OutOfBounds PodsAtZero"},
+		"of shards":            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Unit: "shard"}}, "NotSeen Phase NothingDone NothingVisible Total OutOfBounds PodsAtZero"},
+		"of groups":            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Several: true}}, "NotSeen Phase NothingDone NothingVisible Total OutOfBounds Groups PodsAtZero"},
 		"of shards, ours":      {Object{Counts: Counts{Unit: "shard"}}, "NotSeen Phase NoController"},
-		"without a count":      {Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true}}, "NotSeen NoPods StatusBehind Phase NothingDone TotalWithoutCount"},
+		"without a count":      {Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true}}, "NotSeen NoPods StatusBehind Phase NothingDone Total OutOfBounds Groups"},
 		"ours without a count": {Object{Counts: Counts{NoCount: true}}, "NotSeen NoPods StatusBehind Phase SurplusPods NoController"},
-		"that declares ready":  {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Word: Word{Ready: new(true)}}}, "NotSeen StatusBehind NothingDone ReadyWhen"},
+		"that declares ready":  {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Word: Word{Ready: new(true)}}}, "NotSeen StatusBehind NothingDone ReadyWhen OutOfBounds PodsAtZero"},
 	} {
 		want := strings.Fields(usual + " " + test.more)
 		got := slices.Clone(Rules(test.object))

@@ -1,58 +1,14 @@
 package status
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
-
-// ParkedCount is the annotation apis.AnnotationParked, as JSON: the count of an object that
-// is scaled to zero for a time.
-type ParkedCount struct {
-	// Replicas is the count that the object had, in the field at Path.
-	Replicas int32  `json:"replicas"`
-	Path     string `json:"path"`
-	// By is the user who parked the object, if the server told it.
-	By string    `json:"by,omitempty"`
-	At time.Time `json:"at"`
-}
-
-// ReadParked returns the parked count of an object, nil if it has none. It is an error if the
-// annotation is invalid.
-func ReadParked(annotations map[string]string) (*ParkedCount, error) {
-	text, found := annotations[apis.AnnotationParked]
-	if !found {
-		return nil, nil //nolint:nilnil // it is not parked
-	}
-	var p ParkedCount
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return nil, fmt.Errorf("the annotation %s is invalid: %w", apis.AnnotationParked, err)
-	}
-	if p.Replicas < 1 || p.Path == "" {
-		return nil, errors.New("the annotation " + apis.AnnotationParked + " is invalid: it needs a positive number of replicas and a path")
-	}
-	return &p, nil
-}
-
-// Story says who parked the object, as in "by alice 3h ago (5 replicas)".
-func (p ParkedCount) Story(now time.Time) string {
-	by := ""
-	if p.By != "" {
-		by = "by " + p.By + " "
-	}
-	return fmt.Sprintf("%s%s ago (%s)", by, duration.HumanDuration(max(now.Sub(p.At), 0)), problem.Quantity(p.Replicas, "replica"))
-}
 
 // parked is the verdict on an object that has come down to the zero that someone set for a
 // time. It does not matter that the controller does not call no pods ready.

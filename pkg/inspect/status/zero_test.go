@@ -15,8 +15,8 @@ import (
 // An object is parked when it has come down to zero, and not before.
 func TestParkedVerdict(t *testing.T) {
 	t.Parallel()
-	by := &ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
-	unnamed := &ParkedCount{Replicas: 1, Path: ".spec.replicas", At: lookedAt().Add(-time.Minute)}
+	by := &apis.ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
+	unnamed := &apis.ParkedCount{Replicas: 1, Path: ".spec.replicas", At: lookedAt().Add(-time.Minute)}
 	deployment := Object{Identity: Identity{Type: "deployment.apps", Namespace: "shop", Name: "web", UID: "it", BuiltIn: true, Foreign: true}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}, Parked: by}
 	uncounted := Object{Identity: Identity{Type: "search.example.com", Name: "it", UID: "it", Foreign: true}, Counts: Counts{NoCount: true, Uncounted: true}, Evidence: Evidence{Generation: 1, Untracked: true}, Parked: unnamed}
 	running := ownedPod("a", "it")
@@ -63,44 +63,6 @@ func TestParkedVerdict(t *testing.T) {
 	}
 }
 
-func TestReadParked(t *testing.T) {
-	t.Parallel()
-	for text, valid := range map[string]bool{
-		`{"replicas":5,"path":".spec.replicas","by":"alice","at":"2026-11-22T10:00:00Z"}`: true,
-		`{"replicas":5,"path":".spec.replicas"}`:                                          true,
-		`{"replicas":1,"path":".spec.replicas"}`:                                          true,
-		`{"replicas":0,"path":".spec.replicas"}`:                                          false,
-		`{"replicas":5}`:                                                                  false,
-		`{"replicas":5e9,"path":".spec.replicas"}`:                                        false,
-		`{"replicas":5,"path":".spec.replicas","at":"yesterday"}`:                         false,
-		`five`: false, ``: false, `null`: false,
-	} {
-		p, err := ReadParked(map[string]string{apis.AnnotationParked: text})
-		if (err == nil) != valid || (p != nil) != valid {
-			t.Errorf("%s is %+v (%v)", text, p, err)
-		}
-	}
-	if p, err := ReadParked(map[string]string{"other": "{}"}); p != nil || err != nil {
-		t.Errorf("an object that is not parked tells %+v (%v)", p, err)
-	}
-}
-
-// A count to go back to is positive and has a field, whatever the annotation says.
-func FuzzReadParked(f *testing.F) {
-	for _, text := range []string{"", "{}", `{"replicas":5,"path":".spec.replicas","by":"alice","at":"2026-01-02T12:00:00Z"}`, `{"replicas":-1,"path":".spec"}`, `{"replicas":2147483648}`, "null", "[]"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		p, err := ReadParked(map[string]string{apis.AnnotationParked: text})
-		if err != nil {
-			return
-		}
-		if p == nil || p.Replicas < 1 || p.Path == "" || p.Story(time.Time{}) == "" {
-			t.Errorf("%q reads as %+v", text, p)
-		}
-	})
-}
-
 // An autoscaler that has scaled its target to zero is named. A zero that a person has set,
 // parked or not, and one that has not come about yet, is none of its own.
 func TestScaledToZeroByAnAutoscaler(t *testing.T) {
@@ -110,7 +72,7 @@ func TestScaledToZeroByAnAutoscaler(t *testing.T) {
 	uncounted := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "search.example.com", Name: "web", UID: "it", Foreign: true}, Counts: Counts{Uncounted: true, Count: ".spec.replicas"}, Evidence: Evidence{Generation: 2, Untracked: true}}
 	imoocpod := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "imoocpod", Name: "web", UID: "it"}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 	running := ownedPod("a", "it")
-	parkedBy := &ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
+	parkedBy := &apis.ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
 	for _, test := range []struct {
 		what    string
 		of      Object

@@ -67,29 +67,45 @@ func groupsOf(path fieldpath.Path) []string {
 	return words
 }
 
-// Total returns the sum of the counts in some fields; nil if none has a value. A number of
-// shards multiplies the counts next to it.
+// GroupOf returns the name of the group of pods whose count is at a path, "" if it has none.
+func GroupOf(path fieldpath.Path) string {
+	words := groupsOf(path)
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}
+
+// Multiplies reports whether a count of that name multiplies the counts beside it: a number of
+// shards, or of the hosts or pods of each replica.
+func Multiplies(name string) bool {
+	return Unit(name) == "shard" || slices.ContainsFunc(Words(name), func(word string) bool { return word == "hosts" || word == "per" })
+}
+
+// Total returns the sum of the counts in some fields; nil if none has a value.
 func Total(fields []Field) *int32 {
-	pods, shards := map[string]int64{}, map[string]int64{}
+	pods, each := map[string]int64{}, map[string]int64{}
 	for _, c := range fields {
 		if c.Value == nil || *c.Value < 0 || *c.Value > math.MaxInt32 {
 			continue
 		}
 		dot := strings.LastIndex(c.Path, ".")
 		parent, name := c.Path[:max(dot, 0)], c.Path[dot+1:]
-		if Unit(name) == "shard" {
-			shards[parent] = *c.Value
+		if Multiplies(name) {
+			before, beside := each[parent]
+			if each[parent] = *c.Value; beside {
+				each[parent] = min(max(before, 1)*max(*c.Value, 1), math.MaxInt32)
+			}
 		} else {
 			pods[parent] += *c.Value
 		}
 	}
 	sum := int64(0)
-	for parent, n := range shards {
-		if each, counted := pods[parent]; counted {
-			pods[parent] = each * max(n, 1)
-		} else {
-			pods[parent] = n
+	for parent, n := range each {
+		if counted, is := pods[parent]; is {
+			n = max(n, 1) * counted
 		}
+		pods[parent] = n
 	}
 	for _, n := range pods {
 		sum += n

@@ -123,11 +123,8 @@ func (n Node) elements(list []any, yield func(Node) bool) {
 	if len(list) > 0 || items == nil {
 		return
 	}
-	if len(keys) == 0 {
-		usual := func(key string) bool { return fieldpath.Object(items, "properties", key) != nil }
-		if i := slices.IndexFunc(usualKeys(), usual); i >= 0 {
-			keys = usualKeys()[i : i+1]
-		}
+	if usual := usualKeys(fieldpath.Object(items, "properties")); len(keys) == 0 && len(usual) > 0 {
+		keys = usual[:1]
 	}
 	n.Pattern = true
 	pattern := fieldpath.Step{Kind: fieldpath.Element}
@@ -138,9 +135,20 @@ func (n Node) elements(list []any, yield func(Node) bool) {
 	yield(n.child(pattern, items, nil))
 }
 
-// usualKeys returns the fields that identify the elements of a list if the schema does not
-// declare its keys.
-func usualKeys() []string { return []string{"name", "key", "id"} }
+// usualKeys returns those of some fields that identify the elements of a list if the schema
+// does not declare its keys, the most usual first: name, key, id, and such as groupName. The
+// name of an image does not.
+func usualKeys[T any](fields map[string]T) []string {
+	others := []string{"image", "secret", "class", "host", "node", "volume", "service", "cluster"}
+	rank := func(key string) int {
+		words := Words(key)
+		named := len(words) == 2 && words[1] == "name" && !slices.Contains(others, words[0])
+		return slices.IndexFunc([]bool{key == "name", key == "key", key == "id", named}, func(is bool) bool { return is })
+	}
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(key string) bool { return rank(key) < 0 })
+	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
+	return keys
+}
 
 // selectors returns the steps to the elements of a list: by the keys of the list, by a
 // usual key that only the element has, or else by its index. The schema may be wrong, so
@@ -151,7 +159,12 @@ func selectors(list []any, mapKeys []string) []fieldpath.Step {
 		steps[i] = fieldpath.Step{Kind: fieldpath.Element, Index: i}
 	}
 	choices := [][]string{mapKeys}
-	for _, key := range usualKeys() {
+	fields := map[string]any{}
+	for _, element := range list {
+		content, _ := element.(map[string]any)
+		maps.Copy(fields, content)
+	}
+	for _, key := range usualKeys(fields) {
 		choices = append(choices, []string{key})
 	}
 	for _, keys := range slices.Backward(choices) { // the best comes last

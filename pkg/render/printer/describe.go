@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
@@ -56,7 +57,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	}
 	rows = append(rows, reconcilerRows(r.Reconciler, now)...)
 	rows = append(rows, listed("Reverted By:", r.Reverts, func(v status.CompetingWriter) string { return v.Message })...)
-	rows = append(rows, listed("Budgets:", r.Budgets, status.Budget.String)...)
+	rows = append(rows, listed("Budgets:", r.Budgets, budget.Budget.String)...)
 	if len(r.Unread) > 0 {
 		rows = append(rows, []string{"Not Read:", strings.Join(r.Unread, ", ") + " (forbidden)"})
 	}

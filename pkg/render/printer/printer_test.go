@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
@@ -103,7 +105,7 @@ func guarded() status.Report {
 	r.Replicas = status.Replicas{Desired: 2, Current: 2, Ready: 1, Updated: new(int32(1))}
 	r.Problems = []problem.Problem{{Code: problem.CodeProbeFailed, Message: "container web is not ready: Readiness probe failed", Pods: []string{"foo-01234567-1"}, Of: 2}}
 	r.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
-	r.Budgets = []status.Budget{{Name: "most", MinAvailable: "2"}}
+	r.Budgets = []budget.Budget{{Name: "most", MinAvailable: "2"}}
 	r.Unread = []string{"events", "nodes"}
 	return r
 }
@@ -175,14 +177,14 @@ func TestDescribe(t *testing.T) {
 		{Object: "ReplicaSet/foo-1", Type: "Normal", Reason: "New", Count: 1, Source: "another", Message: "of the newer kind,\n\tin \x1b[31mtwo lines", Last: metav1.NewTime(ago(time.Second))},
 	}
 	report.Reconciler = status.Reconciler{
-		Status: &status.Write{Manager: "kubectl-imoocpod", Operation: "Update", Time: metav1.NewTime(ago(time.Minute))},
+		Status: &fieldpath.Write{Manager: "kubectl-imoocpod", Operation: "Update", Time: metav1.NewTime(ago(time.Minute))},
 		Loops: []status.LoopSeen{
 			{Who: "alice on laptop (process 4711)", Scope: "the built-in kinds in all namespaces", Live: true},
 			{Who: "bob on desk (process 12)", Scope: "the built-in kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
 		},
 	}
 	report.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
-	report.Budgets = []status.Budget{{Name: "most", MinAvailable: "90%"}, {Name: "one", MaxUnavailable: "1", Allowed: 1}}
+	report.Budgets = []budget.Budget{{Name: "most", MinAvailable: "90%"}, {Name: "one", MaxUnavailable: "1", Allowed: 1}}
 	report.Unread = []string{"nodes"}
 	report.Pause = &status.UserPause{Until: metav1.NewTime(now.Add(90 * time.Minute)), By: "alice", Reason: "INC-7\n\x1b[2J"}
 	template := v1alpha1.DefaultTemplate()

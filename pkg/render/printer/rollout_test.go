@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -58,7 +59,7 @@ func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) metav1.Time { return metav1.Time{Time: now.Add(-d)} }
 	write := func(d time.Duration) status.Reconciler {
-		return status.Reconciler{Spec: &status.Write{Time: ago(d)}}
+		return status.Reconciler{Spec: &fieldpath.Write{Time: ago(d)}}
 	}
 	condition := func(kind string, is metav1.ConditionStatus, d time.Duration) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: is, LastTransitionTime: ago(d)}

@@ -1,0 +1,44 @@
+package apis
+
+import (
+	"testing"
+	"time"
+)
+
+func TestReadParked(t *testing.T) {
+	t.Parallel()
+	for text, valid := range map[string]bool{
+		`{"replicas":5,"path":".spec.replicas","by":"alice","at":"2026-11-22T10:00:00Z"}`: true,
+		`{"replicas":5,"path":".spec.replicas"}`:                                          true,
+		`{"replicas":1,"path":".spec.replicas"}`:                                          true,
+		`{"replicas":0,"path":".spec.replicas"}`:                                          false,
+		`{"replicas":5}`:                                                                  false,
+		`{"replicas":5e9,"path":".spec.replicas"}`:                                        false,
+		`{"replicas":5,"path":".spec.replicas","at":"yesterday"}`:                         false,
+		`five`: false, ``: false, `null`: false,
+	} {
+		p, err := ReadParked(map[string]string{AnnotationParked: text})
+		if (err == nil) != valid || (p != nil) != valid {
+			t.Errorf("%s is %+v (%v)", text, p, err)
+		}
+	}
+	if p, err := ReadParked(map[string]string{"other": "{}"}); p != nil || err != nil {
+		t.Errorf("an object that is not parked tells %+v (%v)", p, err)
+	}
+}
+
+// A count to go back to is positive and has a field, whatever the annotation says.
+func FuzzReadParked(f *testing.F) {
+	for _, text := range []string{"", "{}", `{"replicas":5,"path":".spec.replicas","by":"alice","at":"2026-01-02T12:00:00Z"}`, `{"replicas":-1,"path":".spec"}`, `{"replicas":2147483648}`, "null", "[]"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := ReadParked(map[string]string{AnnotationParked: text})
+		if err != nil {
+			return
+		}
+		if p == nil || p.Replicas < 1 || p.Path == "" || p.Story(time.Time{}) == "" {
+			t.Errorf("%q reads as %+v", text, p)
+		}
+	})
+}

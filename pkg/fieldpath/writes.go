@@ -1,0 +1,60 @@
+package fieldpath
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Write is an entry of managedFields.
+type Write struct {
+	Manager   string      `json:"manager"`
+	Operation string      `json:"operation"`
+	Time      metav1.Time `json:"time,omitzero"`
+}
+
+// LastWrites returns the last writes of the spec and of the status, nil if managedFields
+// record no write with a time.
+func LastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
+	for _, m := range managers {
+		if m.Time == nil {
+			continue
+		}
+		write := &Write{Manager: m.Manager, Operation: string(m.Operation), Time: *m.Time}
+		ofSpec, ofStatus := Writes(m)
+		if ofSpec && (spec == nil || spec.Time.Before(m.Time)) {
+			spec = write
+		}
+		if ofStatus && (status == nil || status.Time.Before(m.Time)) {
+			status = write
+		}
+	}
+	return spec, status
+}
+
+// Writes reports whether an entry of managedFields has fields of the spec, or of whatever
+// else a person sets, and of the status. Labels and annotations are neither.
+func Writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
+	switch m.Subresource {
+	case "status":
+		return false, true
+	case "scale":
+		return true, false
+	case "":
+	default:
+		return false, false
+	}
+	var fields fieldpath.Set
+	if err := fields.FromJSON(m.FieldsV1.GetRawReader()); err != nil {
+		return true, false
+	}
+	fields.Iterate(func(path fieldpath.Path) {
+		switch name := path[0].FieldName; {
+		case name == nil, *name == "metadata", *name == "apiVersion", *name == "kind":
+		case *name == "status":
+			status = true
+		default:
+			spec = true
+		}
+	})
+	return spec, status
+}

@@ -1,0 +1,101 @@
+// Package budget reads the PodDisruptionBudgets that guard pods.
+package budget
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// Budget is a PodDisruptionBudget over pods of the object.
+type Budget struct {
+	Name string `json:"name"`
+	// MinAvailable or MaxUnavailable is a number or a percentage.
+	MinAvailable   string `json:"minAvailable,omitempty"`
+	MaxUnavailable string `json:"maxUnavailable,omitempty"`
+	// Healthy of Pods are healthy, Needed must be, and Allowed may be disrupted now.
+	Healthy int32 `json:"healthy"`
+	Needed  int32 `json:"needed"`
+	Pods    int32 `json:"pods"`
+	Allowed int32 `json:"allowed"`
+}
+
+// String returns the budget in a line: "web: at least 2, disruptions allowed now: 0".
+func (b Budget) String() string {
+	asks := "at least " + b.MinAvailable
+	if b.MaxUnavailable != "" {
+		asks = "at most " + b.MaxUnavailable + " unavailable"
+	}
+	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
+}
+
+// After returns how many pods would be left healthy, and how many the budget would require,
+// if some healthy ones went for good. Without them, the budget expects fewer pods, so a
+// percentage requires fewer. It is rounded up, as by the disruption controller.
+func (b Budget) After(going int32) (left, required int32) {
+	pods := max(b.Pods-going, 0)
+	word := b.MinAvailable
+	if b.MaxUnavailable != "" {
+		word = b.MaxUnavailable
+	}
+	asked := intstr.Parse(word)
+	n, err := intstr.GetScaledValueFromIntOrPercent(&asked, int(pods), true)
+	required = int32(min(max(n, 0), math.MaxInt32))
+	switch {
+	case err != nil:
+		required = b.Needed
+	case b.MaxUnavailable != "":
+		required = max(pods-required, 0)
+	}
+	return max(b.Healthy-going, 0), required
+}
+
+// Of returns the budgets that guard some of the pods.
+func Of(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
+	var found []Budget
+	for i := range all {
+		b := &all[i]
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil || !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return selector.Matches(labels.Set(pod.Labels)) }) {
+			continue
+		}
+		guards := Budget{
+			Name: b.Name, Healthy: b.Status.CurrentHealthy, Needed: b.Status.DesiredHealthy,
+			Pods: b.Status.ExpectedPods, Allowed: b.Status.DisruptionsAllowed,
+		}
+		if b.Spec.MinAvailable != nil {
+			guards.MinAvailable = b.Spec.MinAvailable.String()
+		}
+		if b.Spec.MaxUnavailable != nil {
+			guards.MaxUnavailable = b.Spec.MaxUnavailable.String()
+		}
+		found = append(found, guards)
+	}
+	return found
+}
+
+// Recount counts the live pods that a budget selects, and those that are ready.
+func Recount(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil {
+		return // it guards nothing
+	}
+	b.Status.ExpectedPods, b.Status.CurrentHealthy = 0, 0
+	for _, pod := range pods {
+		if !problem.Live(pod) || !selector.Matches(labels.Set(pod.Labels)) {
+			continue
+		}
+		b.Status.ExpectedPods++
+		if ready, _ := problem.Ready(pod); ready {
+			b.Status.CurrentHealthy++
+		}
+	}
+}

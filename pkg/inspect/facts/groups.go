@@ -1,0 +1,113 @@
+package facts
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
+)
+
+// groups returns the named groups of pods that the spec has counts of, with what the status
+// reports for each, and the pairs of counts in the status.
+func (f Facts) groups(obj map[string]any) []status.Group {
+	var all []status.Group
+	told := fieldpath.Object(obj, "status")
+	for _, c := range candidates.Fields(f.schema, obj) {
+		path, err := fieldpath.ParseSteps(c.Path)
+		name := ""
+		if err == nil && len(path.Steps) > 2 {
+			name = candidates.GroupOf(path)
+		}
+		known := slices.ContainsFunc(all, func(g status.Group) bool { return g.Name == name })
+		if c.Value == nil || name == "" || known || candidates.Multiplies(path.Steps[len(path.Steps)-1].Name) {
+			continue
+		}
+		g := status.Group{Name: name, Path: c.Path, Desired: Pods(*c.Value), Pods: Pods(times(obj, *c.Value, path))}
+		if ready, from := readyIn(told, name, ".status"); ready != nil {
+			g.Ready, g.From = ready, from
+		}
+		all = append(all, g)
+	}
+	return append(all, pairs(told)...)
+}
+
+// readyIn returns how many of a group are ready or done, from the part of the status that has
+// the name of the group as its key or in a field.
+func readyIn(value any, name, at string) (ready *int32, from string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			content, _ := value[key].(map[string]any)
+			if ready = readyOf(content); ready != nil && key == name {
+				return ready, at + "." + key
+			}
+			if ready, from = readyIn(value[key], name, at+"."+key); ready != nil {
+				return ready, from
+			}
+		}
+	case []any:
+		for _, content := range fieldpath.Objects(value) {
+			for _, field := range content {
+				if ready = readyOf(content); ready != nil && field == name {
+					return ready, at
+				}
+			}
+		}
+	}
+	return nil, ""
+}
+
+func readyOf(content map[string]any) *int32 {
+	for _, field := range readyFields() {
+		if n, is := fieldpath.Integer(content[field]); is {
+			done, _ := fieldpath.Integer(content["succeeded"])
+			return new(Pods(n + done))
+		}
+	}
+	return nil
+}
+
+// pairs returns the counts of a status that say how many are desired beside how many are ready,
+// such as desiredWorkers and readyWorkers.
+func pairs(told map[string]any) []status.Group {
+	var all []status.Group
+	for _, field := range slices.Sorted(maps.Keys(told)) {
+		what, is := strings.CutPrefix(field, "desired")
+		desired, whole := fieldpath.Integer(told[field])
+		if !is || !whole || what == "" {
+			continue
+		}
+		for _, word := range []string{"ready", "available"} {
+			if n, counted := fieldpath.Integer(told[word+what]); counted {
+				all = append(all, status.Group{Desired: Pods(desired), Pods: Pods(desired), Ready: new(Pods(n)), From: ".status." + word + what})
+				break
+			}
+		}
+	}
+	return all
+}
+
+// OutOfBounds says which minimum or maximum beside a count does not admit it, "" if none. Many
+// controllers cut the count to these bounds. A maximum of zero is none.
+func OutOfBounds(obj map[string]any, count fieldpath.Path, n int64) string {
+	last := len(count.Steps) - 1
+	name, around := strings.ToLower(count.Steps[last].Name), fieldpath.Path{Steps: count.Steps[:last]}.String()
+	beside := parent(obj, count.Steps)
+	for _, field := range slices.Sorted(maps.Keys(beside)) {
+		bound, is := fieldpath.Integer(beside[field])
+		words := candidates.Words(field)
+		of := strings.Join(words[min(1, len(words)):], "")
+		if !is || of == "" || !strings.HasSuffix(name, of) {
+			continue
+		}
+		low, high := slices.Contains([]string{"min", "minimum"}, words[0]), slices.Contains([]string{"max", "maximum"}, words[0])
+		if low && n < bound || high && n > bound && bound > 0 {
+			return fmt.Sprintf("%s.%s is %d", around, field, bound)
+		}
+	}
+	return ""
+}

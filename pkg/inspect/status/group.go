@@ -1,0 +1,158 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// Group is a named group of pods with a count in the spec, or a pair of counts in the status.
+type Group struct {
+	// Name is empty for a pair. Path is the count.
+	Name, Path string
+	// Desired is the count, and Pods the pods that it stands for.
+	Desired, Pods int32
+	// Ready is how many of Desired are ready, as From in the status says; nil if nothing does.
+	Ready *int32
+	From  string
+
+	// label is the label that has the names of the groups, if there is one. That many pods
+	// have the name of this group.
+	label          string
+	current, ready int32
+}
+
+// labeled counts the pods of each group by the label that has the names of most groups.
+func (o Object) labeled(owned Pods, pods []Pod) Object {
+	named := map[string]map[string]bool{}
+	for _, pod := range owned {
+		for key, value := range pod.Pod.Labels {
+			if !slices.ContainsFunc(o.Groups, func(g Group) bool { return g.Name != "" && g.Name == value }) {
+				continue
+			}
+			if named[key] == nil {
+				named[key] = map[string]bool{}
+			}
+			named[key][value] = true
+		}
+	}
+	label := ""
+	for key, names := range named {
+		if best := len(named[label]); len(names) > best || len(names) == best && key < label {
+			label = key
+		}
+	}
+	if label == "" {
+		return o
+	}
+	o.Groups = slices.Clone(o.Groups)
+	for i := range o.Groups {
+		g := &o.Groups[i]
+		if g.Name == "" {
+			continue
+		}
+		g.label, g.current, g.ready = label, 0, 0
+		for j, pod := range owned {
+			if pod.live && pod.Pod.Labels[label] == g.Name {
+				g.current++
+				if pods[j].Ready {
+					g.ready++
+				}
+			}
+		}
+	}
+	return o
+}
+
+// short returns what a group lacks; nil if it lacks nothing.
+func (g Group) short() *ruling {
+	off := func(code problem.Code, format string, words ...any) *ruling {
+		return &ruling{code: code, reason: fmt.Sprintf(format, words...)}
+	}
+	switch {
+	case g.label != "" && g.current < g.Pods:
+		return off(problem.CodePodsMissing, "group %s: %d of %d pods ready, %d not yet created", g.Name, g.ready, g.Pods, g.Pods-g.current)
+	case g.label != "" && g.current > g.Pods:
+		return off(problem.CodePodsSurplus, "group %s: %s, %d too many", g.Name, problem.Quantity(g.current, "pod"), g.current-g.Pods)
+	case g.label != "" && g.ready < g.Pods:
+		return off(problem.CodePodsStarting, "group %s: %d of %d pods ready", g.Name, g.ready, g.Pods)
+	case g.Ready != nil && *g.Ready < g.Desired && g.Name == "":
+		return off(problem.CodePodsStarting, "%s is %d of %d", g.From, *g.Ready, g.Desired)
+	case g.Ready != nil && *g.Ready < g.Desired:
+		return off(problem.CodePodsStarting, "group %s: %d of %d ready in %s", g.Name, *g.Ready, g.Desired, g.From)
+	}
+	return nil
+}
+
+// groupShort is the verdict on an object of whose groups one lacks something. They are compared
+// one by one, as a sum hides that one has too many and another too few.
+func groupShort(v *view) *ruling {
+	for _, g := range v.Object.Groups {
+		if short := g.short(); short != nil {
+			return v.progressing(short.code, "%s", short.reason)
+		}
+	}
+	return nil
+}
+
+// grouped reports whether the groups say whether all pods exist, so that no sum has to.
+func (o Object) grouped() bool {
+	told := 0
+	for _, g := range o.Groups {
+		switch {
+		case g.Name == "":
+			return true // pairs come last, and beat sums
+		case g.label != "" || g.Ready != nil:
+			told++
+		}
+	}
+	return told > 0 && told == len(o.Groups)
+}
+
+// exact reports whether the pods of the count's group are known one by one.
+func (o Object) exact() bool {
+	return slices.ContainsFunc(o.Groups, func(g Group) bool { return g.label != "" && g.Path == o.Count })
+}
+
+// outOfBounds is the verdict on a count that its controller has cut to the bounds beside it.
+func outOfBounds(v *view) *ruling {
+	o := v.Object
+	asWanted := v.shortfall == nil && o.Desired == o.Wanted && !o.Several
+	if o.Bound == "" || asWanted || o.exact() {
+		return nil
+	}
+	return &ruling{verdict: Progressing, code: problem.CodeCountOutOfBounds, reason: fmt.Sprintf("%s, but its count is %d and %s", v.counts, o.Wanted, o.Bound),
+		hint: "set a count within the bounds, or change the bound"}
+}
+
+// podsAtZero is the verdict on an object that has pods although its count is zero: to some
+// controllers, zero means that the count is not set.
+func podsAtZero(v *view) *ruling {
+	o, live := v.Object, v.report.livePods()
+	if o.Desired > 0 || o.Total != nil && *o.Total > 0 || live == 0 || o.exact() {
+		return nil
+	}
+	return v.progressing(problem.CodePodsSurplus, "its count is zero, and it has %s", problem.Quantity(live, "pod"))
+}
+
+// sorts counts the sorts of pods that an object controls directly, by their names without
+// their ends.
+func (o Object) sorts(pods []Pod) int32 {
+	var names []string
+	for _, pod := range pods {
+		if pod.owner != o.UID || !pod.live() {
+			continue
+		}
+		words := strings.Split(pod.Name, "-")
+		words = words[:len(words)-1]
+		for len(words) > 0 && strings.ContainsAny(words[len(words)-1], "0123456789") {
+			words = words[:len(words)-1]
+		}
+		if name := strings.Join(words, "-"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return int32(len(names)) //nolint:gosec // at most the number of pods
+}

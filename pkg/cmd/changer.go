@@ -143,7 +143,7 @@ func (c *changer) find(ctx context.Context) (found []observe.Target, errs []erro
 	if c.finder, err = c.clients.Finder(); err != nil {
 		return nil, []error{err}
 	}
-	found, errs = c.flags.targets.find(ctx, c.clients)
+	found, errs = c.flags.targets.find(ctx, &c.commonOptions)
 	if len(found)+len(errs) == 0 {
 		errs = []error{errNothingFound}
 	}

@@ -266,7 +266,7 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 
 // paths completes the possible replica fields of the named object, the actual one first.
 func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	targets, _ := (&targetFlags{args: args}).find(ctx, f.c)
+	targets, _ := (&targetFlags{args: args}).find(ctx, &commonOptions{clients: f.c})
 	finder, err := f.c.Finder()
 	if err != nil || len(targets) == 0 {
 		return nil, wholeWords

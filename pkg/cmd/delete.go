@@ -77,7 +77,7 @@ func (o *deleteOptions) propagation() *metav1.DeletionPropagation {
 
 func (o *deleteOptions) run(ctx context.Context) error {
 	c := o.common.clients
-	targets, errs := o.targets.find(ctx, c)
+	targets, errs := o.targets.find(ctx, &o.common)
 	if o.ignoreNotFound {
 		if err := o.targets.notAType(ctx, c); err != nil {
 			return err

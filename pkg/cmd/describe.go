@@ -22,7 +22,7 @@ type describeOptions struct {
 }
 
 func newDescribeCommand(common commonOptions) *cobra.Command {
-	o := &describeOptions{commonOptions: common}
+	o := &describeOptions{commonOptions: common, targetFlags: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
 		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME)",
 		Short: "Show details of an ImoocPod or another object, its pods and its events",
@@ -41,7 +41,7 @@ too. For a pod, the command shows its owner.`,
 
 // Run describes the objects. One that cannot be read does not stop the others.
 func (o *describeOptions) Run(ctx context.Context) error {
-	targets, errs := o.find(ctx, o.clients)
+	targets, errs := o.find(ctx, &o.commonOptions)
 	if len(targets)+len(errs) == 0 {
 		return o.sayNothingFound(&o.commonOptions)
 	}

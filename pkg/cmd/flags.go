@@ -56,6 +56,19 @@ func addChoice[T ~string](cmd *cobra.Command, value *T, flag, usage string, word
 	completeFlag(cmd, flag, words...)
 }
 
+// addChoices adds a flag whose value is a list of a few words, with commas between them.
+func addChoices(cmd *cobra.Command, value *[]string, flag, usage string, words ...string) {
+	cmd.Flags().Var(parsed[[]string]{value, func(text string) ([]string, error) {
+		chosen := strings.Split(text, ",")
+		if slices.ContainsFunc(chosen, func(word string) bool { return !slices.Contains(words, word) }) {
+			return nil, errors.New("must be " + alternatives(words))
+		}
+		return chosen, nil
+	}, "strings"}, flag, strings.Replace(usage, "%s", alternatives(words), 1))
+	cmd.Flags().Lookup(flag).DefValue = ""
+	completeFlag(cmd, flag, words...)
+}
+
 // alternatives joins words with commas and "or".
 func alternatives[T ~string](words []T) string {
 	var quoted []string

@@ -32,7 +32,7 @@ type historyOptions struct {
 }
 
 func newHistoryCommand(common commonOptions) *cobra.Command {
-	o := &historyOptions{common: common}
+	o := &historyOptions{common: common, targets: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
 		Use:   "history (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--revision=N | --diff=N..M]",
 		Short: "Show the earlier pod templates of an object",
@@ -93,7 +93,7 @@ func parseDiff(text string) (from, to int64, err error) {
 // run shows the revisions of the objects. An object without revisions does not stop the
 // others.
 func (o *historyOptions) run(ctx context.Context) error {
-	targets, errs := o.targets.find(ctx, o.common.clients)
+	targets, errs := o.targets.find(ctx, &o.common)
 	if len(targets)+len(errs) == 0 {
 		return o.targets.sayNothingFound(&o.common)
 	}

@@ -42,7 +42,7 @@ type logsOptions struct {
 }
 
 func newLogsCommand(common commonOptions) *cobra.Command {
-	o := &logsOptions{commonOptions: common}
+	o := &logsOptions{commonOptions: common, targetFlags: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
 		Use:   "logs (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label) [-f] [--failing] [-c CONTAINER] [--tail N] [--since 10m] [--output=json|raw]",
 		Short: "Show what the pods of an ImoocPod or another object wrote",
@@ -117,7 +117,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	targets, errs := o.find(ctx, o.clients)
+	targets, errs := o.find(ctx, &o.commonOptions)
 	if len(targets)+len(errs) == 0 {
 		return o.sayNothingFound(&o.commonOptions)
 	}

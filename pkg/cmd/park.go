@@ -2,24 +2,19 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
@@ -27,16 +22,15 @@ import (
 type parkOptions struct {
 	change changeFlags
 	// back means that the verb is unpark.
-	back     bool
-	path     *fieldpath.Path
-	allKinds bool
-	yes      bool
+	back bool
+	path *fieldpath.Path
+	yes  bool
 }
 
 func newParkCommand(common commonOptions) *cobra.Command {
 	o := &parkOptions{change: newChangeFlags(common, "parked")}
 	cmd := &cobra.Command{
-		Use:   "park (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--replicas-path=path] [--yes] [--dry-run=server|client|none] [--wait]",
+		Use:   "park (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [--replicas-path=path] [--yes] [--dry-run=server|client|none] [--wait]",
 		Short: "Scale to zero and remember the replica count",
 		Long: `Scale an ImoocPod (NAME) or other objects (TYPE/NAME, or other arguments of kubectl)
 to zero, and remember the replica count in the annotation imoocpod.dev/parked of the
@@ -46,9 +40,8 @@ The count and the annotation change in one write, and only if nobody has changed
 object in between. An object that is parked already stays as it is. Objects whose
 count cannot be zero are refused.
 
-With --all-kinds, or with -l and no type, the command parks the objects of all types
-in the namespace whose replica field is known (see "kinds"). It leaves out objects
-that another object owns, such as the ReplicaSets of Deployments.
+With -l or --all and no type, the command parks the objects of all types in the
+namespace that have a replica count. It leaves out objects that another object owns.
 
 Several objects are listed before the change. On a terminal, the command asks before
 it scales more than one object to zero.`,
@@ -59,7 +52,7 @@ it scales more than one object to zero.`,
   kubectl imoocpod park -l env=dev
 
   # Park everything in a namespace from a script
-  kubectl imoocpod park --all-kinds -n dev --yes`,
+  kubectl imoocpod park --all -n dev --yes`,
 	}
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before scaling several objects to zero.")
@@ -69,7 +62,7 @@ it scales more than one object to zero.`,
 func newUnparkCommand(common commonOptions) *cobra.Command {
 	o := &parkOptions{change: newChangeFlags(common, "unparked"), back: true}
 	return o.command(&cobra.Command{
-		Use:   "unpark (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--dry-run=server|client|none] [--wait]",
+		Use:   "unpark (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "Restore the replica count of a parked object",
 		Long: `Restore the replica count that "park" has saved in the annotation imoocpod.dev/parked
 of an ImoocPod (NAME) or of other objects (TYPE/NAME, or other arguments of kubectl),
@@ -79,8 +72,8 @@ Both change in one write, and only if nobody has changed the object in between. 
 someone has scaled the object since it was parked, the command leaves it as it is
 and exits with code 5. Objects that are not parked stay as they are.
 
-With --all-kinds, or with -l and no type, the command restores the parked objects of
-all types in the namespace.`,
+With -l or --all and no type, the command restores the parked objects of all types in
+the namespace.`,
 		Example: `  # Restore an ImoocPod
   kubectl imoocpod unpark foo
 
@@ -91,23 +84,13 @@ all types in the namespace.`,
 
 // command adds the flags of both verbs.
 func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
+	o.change.targets.without = toWrite
 	waitUsage := "Wait until the objects have no pods left."
 	if o.back {
 		waitUsage = "Wait until the objects are ready."
 	}
 	o.change.addFlags(cmd, waitUsage)
-	cmd.Flags().BoolVar(&o.allKinds, "all-kinds", false, "Select the objects of all types in the namespace that have a known replica field.")
-	return command(cmd, o.complete, o.change.validate, o.change.targets.explained(o.change.common.clients, o.run))
-}
-
-func (o *parkOptions) complete(args []string) error {
-	switch {
-	case !o.allKinds:
-		return o.change.targets.complete(args)
-	case len(args) > 0 || o.change.targets.fromFiles() || o.change.targets.all:
-		return usageErrorf("--all-kinds cannot be used together with arguments, -f, -k, or --all")
-	}
-	return nil
+	return command(cmd, o.change.targets.complete, o.change.validate, o.change.targets.explained(o.change.common.clients, o.run))
 }
 
 func (o *parkOptions) run(ctx context.Context) error {
@@ -115,8 +98,11 @@ func (o *parkOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	targets, errs := o.find(ctx, c)
-	if len(targets)+len(errs) == 0 {
+	targets, errs := c.find(ctx)
+	if o.change.targets.untyped() {
+		targets = slices.DeleteFunc(targets, o.skips)
+	}
+	if len(targets) == 0 && !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, errNothingFound) }) {
 		return o.change.targets.sayNothingFound(&o.change.common)
 	}
 	var counts []printer.CountChange
@@ -143,69 +129,14 @@ func (o *parkOptions) run(ctx context.Context) error {
 	return c.make(ctx, all, errs)
 }
 
-// find returns the objects to park. Without a type, find searches all types.
-func (o *parkOptions) find(ctx context.Context, c *changer) (found []observe.Target, errs []error) {
-	var err error
-	if c.finder, err = c.clients.Finder(); err != nil {
-		return nil, []error{err}
+// skips reports whether park or unpark leaves out an object that no one named: it has no count,
+// or nothing to restore.
+func (o *parkOptions) skips(t observe.Target) bool {
+	if o.back {
+		_, parked := t.Object.GetAnnotations()[apis.AnnotationParked]
+		return !parked
 	}
-	if typed := len(o.change.targets.args) > 0 || o.change.targets.fromFiles() || o.change.targets.selector == ""; typed && !o.allKinds {
-		return o.change.targets.find(ctx, c.clients)
-	}
-	namespace, _, err := c.clients.Namespace()
-	if err != nil {
-		return nil, []error{err}
-	}
-	all, err := c.finder.Kinds()
-	if err != nil && len(all) == 0 {
-		return nil, []error{err}
-	}
-	all = slices.DeleteFunc(all, func(k kinds.Kind) bool { return k.Clusterwide })
-	byKind, failed := make([][]observe.Target, len(all)), make([]error, len(all))
-	workqueue.ParallelizeUntil(ctx, surveyors, len(all), func(i int) { byKind[i], failed[i] = o.ofKind(ctx, c.finder, all[i], namespace) })
-	if ctx.Err() != nil {
-		return nil, []error{context.Cause(ctx)}
-	}
-	var unlisted []string
-	for i, kind := range all {
-		if apierrors.IsForbidden(failed[i]) {
-			unlisted, failed[i] = append(unlisted, kind.CRD()), nil
-		}
-	}
-	if len(unlisted) > 0 {
-		c.tell("Warning: left out, because you have no permission to list them: %s", strings.Join(unlisted, ", "))
-	}
-	return slices.Concat(byKind...), slices.DeleteFunc(append(failed, err), func(err error) bool { return err == nil })
-}
-
-// ofKind lists the objects of a kind that have no owner. To be parked, they must have a known
-// replica field.
-func (o *parkOptions) ofKind(ctx context.Context, finder *discover.Finder, kind kinds.Kind, namespace string) ([]observe.Target, error) {
-	list, err := follow.List(ctx, finder.Dynamic.Resource(kind.Resource).Namespace(namespace), metav1.ListOptions{LabelSelector: o.change.targets.selector})
-	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var found []observe.Target
-	for _, obj := range list {
-		_, parked := obj.GetAnnotations()[apis.AnnotationParked]
-		if metav1.GetControllerOfNoCopy(obj) == nil && (parked || !o.back) {
-			found = append(found, observe.Target{Kind: kind, Namespace: namespace, Name: obj.GetName(), Object: obj})
-		}
-	}
-	if len(found) == 0 || o.back {
-		return found, nil
-	}
-	kind, _ = finder.Declare(ctx, kind) // "kinds" reports an invalid declaration
-	if finding := finder.Discover(ctx, kind); finding.Field == nil {
-		return nil, finding.Err
-	}
-	for i := range found {
-		found[i].Kind = kind
-	}
-	return found, nil
+	return t.Kind.CRD() == kinds.DaemonSets || t.Kind.Mapping.Strategy.WithoutReplicas()
 }
 
 // plan reads an object and returns the function that plans its change.

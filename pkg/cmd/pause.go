@@ -57,6 +57,7 @@ these fields.`,
   # Pause the rollout of a Deployment until someone resumes it
   kubectl imoocpod pause deployment/web --for forever`,
 	}
+	o.change.targets.without = toWrite
 	o.change.addFlags(cmd, "Wait until the controller has seen the pause.")
 	o.change.addManagerFlag(cmd)
 	cmd.Flags().Var(parsed[pauseLength]{&o.length, parsePauseLength, "duration"}, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)

@@ -58,6 +58,7 @@ code 4 when the timeout is over, and with code 5 if someone else restarts them.`
   kubectl imoocpod restart deployment/web
   kubectl imoocpod restart appservices -l tier=front`,
 	}
+	o.change.targets.without = toWrite
 	o.change.addFlags(cmd, "Wait until the objects have new pods and are ready.")
 	o.change.addManagerFlag(cmd)
 	addReasonFlag(cmd, &o.reason)

@@ -34,6 +34,7 @@ sets to true.`,
   # Resume the rollout of a Deployment
   kubectl imoocpod resume deployment/web`,
 	}
+	o.change.targets.without = toWrite
 	o.change.addFlags(cmd, "Wait until the objects are ready.")
 	o.change.addManagerFlag(cmd)
 	return o.change.command(cmd, o.change.targets.complete, o.change.validate, resume)

@@ -28,8 +28,7 @@ type statusOptions struct {
 	print *genericclioptions.PrintFlags
 
 	watch     bool
-	notReady  bool
-	paused    bool
+	only      status.Only
 	exitCode  bool
 	wait      bool
 	limits    waitFlags
@@ -41,24 +40,24 @@ type statusOptions struct {
 	write     func(io.Writer, []status.Report) error
 	client    dynamic.Interface
 	namespace string
-	// listed are the kinds that were searched because no type was named.
-	listed []kinds.Kind
+	// among are the kinds that are watched without a type.
+	among []kinds.Kind
 	// word is the ImoocPod that a single bare word names.
 	word *unstructured.Unstructured
 }
 
 func newStatusCommand(common commonOptions) *cobra.Command {
-	o := &statusOptions{commonOptions: common, print: genericclioptions.NewPrintFlags("")}
+	o := &statusOptions{commonOptions: common, print: genericclioptions.NewPrintFlags(""), targetFlags: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
-		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--not-ready] [--paused] [--exit-code] [--watch | --wait] [--output=wide|json|yaml|name|...]",
+		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--only=STATE] [--exit-code] [--watch | --wait] [--output=wide|json|yaml|name|...]",
 		Short: "Show whether ImoocPods and other objects are ready, and why not",
 		Long: `Show whether ImoocPods (NAME) and other objects with replicas (TYPE/NAME, or other
 arguments of kubectl) are ready. For one object, the command shows the verdict with
 its reason and a hint, the counts, autoscalers and other writers of the count, the
 problem of each pod, the last line of the log if a pod crashes, and the conditions.
 For a list, it prints a table. A TYPE alone lists the objects of that type. Without
-arguments, it lists the objects of the built-in kinds and of the kinds that CRDs
-declare. For a pod, the command shows its owner.
+arguments, it lists the objects of all types with replicas. For a pod, the command
+shows its owner.
 
 The verdict is "ready" if the controller has seen the current object, all desired
 pods are ready, none is surplus and no failure is reported; "failed" if the object
@@ -80,14 +79,8 @@ every change.`,
   # List all objects in the namespace, with the reasons
   kubectl imoocpod status -o wide
 
-  # List the custom resources that are not ready, in all namespaces
-  kubectl imoocpod status -A --not-ready
-
-  # List the Deployments that are not ready, in all namespaces
-  kubectl imoocpod status deployments -A --not-ready
-
-  # List what is paused in all namespaces, until when, and by whom
-  kubectl imoocpod status -A --paused
+  # List what is not ready, or paused, in all namespaces, with the reasons
+  kubectl imoocpod status -A --only not-ready,paused
 
   # Show any object that has pods, or list a type
   kubectl imoocpod status deployment/web
@@ -115,8 +108,7 @@ every change.`,
 	o.color.addFlag(cmd)
 	o.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Show the objects of all namespaces.")
-	cmd.Flags().BoolVar(&o.notReady, "not-ready", false, "Show only the objects that are not ready, with the reasons.")
-	cmd.Flags().BoolVar(&o.paused, "paused", false, "Show only the objects that are paused, with the reasons.")
+	addChoices(cmd, (*[]string)(&o.only), "only", "Show only the objects in these states, with the reasons. Must be %s; commas separate several.", status.States()...)
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with code 0 if all objects are ready, 3 if one has failed or is paused, and 4 otherwise.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
 	return command(cmd, o.complete, o.validate, o.explained(o.clients, o.Run))
@@ -181,12 +173,12 @@ func (o *statusOptions) Run(ctx context.Context) error {
 func (o *statusOptions) runOnce(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNone()
+		return o.sayNothingFound(&o.commonOptions)
 	}
 	reports, failed := o.reports(ctx, targets)
 	errs = append(errs, failed...)
 	if reports = o.wanted(reports); len(reports) == 0 && len(errs) == 0 {
-		return o.sayNoneWanted(len(targets))
+		return escape.PrintLine(o.streams.ErrOut, "%s", o.only.None(len(targets)))
 	}
 	if len(reports) > 0 {
 		errs = append(errs, o.write(o.streams.Out, reports))
@@ -200,12 +192,9 @@ func (o *statusOptions) runOnce(ctx context.Context) error {
 // wanted returns the reports that the flags select.
 func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 	return slices.DeleteFunc(reports, func(r status.Report) bool {
-		return o.notReady && r.Verdict.Settled() || o.paused && !isPaused(r)
+		return !o.only.Wants(r)
 	})
 }
-
-// isPaused reports whether an object is paused, even if it has failed.
-func isPaused(r status.Report) bool { return r.Verdict == status.Paused || r.Pause != nil }
 
 // reporters is how many objects are read in parallel.
 const reporters = 8
@@ -214,9 +203,14 @@ const reporters = 8
 // others.
 func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
+	reader, err := observe.NewReader(ctx, o.clients, len(targets) > reporters)
+	if err != nil {
+		return nil, []error{err}
+	}
+	defer reader.Stop()
 	// If the context ends, the remaining objects fail; they must not be left out.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), reporters, len(targets), func(i int) {
-		all[i], errs[i] = o.report(ctx, targets[i])
+		all[i], errs[i] = o.report(ctx, reader, targets[i])
 		errs[i] = kube.Explain(targets[i].Kind, errs[i])
 	})
 	var reports []status.Report
@@ -246,18 +240,17 @@ func verdicts(reports []status.Report) []error {
 	return errs
 }
 
-// extent returns how much to read of each object. A table shows nothing below a ready object.
+// extent returns how much to read of each object. The rows of a table have the same evidence,
+// but do not show competitors.
 func (o *statusOptions) extent() observe.Extent {
-	if slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) && !o.one() {
-		return observe.Extent{Depth: observe.Reasons, Brief: true}
-	}
-	return observe.Extent{Depth: observe.Reasons, Competitors: o.named()}
+	row := slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) && !o.one()
+	return observe.Extent{Depth: observe.Reasons, Competitors: !row && !o.untyped()}
 }
 
 // report returns the report on an object.
-func (o *statusOptions) report(ctx context.Context, t observe.Target) (status.Report, error) {
+func (o *statusOptions) report(ctx context.Context, reader *observe.Reader, t observe.Target) (status.Report, error) {
 	extent := o.extent()
-	snapshot, _, err := observe.Read(ctx, o.clients, t, extent)
+	snapshot, _, err := reader.Read(ctx, t, extent)
 	if err != nil {
 		return status.Report{}, err
 	}

@@ -7,22 +7,12 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
-
-// named reports whether objects or a type were named. Otherwise, status shows all objects of
-// the shipped and the declared kinds.
-func (o *statusOptions) named() bool {
-	return len(o.args) > 0 || o.fromFiles()
-}
 
 // one reports whether a single object was named, which is shown in full. Selected objects are
 // a list, however many they are.
@@ -33,64 +23,19 @@ func (o *statusOptions) one() bool {
 
 // selects reports whether objects are selected rather than named, so that they come and go.
 func (o *statusOptions) selects() bool {
-	return !o.named() || len(o.args) > 0 && o.given()
+	return o.untyped() || len(o.args) > 0 && o.given()
 }
 
 // find finds the current objects.
 func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
-	if o.named() {
-		targets, errs := o.targetFlags.find(ctx, o.clients)
+	if !o.untyped() {
+		targets, errs := o.targetFlags.find(ctx, &o.commonOptions)
 		if o.word != nil && len(targets) == 1 {
 			targets[0].Object = o.word
 		}
 		return o.withReplicas(ctx, targets, errs)
 	}
-	all, err := o.allKinds(ctx)
-	if err != nil {
-		return nil, []error{err}
-	}
-	var targets []observe.Target
-	var errs []error
-	served := false
-	for _, kind := range all {
-		list, err := follow.List(ctx, o.ofKind(kind), metav1.ListOptions{LabelSelector: o.selector})
-		if kube.NotServed(err) {
-			continue // it is not installed
-		}
-		if apierrors.IsForbidden(err) && !kind.Shipped() {
-			continue // the user may be allowed to list only some kinds
-		}
-		served = true
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		o.listed = append(o.listed, kind)
-		for _, obj := range list {
-			targets = append(targets, observe.Target{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), Object: obj})
-		}
-	}
-	if !served {
-		errs = append(errs, &outcome.NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true})
-	}
-	if len(targets) == 0 {
-		errs = errs[:min(1, len(errs))] // it is the same for the other kinds
-	}
-	return targets, errs
-}
-
-// allKinds returns the kinds that this program ships, and those that CRDs declare.
-func (o *statusOptions) allKinds(ctx context.Context) ([]kinds.Kind, error) {
-	declared, err := o.clients.DeclaredKinds(ctx)
-	return append(kinds.Shipped(), declared...), err
-}
-
-// ofKind returns the client for the objects of a kind in the namespace or in all.
-func (o *statusOptions) ofKind(kind kinds.Kind) dynamic.ResourceInterface {
-	if o.allNamespaces || kind.Clusterwide {
-		return o.client.Resource(kind.Resource)
-	}
-	return o.client.Resource(kind.Resource).Namespace(o.namespace)
+	return o.targetFlags.find(ctx, &o.commonOptions)
 }
 
 // sources returns what to watch: the named objects or whole kinds.
@@ -104,11 +49,12 @@ func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error)
 			sources = append(sources, observe.Source{Target: t})
 		}
 		return sources, errs
-	case !o.named():
+	case o.untyped():
 		var err error
-		if all, err = o.allKinds(ctx); err != nil {
+		if all, err = o.replicaKinds(ctx, o.clients); err != nil {
 			return nil, []error{err}
 		}
+		o.among = all
 	default:
 		for word := range strings.SplitSeq(o.args[0], ",") {
 			kind, err := o.clients.KindNamed(ctx, word)

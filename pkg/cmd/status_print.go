@@ -3,7 +3,6 @@ package cmd
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,7 +19,7 @@ import (
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
 	switch format := *o.print.OutputFormat; format {
 	case "", "wide":
-		table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: o.notReady || o.paused || format == "wide"}
+		table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || format == "wide"}
 		return func(w io.Writer, reports []status.Report) error {
 			if o.one() && !o.noHeaders && len(reports) == 1 {
 				if screen := o.terminal(); screen != nil {
@@ -81,38 +80,4 @@ func printModels(p printers.ResourcePrinter, w io.Writer, reports []status.Repor
 		return p.PrintObj(&list.Items[0], w)
 	}
 	return p.PrintObj(list, w)
-}
-
-// sayNoneWanted prints that no object matches the flags.
-func (o *statusOptions) sayNoneWanted(objects int) error {
-	text := "The object is ready."
-	switch {
-	case o.paused && objects == 1:
-		text = "The object is not paused."
-	case o.paused:
-		text = fmt.Sprintf("None of %d objects is paused.", objects)
-	case objects > 1:
-		text = fmt.Sprintf("All %d objects are ready.", objects)
-	}
-	return escape.PrintLine(o.streams.ErrOut, "%s", text)
-}
-
-func (o *statusOptions) sayNone() error {
-	namespace := o.namespace
-	if o.allNamespaces {
-		namespace = ""
-	}
-	return sayNothingFound(o.streams.ErrOut, o.searched(), namespace)
-}
-
-// searched names what was searched: the named type or, without one, the default kinds.
-func (o *statusOptions) searched() string {
-	if o.named() || len(o.listed) == 0 {
-		return "resources"
-	}
-	names := make([]string, len(o.listed))
-	for i, kind := range o.listed {
-		names[i] = kind.Resource.Resource
-	}
-	return strings.Join(names, ", ")
 }

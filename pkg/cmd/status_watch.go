@@ -32,7 +32,7 @@ func (o *statusOptions) terminal() *os.File {
 
 // newScreen returns a screen on a terminal, which the caller must end.
 func (o *statusOptions) newScreen(ctx context.Context, on *os.File) *terminal.Screen {
-	return terminal.NewScreen(ctx, on, o.color.style(on), printer.Screen{AllPods: o.pods, NotReady: o.notReady})
+	return terminal.NewScreen(ctx, on, o.color.style(on), printer.Screen{AllPods: o.pods, Only: o.only})
 }
 
 // runWait waits until the objects are ready. It shows them on a screen or, without a
@@ -40,7 +40,7 @@ func (o *statusOptions) newScreen(ctx context.Context, on *os.File) *terminal.Sc
 func (o *statusOptions) runWait(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNone()
+		return o.sayNothingFound(&o.commonOptions)
 	}
 	on := o.terminal()
 	var all []observe.WaitTarget
@@ -76,12 +76,12 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 func (o *statusOptions) runWatch(ctx context.Context) error {
 	sources, errs := o.sources(ctx)
 	switch {
-	case len(errs) > 0 && !o.named():
+	case len(errs) > 0 && o.untyped():
 		return errs[0] // it is the same for the other kinds
 	case len(errs) > 0:
 		return outcome.Join(errs)
 	case len(sources) == 0:
-		return o.sayNone()
+		return o.sayNothingFound(&o.commonOptions)
 	}
 	saveMemory()
 	ctx, fail := context.WithCancelCause(ctx)
@@ -111,7 +111,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 		running.Go(func() { errs[i] = kube.Explain(source.Kind, w.follow(ctx, f, source)) })
 	}
 	running.Wait()
-	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); !o.named() {
+	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); o.untyped() {
 		errs = errs[:min(1, len(errs))] // it is the same for the other kinds
 	}
 	return outcome.Join(errs)
@@ -125,23 +125,26 @@ type statusWatch struct {
 
 	mu sync.Mutex
 	// toList is how many sources have not been listed yet, and found means that one had
-	// objects.
+	// objects, and listed that the user may list one.
 	toList int
 	found  bool
-	served bool
+	listed bool
 }
 
 // show shows the new state of an object. When an object is deleted, it disappears from a
 // screen if it was selected, and stays if it was named.
 func (w *statusWatch) show(s observe.Observation) error {
 	r := s.Report
+	if w.untyped() && s.Object != nil && w.belongs(s.Target, w.among) {
+		return nil
+	}
 	if w.screen == nil {
 		if reports := w.wanted([]status.Report{r}); len(reports) > 0 {
 			return w.write(w.streams.Out, reports)
 		}
 		return nil
 	}
-	if w.selects() && (r.Verdict == status.Deleted || w.paused && !isPaused(r)) {
+	if w.selects() && (r.Verdict == status.Deleted || !w.only.Wants(r)) {
 		w.screen.Forget(r)
 	} else {
 		w.screen.Show(r)
@@ -156,15 +159,15 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 	listed := false
 	source.Listed = func(n int) error {
 		listed = true
-		return w.noteListed(n > 0, true)
+		return w.noteListed(n > 0, nil)
 	}
 	for warned := false; ; warned = true {
 		err := f.Follow(ctx, source)
 		switch {
-		case listed || w.named():
+		case listed || !w.untyped():
 			return err
-		case kube.NotServed(err), apierrors.IsForbidden(err) && !source.Kind.Shipped():
-			return w.noteListed(false, false)
+		case kube.NotServed(err), apierrors.IsForbidden(err):
+			return w.noteListed(false, err)
 		case !follow.Transient(err):
 			return err
 		}
@@ -177,20 +180,21 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 	}
 }
 
-// noteListed records the initial number of objects of a source. If all sources are listed and
-// empty, it prints that.
-func (w *statusWatch) noteListed(found, served bool) error {
+// noteListed records the initial number of objects of a source, or why it was not listed. If
+// all sources are listed and empty, it prints that. If none was listed, it returns an error.
+func (w *statusWatch) noteListed(found bool, refused error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.toList--
-	w.found, w.served = w.found || found, w.served || served
+	w.found = w.found || found
+	w.listed = w.listed || !apierrors.IsForbidden(refused)
 	switch {
 	case w.toList > 0 || w.found:
 		return nil
-	case !w.served:
-		return &outcome.NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true}
+	case !w.listed:
+		return refused
 	}
-	return w.sayNone()
+	return w.sayNothingFound(&w.commonOptions)
 }
 
 // warnUnlisted warns that the objects of a kind cannot be listed yet.

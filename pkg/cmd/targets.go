@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,6 +35,8 @@ type targetFlags struct {
 	all      bool
 	// allNamespaces is only for verbs that read.
 	allNamespaces bool
+	// without says which objects are selected without a type.
+	without everyKind
 
 	args []string
 	// cmd is the command that has the flags.
@@ -94,6 +97,9 @@ func (f *targetFlags) complete(args []string) error {
 	f.args = args
 	if len(args) == 0 && !f.given() {
 		return usageErrorf("a NAME or TYPE/NAME is required")
+	}
+	if len(args) == 0 && !f.fromFiles() && f.without == noKind {
+		return usageErrorf("a TYPE is required")
 	}
 	if len(args) > 0 && f.fromFiles() {
 		return usageErrorf("-f and -k cannot be used together with arguments")
@@ -234,10 +240,14 @@ func (f *targetFlags) name(ctx context.Context, c *kube.Factory) (found []observ
 
 // find resolves arguments and flags to objects. It returns an error for each object that was
 // not found.
-func (f *targetFlags) find(ctx context.Context, c *kube.Factory) ([]observe.Target, []error) {
+func (f *targetFlags) find(ctx context.Context, o *commonOptions) ([]observe.Target, []error) {
+	c := o.clients
 	namespace, enforced, err := c.Namespace()
 	if err != nil {
 		return nil, []error{err}
+	}
+	if f.untyped() {
+		return f.findEveryKind(ctx, o, namespace, metav1.ListOptions{LabelSelector: f.selector})
 	}
 	if names, ok := f.imoocPods(f.args); ok {
 		var found []observe.Target

@@ -34,7 +34,7 @@ type waitOptions struct {
 
 func newWaitCommand(common commonOptions) *cobra.Command {
 	o := &waitOptions{commonOptions: common, print: genericclioptions.NewPrintFlags("condition met"), words: []string{"ready"}}
-	o.limits.Timeout = 30 * time.Second
+	o.limits.Timeout, o.without = 30*time.Second, toRead
 	var conditions, usages []string
 	for _, form := range observe.ConditionForms() {
 		conditions = append(conditions, form.Name)
@@ -164,14 +164,14 @@ func order(condition string) int {
 // find finds the targets. It does not read objects that may not exist yet.
 func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if !o.waitsFor("create") && !o.waitsFor("delete") {
-		return o.targetFlags.find(ctx, o.clients)
+		return o.targetFlags.find(ctx, &o.commonOptions)
 	}
 	if err := o.notAType(ctx, o.clients); err != nil {
 		return nil, []error{err}
 	}
 	targets, errs := o.name(ctx, o.clients)
 	if len(targets)+len(errs) == 0 {
-		targets, errs = o.targetFlags.find(ctx, o.clients)
+		targets, errs = o.targetFlags.find(ctx, &o.commonOptions)
 	}
 	if o.waitsFor("delete") {
 		errs = slices.DeleteFunc(errs, kube.NotFound)

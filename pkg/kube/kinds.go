@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -75,38 +76,73 @@ func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.
 	return kind, err
 }
 
-// DeclaredKinds returns the kinds that CRDs of the cluster declare, without the shipped ones.
-// It returns none to users who may not list CRDs. Of other CRDs, only the metadata is read.
-func (c *Factory) DeclaredKinds(ctx context.Context) ([]kinds.Kind, error) {
+// ReplicaKinds returns the kinds whose objects have replicas, as far as that is known:
+// Deployments, StatefulSets, DaemonSets, the shipped kinds, installed or not, and the kinds
+// whose CRD has a /scale, a declaration, or the annotation replicas-path. ReplicaSets are not
+// among them: Deployments stand for theirs.
+func (c *Factory) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
+	finder, err := c.Finder()
+	if err != nil {
+		return nil, err
+	}
 	client, err := clientOf(c, metadata.NewForConfig)
 	if err != nil {
 		return nil, err
 	}
-	list, err := client.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if apierrors.IsForbidden(err) {
-		return nil, nil
-	}
-	if err != nil {
+	crds, err := client.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+		crds = &metav1.PartialObjectMetadataList{}
+	case err != nil:
 		return nil, fmt.Errorf("list the CRDs: %w", err)
 	}
+	declared, err := c.declaredKinds(ctx, crds.Items)
+	if err != nil {
+		return nil, err
+	}
+	served, err := finder.Kinds()
+	if slices.ContainsFunc(crds.Items, func(crd metav1.PartialObjectMetadata) bool { return !slices.ContainsFunc(served, named(crd.Name)) }) {
+		finder.Discovery.Invalidate() // a CRD is newer than the cache
+		served, err = finder.Kinds()
+	}
+	if len(served) == 0 && err != nil {
+		return nil, err
+	}
+	all := append(kinds.Shipped(), declared...)
+	for _, kind := range served {
+		if !slices.ContainsFunc(all, named(kind.CRD())) && (kind.RollsOut() || !kind.BuiltIn() && finder.Scales(kind)) {
+			all = append(all, kind)
+		}
+	}
+	return all, nil
+}
+
+// named returns a function that reports whether a kind has the name of a CRD.
+func named(crd string) func(kinds.Kind) bool {
+	return func(kind kinds.Kind) bool { return kind.CRD() == crd }
+}
+
+// declaredKinds returns the kinds that some of the CRDs declare, or whose replica field they
+// name, without the shipped ones. Of other CRDs, only the metadata is read.
+func (c *Factory) declaredKinds(ctx context.Context, crds []metav1.PartialObjectMetadata) ([]kinds.Kind, error) {
 	objects, err := c.Dynamic()
 	if err != nil {
 		return nil, err
 	}
 	var declared []kinds.Kind
-	for i := range list.Items {
-		if list.Items[i].Annotations[kinds.AnnotationPlan] == "" {
+	for i := range crds {
+		if said := crds[i].Annotations; said[kinds.AnnotationPlan]+said[kinds.AnnotationReplicasPath] == "" {
 			continue
 		}
-		crd, err := objects.Resource(kinds.CRDResource()).Get(ctx, list.Items[i].Name, metav1.GetOptions{})
+		crd, err := objects.Resource(kinds.CRDResource()).Get(ctx, crds[i].Name, metav1.GetOptions{})
 		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the CRD %s: %w", list.Items[i].Name, err)
+			return nil, fmt.Errorf("read the CRD %s: %w", crds[i].Name, err)
 		}
 		// "kinds" and "check" report a declaration that is wrong.
-		if kind, err := kinds.Declared(crd); err == nil && kind.Reconciled() && !kind.Shipped() {
+		if kind, err := kinds.Declared(crd); err == nil && !kind.Shipped() {
 			declared = append(declared, kind)
 		}
 	}

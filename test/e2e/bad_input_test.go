@@ -170,7 +170,7 @@ func TestBadInput(t *testing.T) {
 			forbidden("status", "list", "imoocpods"),
 			forbidden("status -A", "list", "imoocpods"),
 			forbidden("status foo", "get", "imoocpods"),
-			forbidden("status -w", "list", "imoocpods"),
+			{args: "status -w --as nobody", code: harness.ExitForbidden, says: []string{"cannot list resource"}},
 			forbidden("describe foo", "get", "imoocpods"),
 			forbidden("delete foo", "get", "imoocpods"),
 			forbidden("delete foo --wait=false", "delete", "imoocpods"),

@@ -72,7 +72,7 @@ func TestHostileText(t *testing.T) {
 	// Run the verbs concurrently: they mostly wait.
 	var running sync.WaitGroup
 	for _, line := range []string{
-		"status -o wide", "status --not-ready", "status -o custom-columns=A:.metadata.name,B:.reason,C:.problems",
+		"status -o wide", "status --only not-ready", "status -o custom-columns=A:.metadata.name,B:.reason,C:.problems",
 		"status foo", "status bar", "status imoocpod/foo imoocpod/bar -o wide", "status bar --exit-code -o wide", "status bar --wait --fail-after 0s",
 		"status hostile/x", "describe foo", "describe bar", "describe hostile/x", "wait bar --timeout 1m --fail-after 0s",
 		"scale bar --replicas 1 --timeout 1m --fail-after 0s", "scale hostile/x --replicas 2",

@@ -120,9 +120,9 @@ func TestLiveWait(t *testing.T) {
 	all.AwaitScreen("bar is off the screen", func(text string) bool { return !strings.Contains(text, "/bar") && strings.Contains(text, "/foo") })
 
 	// Only objects that are not ready, including later ones.
-	one := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "foo", "-n", ns, "-w", "--not-ready")
+	one := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "foo", "-n", ns, "-w", "--only=not-ready")
 	one.AwaitText("✖ imoocpod/foo in " + ns + ": failed")
-	selected := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "imoocpods", "-l", "!nothing", "-n", ns, "-w", "--not-ready")
+	selected := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "imoocpods", "-l", "!nothing", "-n", ns, "-w", "--only=not-ready")
 	selected.AwaitText("✖ imoocpod/foo in " + ns + ": failed")
 	cluster.Imoocpod(t, ns, "create", "late", "--replicas", "1")
 	awaitRow(selected, "✖", "imoocpod/late", "0/1", "failed")

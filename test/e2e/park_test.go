@@ -139,13 +139,13 @@ func TestParkMany(t *testing.T) {
 	if got := counts(); got != "3 0 0 2 2" {
 		t.Errorf("the counts are %s", got)
 	}
-	s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", "park", "--all-kinds", "-n", ns)
+	s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", "park", "--all", "-n", ns)
 	s.AwaitText("This scales 3 objects to zero. Do you want to continue? (y/N):")
 	s.Press("y\r")
 	if code := s.Wait(); code != 0 || counts() != "0 0 0 0 0" {
 		t.Errorf("exit code %d, the counts are %s", code, counts())
 	}
-	if r := cluster.Kubectl(t, ns, "imoocpod", "unpark", "--all-kinds"); r.Code != 0 || counts() != "3 0 1 2 2" {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "unpark", "--all"); r.Code != 0 || counts() != "3 0 1 2 2" {
 		t.Errorf("exit code %d, the counts are %s; it said\n%s", r.Code, counts(), r.Stderr)
 	}
 }
@@ -193,7 +193,7 @@ func TestParkIsRefused(t *testing.T) {
 	if r.Code != harness.ExitError || !strings.HasPrefix(r.Stderr, "error: quorum/it cannot be parked: the server refuses a count of zero in .spec.replicas: ") || !strings.Contains(r.Stderr, "greater than or equal to 1") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
-	for _, args := range []string{"park", "park --all-kinds foo", "unpark --all-kinds --all", "park mydaemonset/none"} {
+	for _, args := range []string{"park", "park --all foo", "unpark --all -f x", "park mydaemonset/none"} {
 		if r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(args)...)...); r.Code == 0 {
 			t.Errorf("%s: exit code %d, said %q", args, r.Code, r.Stderr)
 		}

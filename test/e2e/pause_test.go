@@ -96,7 +96,7 @@ func TestPausedUnderChaos(t *testing.T) {
 	if harness.Must(t, r); !strings.HasPrefix(r.Stderr, "imoocpod/foo: paused forever; was paused until ") || !strings.HasSuffix(r.Stderr, ": INC-7\n") {
 		t.Errorf("pause again said %q", r.Stderr)
 	}
-	if r := cluster.Kubectl(t, ns, "imoocpod", "check"); !strings.Contains(r.Stdout, "1 object paused, 1 of them forever or for more than a day: kubectl imoocpod status --paused -n "+ns) {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "check"); !strings.Contains(r.Stdout, "1 object paused, 1 of them forever or for more than a day: kubectl imoocpod status --only=paused -n "+ns) {
 		t.Errorf("check printed\n%s", r.Stdout)
 	}
 	r = cluster.Kubectl(t, ns, "imoocpod", "resume", "foo")
@@ -207,10 +207,10 @@ func TestPauseVerbs(t *testing.T) {
 		{"pause foo --dry-run=server", foo + "paused (server dry run)\n", "(1h) (server dry run)\n", 0},
 		{"resume foo", foo + "unchanged\n", "imoocpod/foo: was not paused\n", 0},
 		{"pause foo", foo + "paused\n", "Warning: no controller runs for imoocpods in namespace " + ns, 0},
-		{"status --paused -o name", foo[:len(foo)-1] + "\n", "", 0},
+		{"status --only paused -o name", foo[:len(foo)-1] + "\n", "", 0},
 		{"resume foo --dry-run", foo + "resumed (dry run)\n", "imoocpod/foo: was paused until ", 0},
 		{"resume foo -o name", foo[:len(foo)-1] + "\n", "imoocpod/foo: was paused until ", 0},
-		{"status --paused", "", "The object is not paused.\n", 0},
+		{"status --only paused", "", "none of 2 objects is paused\n", 0},
 	} {
 		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(step.line)...)...)
 		if r.Code != step.code || r.Stdout != step.out || !strings.Contains(r.Stderr, step.says) {

@@ -191,42 +191,6 @@ func TestFleetFails(t *testing.T) {
 	}
 }
 
-// The children of an object that reports to be ready are not read, unless a screen shows
-// them. For kinds of other controllers, that report is not enough.
-func TestFleetReadsNoMoreThanItNeeds(t *testing.T) {
-	t.Parallel()
-	set := parse(t, "{apiVersion: example.com/v1, kind: Set, metadata: {name: x, namespace: ns, uid: x, generation: 1}, spec: {replicas: 0}, status: {observedGeneration: 1, replicas: 0, readyReplicas: 0}}")
-	for what, test := range map[string]struct {
-		target  Target
-		obj     *unstructured.Unstructured
-		closely bool
-		pods    int // lists of them
-	}{
-		"a Deployment that is ready":          {web(), deployment(t, 2, 2), false, 0},
-		"a Deployment that is not":            {web(), deployment(t, 2, 1), false, 1},
-		"a Deployment that is ready, closely": {web(), deployment(t, 2, 2), true, 1},
-		"an ImoocPod that is ready":           {foo(), imoocPod(t, 2, 2), false, 0},
-		"an ImoocPod that is ready, closely":  {foo(), imoocPod(t, 2, 2), true, 1},
-		"a Set that is ready":                 {Target{Kind: kindOf("sets"), Namespace: "ns", Name: "x"}, set, false, 1},
-	} {
-		bubble.Test(t, func(t *testing.T) {
-			s := serveWeb(t, 2)
-			s.do(func() { c := scaleOf(t, 0, 0, "app=x"); s.put(c.resource, c.object) })
-			x := Extent{Depth: Reasons, Brief: true}
-			if test.closely {
-				x = closely()
-			}
-			f := s.fleet(t, x, false)
-			f.Follower.put(f.ctx, &f.running, f.source(test.target), test.obj)
-			pass(time.Second)
-			if len(f.shown) == 0 || len(f.failed) > 0 || s.requests["list pods"] != test.pods {
-				t.Errorf("%s: it shows %q, %v, after %d lists of pods, want %d", what, f.shown, f.failed, s.requests["list pods"], test.pods)
-			}
-			f.end()
-		})
-	}
-}
-
 // What is doubtful is looked at again soon, and what time alone may change when it does.
 func TestFleetLooksAgain(t *testing.T) {
 	t.Parallel()
@@ -276,7 +240,7 @@ func TestFollowCatchesUp(t *testing.T) {
 				return obj
 			}
 			s.do(func() { s.put("deployments", named("a", 0)); s.put("deployments", named("b", 0)) })
-			f := s.fleet(t, Extent{Depth: Reasons, Brief: true}, false)
+			f := s.fleet(t, Extent{Depth: Reasons}, false)
 			from := f.source(Target{Kind: deployments(), Namespace: "ns"})
 			listed := 0
 			from.Listed = func(n int) error { listed += n; return nil }

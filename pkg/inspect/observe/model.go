@@ -65,10 +65,6 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 		return status.Snapshot{}, status.Report{}, err
 	}
 	e := status.Snapshot{Object: m.facts, Now: time.Now(), Commands: m.clients.CommandContext()}
-	if m.ownWord(e) {
-		m.remember(&e)
-		return e, status.NewReport(e), nil
-	}
 	if m.extent.Depth >= Below && !m.target.Kind.IsPod() {
 		m.beginTree()
 	}
@@ -109,17 +105,9 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 	return nil
 }
 
-// ownWord reports whether a brief look may rely on the object's own status, which says that
-// it is ready. It may not for kinds of other programs, nor if only the pods show their
-// template.
-func (m *model) ownWord(e status.Snapshot) bool {
-	kind := m.target.Kind
-	return m.extent.Brief && (kind.Reconciled() || kind.BuiltIn()) && m.facts.Template == "" && status.NewReport(e).Verdict.Settled()
-}
-
 // remember records this look, and adds the results of earlier ones.
 func (m *model) remember(e *status.Snapshot) {
-	if m.mode != readOnce {
+	if !m.mode.once() {
 		m.history.add(e)
 	}
 }
@@ -215,9 +203,9 @@ func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 // podSelector returns a selector that matches the pods of the target.
 func (m *model) podSelector() string {
 	switch {
-	case m.mode == followSeveral && ownPods(m.target.Kind):
+	case m.mode.shared() && ownPods(m.target.Kind):
 		return apis.LabelOwner
-	case m.mode == followSeveral:
+	case m.mode.shared():
 		return "" // as the targets share the pods
 	}
 	return podSelector(m.target.Kind, m.object)
@@ -271,7 +259,7 @@ func (m *model) addKinds(all ...schema.GroupVersionKind) {
 // childrenOf returns the feed of the objects of a kind between the target and its pods.
 func (m *model) childrenOf(gvk schema.GroupVersionKind) *childFeed {
 	selector := ""
-	if m.mode != followSeveral {
+	if !m.mode.shared() {
 		selector = childSelector(m.target.Kind, m.object, gvk)
 	}
 	return m.children(gvk, m.target.Namespace, selector)

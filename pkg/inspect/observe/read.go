@@ -24,8 +24,6 @@ const (
 // Extent is how much a look includes.
 type Extent struct {
 	Depth Depth
-	// Brief skips the objects below a ready object of a trusted kind.
-	Brief bool
 	// Competitors adds what may revert a change of the count, and disruption budgets. If there
 	// are budgets, it also adds the pods.
 	Competitors bool
@@ -35,14 +33,36 @@ type Extent struct {
 
 // Read reads a target and the rest of the extent. It does not read an object again.
 func Read(ctx context.Context, c *kube.Factory, t Target, x Extent) (status.Snapshot, Target, error) {
-	from, err := newFeeds(ctx, c, nil, readOnce)
+	r, err := NewReader(ctx, c, false)
 	if err != nil {
 		return status.Snapshot{}, t, err
 	}
-	defer from.stop()
-	m := newModel(from, t, x, func() {})
+	defer r.Stop()
+	return r.Read(ctx, t, x)
+}
+
+// Reader reads targets once.
+type Reader struct{ feeds *feeds }
+
+// NewReader returns a reader, which must be stopped. With several, its targets share one list of
+// all pods in a namespace; otherwise, each has a list of its own.
+func NewReader(ctx context.Context, c *kube.Factory, several bool) (*Reader, error) {
+	m := readOnce
+	if several {
+		m = readSeveral
+	}
+	from, err := newFeeds(ctx, c, nil, m)
+	return &Reader{from}, err
+}
+
+// Stop ends the requests of the reader.
+func (r *Reader) Stop() { r.feeds.stop() }
+
+// Read reads a target and the rest of the extent. It does not read an object again.
+func (r *Reader) Read(ctx context.Context, t Target, x Extent) (status.Snapshot, Target, error) {
+	m := newModel(r.feeds, t, x, func() {})
 	m.patient = true
-	if err := t.Read(ctx, from.dynamic); err != nil {
+	if err := t.Read(ctx, r.feeds.dynamic); err != nil {
 		return status.Snapshot{}, t, err
 	}
 	e, _, err := m.look(ctx, t.Object)

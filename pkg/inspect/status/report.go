@@ -51,8 +51,9 @@ type Report struct {
 	// Pause is the pause that "kubectl imoocpod pause" set, while the pause lasts, whatever the
 	// verdict is.
 	Pause *UserPause `json:"pause,omitempty"`
-	// Counts is set if the count has its effect during the pause.
-	Counts bool `json:"-"`
+	// Counts is set if the count has its effect during the pause, and Held if something other
+	// than "kubectl imoocpod pause" holds the object, ready or not.
+	Counts, Held bool `json:"-"`
 	// Recheck is the time after which the verdict may change although nothing else does;
 	// zero means never.
 	Recheck time.Duration `json:"-"`
@@ -155,6 +156,7 @@ func NewReport(e Snapshot) Report {
 		r.Recheck = left
 	}
 	r.Parked = o.Parked
+	r.Held = o.Pause != nil
 	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Told)
 	return r
 }

@@ -270,8 +270,11 @@ func paused(v *view) *ruling {
 	case r.verdict == Failed && p.Code == problem.CodePausedByUser:
 		r.reason += "; " + p.Why // the failure lasts as long
 		return &r
-	case r.verdict == Failed, r.verdict == Ready && p.Template:
+	case r.verdict == Failed:
 		return nil
+	case r.verdict == Ready && p.Template:
+		r.reason += "; " + p.Why
+		return &r
 	case p.Template && !slices.Contains([]problem.Code{problem.CodePodsOutdated, problem.CodePodsSurplus, problem.CodeConditionFalse}, r.code):
 		return nil
 	}

@@ -31,7 +31,7 @@ type Discovered struct {
 }
 
 // Kinds lists the kinds, in their preferred versions, that may have a replica count: those
-// with /scale and custom ones. They are in the order of their groups.
+// with /scale, custom ones, and DaemonSets. They are in the order of their groups.
 func (f *Finder) Kinds() ([]kinds.Kind, error) {
 	lists, err := f.Discovery.ServerPreferredResources()
 	if err != nil && len(lists) == 0 {
@@ -48,7 +48,7 @@ func (f *Finder) Kinds() ([]kinds.Kind, error) {
 			if !slices.Contains(r.Verbs, "patch") || strings.Contains(r.Name, "/") {
 				continue
 			}
-			if served, err := f.serves(kind, "scale"); (err == nil && served) || !kind.BuiltIn() {
+			if f.Scales(kind) || !kind.BuiltIn() || kind.RollsOut() {
 				listed = append(listed, kind)
 			}
 		}
@@ -57,6 +57,12 @@ func (f *Finder) Kinds() ([]kinds.Kind, error) {
 		return cmp.Or(cmp.Compare(a.Resource.Group, b.Resource.Group), cmp.Compare(a.Resource.Resource, b.Resource.Resource))
 	})
 	return listed, err
+}
+
+// Scales reports whether the server serves /scale of a kind.
+func (f *Finder) Scales(kind kinds.Kind) bool {
+	served, err := f.serves(kind, "scale")
+	return err == nil && served
 }
 
 func mapping(gv schema.GroupVersion, r metav1.APIResource) *meta.RESTMapping {

@@ -133,8 +133,8 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 		for _, style := range []Style{{}, {ASCII: true}, {Color: true}} {
 			for _, width := range []int{30, 200, 2000} {
 				for _, height := range []int{0, 10} {
-					for _, s := range []Screen{{}, {AllPods: true, NotReady: true}} {
-						if s.Reports = []status.Report{r}; s.NotReady && r.Verdict == status.Ready {
+					for _, s := range []Screen{{}, {AllPods: true, Only: status.Only{status.OnlyNotReady}}} {
+						if s.Reports = []status.Report{r}; s.Only != nil && r.Verdict == status.Ready {
 							continue // "all 1 objects are ready"
 						}
 						prints[fmt.Sprint("screen ", i, style, width, height, s.AllPods)] = say(strings.Join(s.Frame(width, height, style, screenTime()), "\n"))

@@ -20,8 +20,8 @@ type Screen struct {
 	Reports []status.Report
 	// AllPods shows every pod instead of grouping equal ones.
 	AllPods bool
-	// NotReady hides ready objects.
-	NotReady bool
+	// Only hides objects in other states.
+	Only status.Only
 	// Lost is when the connection to the server was lost, zero if it is not.
 	Lost time.Time
 
@@ -86,16 +86,10 @@ const few = 5
 // that is zero.
 func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	f := frame{Screen: s, width: width, style: style, now: now}
-	if s.NotReady {
-		f.Reports = slices.DeleteFunc(slices.Clone(s.Reports), func(r status.Report) bool { return r.Verdict.Settled() })
-	}
+	f.Reports = slices.DeleteFunc(slices.Clone(s.Reports), func(r status.Report) bool { return !s.Only.Wants(r) })
 	if len(f.Reports) == 0 && len(s.Reports) > 0 {
 		sign, color := f.style.look(status.Ready)
-		text := "the object is ready"
-		if n := len(s.Reports); n > 1 {
-			text = fmt.Sprintf("all %d objects are ready", n)
-		}
-		return f.render([]line{{{color, sign + " "}, {"", text}}}, height)
+		return f.render([]line{{{color, sign + " "}, {"", s.Only.None(len(s.Reports))}}}, height)
 	}
 	if s.Lost.IsZero() {
 		return f.render(f.fit(height), height)

@@ -130,9 +130,9 @@ func screens() map[string]Screen {
 		several.Reports[i].Metadata.Name = string(rune('a' + i))
 	}
 	notReady := several
-	notReady.NotReady = true
+	notReady.Only = status.Only{status.OnlyNotReady}
 	allReady := one(ready)
-	allReady.NotReady = true
+	allReady.Only = notReady.Only
 	watched := Screen{}
 	begun := converging
 	begun.Pods, begun.Object.Ready = status.NewPods(podsNamed("foo", "foo-f4e4e66e", 0, 6, waiting("ContainerCreating", ""))), 0

@@ -79,7 +79,7 @@ func TestInstall(t *testing.T) {
 	}
 	for _, args := range []string{
 		"create foo", "create foo --dry-run=server", "scale foo --replicas 3", "scale foo --replicas 3 --current-replicas 1",
-		"scale foo --replicas 3 --dry-run=client", "status", "status -A", "status foo", "status -w", "status foo -w",
+		"scale foo --replicas 3 --dry-run=client", "status foo", "status foo -w",
 		"describe foo", "delete foo", "delete foo --wait=false", "delete foo --ignore-not-found",
 	} {
 		missing[args] = crdName

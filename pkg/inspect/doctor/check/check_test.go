@@ -276,9 +276,9 @@ func TestCheckPaused(t *testing.T) {
 		fix       string
 	}{
 		"nothing":   {[]status.Report{over}, "a", "", ""},
-		"a day":     {[]status.Report{report("day", apis.Pause{Until: now.Add(24 * time.Hour)})}, "a", "1 object paused: kubectl imoocpod status --paused -n a", ""},
-		"soon over": {[]status.Report{over, soon}, "a", "1 object paused: kubectl imoocpod status --paused -n a", ""},
-		"long": {[]status.Report{soon, late, forever}, "", "3 objects paused, 2 of them forever or for more than a day: kubectl imoocpod status --paused -A",
+		"a day":     {[]status.Report{report("day", apis.Pause{Until: now.Add(24 * time.Hour)})}, "a", "1 object paused: kubectl imoocpod status --only=paused -n a", ""},
+		"soon over": {[]status.Report{over, soon}, "a", "1 object paused: kubectl imoocpod status --only=paused -n a", ""},
+		"long": {[]status.Report{soon, late, forever}, "", "3 objects paused, 2 of them forever or for more than a day: kubectl imoocpod status --only=paused -A",
 			"kubectl imoocpod resume thing.g/late -n a; kubectl imoocpod resume thing.g/forever -n a"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -58,6 +58,6 @@ func Paused(reports []status.Report, namespace string, now time.Time, commands c
 	if long > 0 {
 		c.Message += fmt.Sprintf(", %d of them forever or for more than a day", long)
 	}
-	c.Message += ": " + commands.Line(inNamespace(commandline.Plugin("status", "--paused"), namespace))
+	c.Message += ": " + commands.Line(inNamespace(commandline.Plugin("status", "--only="+status.OnlyPaused), namespace))
 	return []Result{c}
 }

@@ -1,0 +1,105 @@
+package cmd
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+)
+
+// everyKind says which objects a verb takes without a type: those of all kinds that have
+// replicas (see kube.Factory.ReplicaKinds), without those that belong to another object.
+type everyKind string
+
+const (
+	// noKind requires a type.
+	noKind everyKind = ""
+	// toRead leaves out objects that belong to another one of these kinds, which stands for
+	// them.
+	toRead everyKind = "read"
+	// toWrite leaves out all objects that have a controller, because it may undo a change, and
+	// the objects in no namespace.
+	toWrite everyKind = "write"
+)
+
+// untyped reports whether the flags select objects of every kind.
+func (f *targetFlags) untyped() bool {
+	return f.without != noKind && len(f.args) == 0 && !f.fromFiles()
+}
+
+// replicaKinds returns the kinds to search without a type.
+func (f *targetFlags) replicaKinds(ctx context.Context, c *kube.Factory) ([]kinds.Kind, error) {
+	all, err := c.ReplicaKinds(ctx)
+	if f.without == toWrite {
+		all = slices.DeleteFunc(all, func(kind kinds.Kind) bool { return kind.Clusterwide })
+	}
+	return all, err
+}
+
+// belongs reports whether a verb leaves out an object because another one stands for it.
+func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
+	ref := metav1.GetControllerOfNoCopy(t.Object)
+	return ref != nil && (f.without == toWrite || slices.ContainsFunc(among, func(kind kinds.Kind) bool {
+		return kind.GroupVersionKind().GroupKind() == schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
+	}))
+}
+
+// findEveryKind finds the objects of every kind. It leaves out kinds that the user may not
+// list, and prints which.
+func (f *targetFlags) findEveryKind(ctx context.Context, o *commonOptions, namespace string, selected metav1.ListOptions) ([]observe.Target, []error) {
+	client, err := o.clients.Dynamic()
+	if err != nil {
+		return nil, []error{err}
+	}
+	all, err := f.replicaKinds(ctx, o.clients)
+	if err != nil {
+		return nil, []error{err}
+	}
+	byKind, errs := make([][]observe.Target, len(all)), make([]error, len(all))
+	workqueue.ParallelizeUntil(ctx, surveyors, len(all), func(i int) {
+		of := observe.Named(all[i], namespace, "")
+		if f.allNamespaces {
+			of.Namespace = metav1.NamespaceAll
+		}
+		list, err := follow.List(ctx, of.Resource(client), selected)
+		if errs[i] = err; kube.NotServed(err) || apierrors.IsMethodNotSupported(err) {
+			errs[i] = nil
+		}
+		for _, obj := range list {
+			of.Namespace, of.Name, of.Object = obj.GetNamespace(), obj.GetName(), obj
+			if !f.belongs(of, all) {
+				byKind[i] = append(byKind[i], of)
+			}
+		}
+	})
+	if ctx.Err() != nil {
+		return nil, []error{context.Cause(ctx)}
+	}
+	var unlisted []string
+	for i, kind := range all {
+		if apierrors.IsForbidden(errs[i]) {
+			unlisted = append(unlisted, kind.CRD())
+		}
+	}
+	if len(unlisted) == len(all) {
+		return nil, errs[:1]
+	}
+	if len(unlisted) > 0 {
+		o.tell("Warning: left out, because you have no permission to list them: %s", strings.Join(unlisted, ", "))
+	}
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil || apierrors.IsForbidden(err) })
+	found := slices.Concat(byKind...)
+	if len(found) == 0 && len(errs) > 0 {
+		errs = errs[:1] // it is the same for the other kinds
+	}
+	return found, errs
+}

@@ -1,0 +1,50 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Only selects objects by their state. Without a state, it selects all.
+type Only []string
+
+// The states that Only knows. A paused object may be ready or failed, and a parked one is not
+// "not-ready".
+const (
+	OnlyFailed   = "failed"
+	OnlyPaused   = "paused"
+	OnlyParked   = "parked"
+	OnlyNotReady = "not-ready"
+)
+
+// States returns the states, for help and completion.
+func States() []string { return []string{OnlyFailed, OnlyPaused, OnlyParked, OnlyNotReady} }
+
+// Wants reports whether an object has one of the states.
+func (o Only) Wants(r Report) bool {
+	return len(o) == 0 || slices.ContainsFunc(o, func(state string) bool {
+		switch state {
+		case OnlyFailed:
+			return r.Verdict == Failed
+		case OnlyPaused:
+			return r.Verdict == Paused || r.Pause != nil || r.Held
+		case OnlyParked:
+			return r.Verdict == Parked || r.Parked != nil
+		}
+		return !r.Verdict.Settled()
+	})
+}
+
+// None describes n objects, none of which has one of the states.
+func (o Only) None(n int) string {
+	switch one := n == 1; {
+	case one && slices.Equal(o, Only{OnlyNotReady}):
+		return "the object is ready"
+	case slices.Equal(o, Only{OnlyNotReady}):
+		return fmt.Sprintf("all %d objects are ready", n)
+	case one:
+		return "the object is not " + strings.Join(o, " or ")
+	}
+	return fmt.Sprintf("none of %d objects is %s", n, strings.Join(o, " or "))
+}

@@ -1,0 +1,89 @@
+package apiserver_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// TestListAgreesWithOneObject checks that a list and a single object have the same verdict while
+// a container that crashes again and again counts as ready for a moment.
+func TestListAgreesWithOneObject(t *testing.T) {
+	for _, n := range []int{1, 12} { // with lists of pods of their own, and with one that is shared
+		bubble.Test(t, func(t *testing.T) {
+			s := apiserver.New(t)
+			play.Cluster(s)
+			for i := range n {
+				s.CreateYAML(deployment(fmt.Sprintf("web%d", i), "example.com/web:1", 2))
+			}
+			<-time.After(time.Minute)
+			for _, pod := range s.List("pods", "default") {
+				s.As("kubelet").Update("pods", "default", pod.GetName(), func(obj *unstructured.Unstructured) {
+					statuses, _, _ := unstructured.NestedSlice(obj.Object, "status", "containerStatuses")
+					container, _ := statuses[0].(map[string]any)
+					now := time.Now().UTC()
+					container["restartCount"] = int64(5)
+					container["lastState"] = map[string]any{"terminated": map[string]any{
+						"exitCode": int64(1), "reason": "Error", "startedAt": now.Add(-3 * time.Second).Format(time.RFC3339), "finishedAt": now.Add(-2 * time.Second).Format(time.RFC3339),
+					}}
+					container["state"] = map[string]any{"running": map[string]any{"startedAt": now.Add(-time.Second).Format(time.RFC3339)}}
+					set(obj, statuses, "status", "containerStatuses")
+				})
+			}
+			if ready, _, _ := unstructured.NestedInt64(s.Get("deployments", "default", "web0").Object, "status", "readyReplicas"); ready != 2 {
+				t.Fatalf("%d pods are ready", ready)
+			}
+			for line, want := range map[string]int{
+				"status deployment/web0": 1, "status deployments": n, "status": n, "status -A": n, "status -l x!=y": n,
+			} {
+				stdout, stderr, err := run(t, s, line+" -o jsonpath={.verdict}{.items[*].verdict}")
+				if got := strings.Count(stdout, "failed"); err != nil || got != want {
+					t.Errorf("%s: %v, %d have failed, want %d, it printed\n%s%s", line, err, got, want, stdout, stderr)
+				}
+				if stdout, _, err = run(t, s, line); err != nil || strings.Count(stdout, "failed") < want {
+					t.Errorf("%s: %v, it printed\n%s", line, err, stdout)
+				}
+			}
+		})
+	}
+}
+
+// TestOnly checks that --only selects objects by their state, whatever else they are.
+func TestOnly(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		play.Cluster(s)
+		for name, image := range map[string]string{"good": "web:1", "bad": "pull:1", "slow": "never:1", "night": "web:1", "held": "web:1"} {
+			s.CreateYAML(deployment(name, "example.com/"+image, 1))
+		}
+		<-time.After(time.Minute)
+		for _, line := range []string{"park deployment/night", "pause deployment/held --for forever"} {
+			if _, _, err := run(t, s, line); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-time.After(time.Minute)
+		for states, want := range map[string]string{
+			"failed": "bad", "paused": "held", "parked": "night", "not-ready": "bad slow", "failed,paused,parked": "bad held night",
+		} {
+			stdout, stderr, err := run(t, s, "status -o name --only "+states)
+			if got := strings.ReplaceAll(strings.TrimSpace(stdout), "deployment.apps/", ""); err != nil || strings.Join(strings.Fields(got), " ") != want {
+				t.Errorf("--only %s: %v, it printed %q and %q, want %s", states, err, stdout, stderr, want)
+			}
+		}
+		if _, _, err := run(t, s, "status --only redy"); err == nil {
+			t.Error("a state that does not exist is accepted")
+		}
+		if stdout, stderr, err := run(t, s, "status deployment/good --only failed"); stdout != "" || stderr != "the object is not failed\n" || err != nil {
+			t.Errorf("%v, it printed %q and %q", err, stdout, stderr)
+		}
+	})
+}

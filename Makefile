@@ -32,6 +32,9 @@ GORELEASER     := GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
 REAL ?=
 real  = $(if $(REAL),--nodes=0 --real-nodes=$(REAL))
 
+# The version of Kubernetes of control planes, such as 1.33. Without it, that of test/cluster/go.mod.
+export IMOOCPOD_CLUSTER_KUBERNETES ?= $(KUBERNETES)
+
 # The race detector needs cgo, and so a C compiler.
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
@@ -214,8 +217,8 @@ reproducible: release-snapshot ## Build a snapshot twice and compare the checksu
 
 ##@ A local control plane
 
-cluster-up: $(CLUSTER) ## Start it in the background and print the variables to export (REAL=1: with a real node)
-	@$(CLUSTER) up $(or $(real),--kwok-config=test/e2e/testdata/kwok/as-annotated.yaml)
+cluster-up: $(CLUSTER) ## Start it in the background and print the variables to export (REAL=1: with a real node; ASSETS=DIR: with etcd and kube-apiserver of DIR)
+	@$(CLUSTER) up $(if $(ASSETS),"--assets=$(ASSETS)") $(or $(real),--kwok-config=test/e2e/testdata/kwok/as-annotated.yaml)
 
 cluster-down: $(CLUSTER) ## Stop it
 	@$(CLUSTER) down

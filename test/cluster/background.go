@@ -142,9 +142,12 @@ func (b background) start(ctx context.Context, o options) (endpoint, error) {
 
 // serveArgs returns the arguments of the launcher that runs the control plane.
 func (b background) serveArgs(o options) []string {
-	args := []string{"serve", "--detached", "--dir=" + b.stateDir(), "--nodes=" + strconv.Itoa(o.nodes)}
+	args := []string{"serve", "--detached", "--dir=" + b.stateDir(), "--kubernetes=" + o.kubernetes, "--nodes=" + strconv.Itoa(o.nodes)}
 	if o.realNodes > 0 {
 		args = append(args, "--real-nodes="+strconv.Itoa(o.realNodes))
+	}
+	if o.assets != "" {
+		args = append(args, "--assets="+o.assets)
 	}
 	for _, image := range o.images {
 		args = append(args, "--image="+image.name+"="+image.layout)

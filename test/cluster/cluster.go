@@ -59,15 +59,30 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 // ensureAll builds missing programs. It first checks that real nodes can run,
 // because a build takes minutes.
 func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) {
+	version, err := o.version(ctx)
+	if err != nil {
+		return "", "", err
+	}
 	if o.realNodes > 0 {
 		if err := node.Check(); err != nil {
 			return "", "", err
 		}
 	}
-	if bin, err = ensureControlPlane(ctx); err != nil || o.realNodes == 0 {
+	var existing []string
+	if o.assets != "" {
+		existing = assets()
+	}
+	set, err := controlPlanePrograms(version, existing...)
+	if err != nil {
+		return "", "", err
+	}
+	if bin, err = ensurePrograms(ctx, set); err != nil || o.realNodes == 0 {
 		return bin, "", err
 	}
-	nodeBin, err = ensureNodePrograms(ctx)
+	if set, err = nodePrograms(version); err != nil {
+		return "", "", err
+	}
+	nodeBin, err = ensurePrograms(ctx, set)
 	return bin, nodeBin, err
 }
 
@@ -105,7 +120,7 @@ func newCluster(o options, dir, bin, nodeBin string, ca *authority, starter *sta
 	if err != nil {
 		return nil, err
 	}
-	l := layout{bin: bin, dir: dir, ports: ports}
+	l := layout{bin: bin, assets: o.assets, dir: dir, ports: ports}
 	if err := l.writeFiles(ca); err != nil {
 		return nil, err
 	}

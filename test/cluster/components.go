@@ -69,9 +69,21 @@ func url(scheme string, port int) string {
 
 // layout locates the programs, files, and ports of a control plane.
 type layout struct {
-	bin   string
-	dir   string
-	ports ports
+	bin string
+	// assets, if set, has the programs of assets.
+	assets string
+	dir    string
+	ports  ports
+}
+
+// assets are the programs that --assets replaces.
+func assets() []string { return []string{etcd, apiServer} }
+
+func (l layout) program(name string) string {
+	if l.assets != "" && slices.Contains(assets(), name) {
+		return filepath.Join(l.assets, name)
+	}
+	return filepath.Join(l.bin, name)
 }
 
 func (l layout) file(name string) string { return filepath.Join(l.dir, name) }
@@ -93,7 +105,7 @@ func (l layout) components(o options) map[string]component {
 	} {
 		all[name] = component{
 			name: name,
-			path: filepath.Join(l.bin, name),
+			path: l.program(name),
 			args: append(args, o.extraArgs[name]...),
 		}
 	}

@@ -27,12 +27,14 @@ import (
 const usage = `Runs a Kubernetes control plane on loopback, without a container runtime.
 
 Usage:
-  cluster build [--real-nodes]        build the programs that are missing and print their directories
+  cluster build [flags]               build the programs that are missing and print their directories
   cluster build --module DIR          build the tools of a module instead
   cluster serve [flags]               run a control plane until stdin ends or a signal comes
   cluster run [flags] -- COMMAND ...  run a control plane for as long as COMMAND runs
   cluster up [flags]                  run a control plane in the background
   cluster down [--dir DIR]            end the control plane that "up" started
+  cluster versions                    print the versions of Kubernetes that can be built
+  cluster checksums VERSION ...       print the lines of kubernetes.sum for versions of Kubernetes
   cluster check-nodes                 say what is missing on this machine to run real nodes
 
 Use "cluster COMMAND --help" for the flags of a command.
@@ -104,6 +106,10 @@ func dispatch(ctx context.Context, args []string) error {
 		return upCommand(ctx, args)
 	case "down":
 		return downCommand(ctx, args)
+	case "versions":
+		return versionsCommand()
+	case "checksums":
+		return checksumsCommand(ctx, args)
 	case "check-nodes":
 		return node.Check()
 	case "node", "node-inside", "node-clean-up":
@@ -119,6 +125,8 @@ func dispatch(ctx context.Context, args []string) error {
 // options are the options of a control plane.
 type options struct {
 	dir         string
+	kubernetes  string
+	assets      string
 	keep        bool
 	nodes       int
 	realNodes   int
@@ -131,6 +139,7 @@ type options struct {
 // flagSet returns the common flags of all commands that start a control plane.
 func (o *options) flagSet(name string) *flag.FlagSet {
 	flags := newFlagSet(name)
+	o.addBuildFlags(flags)
 	flags.IntVar(&o.nodes, "nodes", 3, "`number` of nodes that kwok plays")
 	flags.IntVar(&o.realNodes, "real-nodes", 0, "`number` of nodes with containers that run, which needs Linux and root")
 	flags.Func("image", "further image `NAME=DIRECTORY` for real nodes, of an OCI image layout (repeatable)", func(value string) error {
@@ -168,6 +177,20 @@ func (o *options) flagSet(name string) *flag.FlagSet {
 		return nil
 	})
 	return flags
+}
+
+// addBuildFlags adds the flags of all commands that build a control plane.
+func (o *options) addBuildFlags(flags *flag.FlagSet) {
+	flags.Func("assets", "`directory` with an etcd and a kube-apiserver to use, such as $KUBEBUILDER_ASSETS", func(value string) (err error) {
+		o.assets, err = filepath.Abs(value)
+		for _, name := range assets() {
+			if _, statErr := os.Stat(filepath.Join(o.assets, name)); err == nil {
+				err = statErr
+			}
+		}
+		return err
+	})
+	flags.StringVar(&o.kubernetes, "kubernetes", os.Getenv(versionVariable), "`version` of Kubernetes, such as 1.33 (default $"+versionVariable+", or that of go.mod)")
 }
 
 // addStateFlags adds the flags of commands that run a control plane themselves.

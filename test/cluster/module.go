@@ -34,7 +34,7 @@ func readModule(dir string) (programSet, error) {
 		m.sources[filepath.Base(path)] = content
 	}
 	m.programs, err = tools(dir)
-	return programSet{"the tools of " + filepath.Base(dir), "4 minutes", []module{m}}, err
+	return programSet{what: "the tools of " + filepath.Base(dir), duration: "4 minutes", modules: []module{m}}, err
 }
 
 // tools returns the programs that a module declares as tools, named after the last

@@ -41,56 +41,79 @@ type programSet struct {
 	// a first build on two cores.
 	what, duration string
 	modules        []module
+	// omitted has the programs of the set that need not be built.
+	omitted []string
 }
 
 // module is a Go module and the programs to build from it.
 type module struct {
 	goMod, goSum string
+	// kubernetes is set if the module files of this version of Kubernetes complete them.
+	kubernetes string
 	// sources are additional files, by path.
 	sources  map[string][]byte
 	args     []string
 	programs []node.Program
 }
 
-// controlPlanePrograms returns the programs of a control plane. Later builds are
-// faster because they share packages.
-func controlPlanePrograms() (programSet, error) {
-	args, err := buildArgs()
-	return programSet{"the control plane", "6 minutes", []module{{
-		goMod: goMod, goSum: goSum, args: args,
-		programs: []node.Program{
-			{Name: "etcd", ImportPath: "go.etcd.io/etcd/server/v3", Duration: "1 minute"},
-			{Name: "kube-apiserver", ImportPath: "k8s.io/kubernetes/cmd/kube-apiserver", Duration: "3 minutes"},
-			{Name: "kube-controller-manager", ImportPath: "k8s.io/kubernetes/cmd/kube-controller-manager", Duration: "1 minute"},
-			{Name: "kube-scheduler", ImportPath: "k8s.io/kubernetes/cmd/kube-scheduler", Duration: "5 seconds"},
-			{Name: "kubectl", ImportPath: "k8s.io/kubernetes/cmd/kubectl", Duration: "20 seconds"},
-			{Name: "kwok", ImportPath: "sigs.k8s.io/kwok/cmd/kwok", Duration: "10 seconds"},
-		},
-	}}}, err
+// kubernetesOfControlPlane returns the programs of Kubernetes in a control plane. Later builds
+// are faster because they share packages.
+func kubernetesOfControlPlane() []node.Program {
+	return []node.Program{
+		{Name: "kube-apiserver", ImportPath: "k8s.io/kubernetes/cmd/kube-apiserver", Duration: "3 minutes"},
+		{Name: "kube-controller-manager", ImportPath: "k8s.io/kubernetes/cmd/kube-controller-manager", Duration: "1 minute"},
+		{Name: "kube-scheduler", ImportPath: "k8s.io/kubernetes/cmd/kube-scheduler", Duration: "5 seconds"},
+		{Name: "kubectl", ImportPath: "k8s.io/kubernetes/cmd/kubectl", Duration: "20 seconds"},
+	}
 }
 
-// nodePrograms returns the programs of a real node. The kubelet is built from the
-// module of the control plane, and so has the same version.
-func nodePrograms() (programSet, error) {
-	args, err := buildArgs()
+// othersOfControlPlane returns the programs that are the same for all versions of Kubernetes.
+func othersOfControlPlane() []node.Program {
+	return []node.Program{
+		{Name: "etcd", ImportPath: "go.etcd.io/etcd/server/v3", Duration: "1 minute"},
+		{Name: "kwok", ImportPath: "sigs.k8s.io/kwok/cmd/kwok", Duration: "10 seconds"},
+	}
+}
+
+func kubelet() node.Program {
+	return node.Program{Name: "kubelet", ImportPath: "k8s.io/kubernetes/cmd/kubelet", Duration: "1 minute"}
+}
+
+// controlPlanePrograms returns the programs of a control plane of a version of Kubernetes,
+// without those that exist.
+func controlPlanePrograms(version string, existing ...string) (programSet, error) {
+	m, err := kubernetesPrograms(version, kubernetesOfControlPlane()...)
+	others := module{goMod: goMod, goSum: goSum, args: m.args, programs: othersOfControlPlane()}
+	set := programSet{what: "the control plane of Kubernetes " + version, duration: "6 minutes", modules: []module{others, m}, omitted: existing}
+	if m.kubernetes == "" { // both are built from the same module files
+		m.programs = slices.Concat(others.programs, m.programs)
+		set.modules = []module{m}
+	}
+	for i := range set.modules {
+		set.modules[i].programs = slices.DeleteFunc(set.modules[i].programs, func(p node.Program) bool {
+			return slices.Contains(existing, p.Name)
+		})
+	}
+	return set, err
+}
+
+// nodePrograms returns the programs of a real node. The kubelet has the version of the
+// control plane.
+func nodePrograms(version string) (programSet, error) {
+	k, err := kubernetesPrograms(version, kubelet())
 	if err != nil {
 		return programSet{}, err
 	}
 	m, err := node.Programs()
-	return programSet{"the programs of a real node", "4 minutes", []module{
-		{goMod: goMod, goSum: goSum, args: args, programs: []node.Program{
-			{Name: "kubelet", ImportPath: "k8s.io/kubernetes/cmd/kubelet", Duration: "1 minute"},
-		}},
-		{
-			goMod: m.GoMod, goSum: m.GoSum, sources: m.Sources, programs: m.Programs,
-			args: []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-tags", m.Tags},
-		},
-	}}, err
+	return programSet{what: "the programs of a real node", duration: "4 minutes", modules: []module{k, {
+		goMod: m.GoMod, goSum: m.GoSum, sources: m.Sources, programs: m.Programs,
+		args: []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-tags", m.Tags},
+	}}}, err
 }
 
 // key returns the cache key of the set.
 func (s programSet) key() string {
-	parts := []string{}
+	parts := slices.Clone(s.omitted)
 	for _, m := range s.modules {
 		parts = append(parts, m.goMod, m.goSum, strings.Join(m.args, " "))
 		for _, path := range slices.Sorted(maps.Keys(m.sources)) {
@@ -102,6 +125,8 @@ func (s programSet) key() string {
 
 func buildCommand(ctx context.Context, args []string) error {
 	flags := newFlagSet("build")
+	var o options
+	o.addBuildFlags(flags)
 	nodes := flags.Bool("real-nodes", false, "build the programs of real nodes, too")
 	dir := flags.String("module", "", "`directory` of a module whose tools are to be built, in the place of the control plane")
 	if err := parseAll(flags, args); err != nil {
@@ -119,7 +144,6 @@ func buildCommand(ctx context.Context, args []string) error {
 		fmt.Println(bin)
 		return nil
 	}
-	o := options{}
 	if *nodes {
 		o.realNodes = 1
 	}
@@ -132,25 +156,6 @@ func buildCommand(ctx context.Context, args []string) error {
 		fmt.Println(nodeBin)
 	}
 	return nil
-}
-
-// ensureControlPlane builds the programs of a control plane unless they are
-// cached, and returns their directory.
-func ensureControlPlane(ctx context.Context) (string, error) {
-	set, err := controlPlanePrograms()
-	if err != nil {
-		return "", err
-	}
-	return ensurePrograms(ctx, set)
-}
-
-// ensureNodePrograms is ensureControlPlane for real nodes.
-func ensureNodePrograms(ctx context.Context) (string, error) {
-	set, err := nodePrograms()
-	if err != nil {
-		return "", err
-	}
-	return ensurePrograms(ctx, set)
 }
 
 // cacheDir returns the cache directory of the launcher.
@@ -179,15 +184,6 @@ func cacheKey(parts ...string) string {
 		_, _ = fmt.Fprintf(hash, "%d %s\n", len(part), part) // a hash never fails
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16]
-}
-
-// buildArgs returns the arguments of "go build" that are common to all programs.
-func buildArgs() ([]string, error) {
-	version, err := requiredVersion(goMod, "k8s.io/kubernetes")
-	if err != nil {
-		return nil, err
-	}
-	return []string{"-trimpath", "-buildvcs=false", "-ldflags", linkerFlags(version)}, nil
 }
 
 // linkerFlags returns linker flags that set the version of Kubernetes programs, as
@@ -290,6 +286,10 @@ func (s programSet) build(ctx context.Context, work string) error {
 	progress("building %s, once for this machine (about %s on 2 cores)", s.what, s.duration)
 	for i, m := range s.modules {
 		dir := filepath.Join(work, fmt.Sprintf("module-%d", i))
+		m, err := m.complete(ctx)
+		if err != nil {
+			return fmt.Errorf("find the modules of Kubernetes %s: %w", m.kubernetes, err)
+		}
 		if err := m.write(dir); err != nil {
 			return fmt.Errorf("write the module to build from: %w", err)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,8 +100,13 @@ func TestToolsOfAModule(t *testing.T) {
 // TestProgramsAreTools checks that the lists of programs match the tools of the
 // module files.
 func TestProgramsAreTools(t *testing.T) {
-	for _, programs := range []func() (programSet, error){controlPlanePrograms, nodePrograms} {
-		set, err := programs()
+	ours, err := findKubernetes("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := func(version string) (programSet, error) { return controlPlanePrograms(version) }
+	for _, programs := range []func(string) (programSet, error){all, nodePrograms} {
+		set, err := programs(ours)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,26 +122,67 @@ func TestProgramsAreTools(t *testing.T) {
 	}
 }
 
-// TestKeysOfProgramSetsDiffer checks that each set has its own key, and that the
-// key of the nodes depends on their sources.
+// TestKeysOfProgramSetsDiffer checks that each set has its own key for each version of
+// Kubernetes, and that the key of the nodes depends on their sources.
 func TestKeysOfProgramSetsDiffer(t *testing.T) {
-	controlPlane, err := controlPlanePrograms()
+	versions, err := kubernetesVersions()
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes, err := nodePrograms()
+	keys := map[string]string{}
+	for _, version := range versions {
+		for what, programs := range map[string]func(string) (programSet, error){
+			"all":        func(version string) (programSet, error) { return controlPlanePrograms(version) },
+			"few":        func(version string) (programSet, error) { return controlPlanePrograms(version, assets()...) },
+			"node":       nodePrograms,
+			"other node": otherNodePrograms,
+		} {
+			set, err := programs(version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			what += " of " + version
+			if other, taken := keys[set.key()]; taken {
+				t.Errorf("%s and %s have the same key", other, what)
+			}
+			keys[set.key()] = what
+		}
+	}
+}
+
+// otherNodePrograms returns nodePrograms with other sources.
+func otherNodePrograms(version string) (programSet, error) {
+	set, err := nodePrograms(version)
+	if err == nil {
+		for path := range set.modules[1].sources {
+			set.modules[1].sources[path] = nil
+		}
+	}
+	return set, err
+}
+
+// TestProgramsOfAssetsAreNotBuilt checks both versions whose programs are in one module and
+// in two.
+func TestProgramsOfAssetsAreNotBuilt(t *testing.T) {
+	versions, err := kubernetesVersions()
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := nodes.key()
-	if before == controlPlane.key() {
-		t.Error("both sets have the same key")
-	}
-	for path := range nodes.modules[1].sources {
-		nodes.modules[1].sources[path] = nil
-	}
-	if nodes.key() == before {
-		t.Error("the key does not depend on the sources")
+	for _, version := range versions {
+		set, err := controlPlanePrograms(version, assets()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var built []string
+		for _, m := range set.modules {
+			for _, p := range m.programs {
+				built = append(built, p.Name)
+			}
+		}
+		slices.Sort(built)
+		if want := []string{"kube-controller-manager", "kube-scheduler", "kubectl", "kwok"}; !slices.Equal(built, want) {
+			t.Errorf("of %s, it builds %v, want %v", version, built, want)
+		}
 	}
 }
 

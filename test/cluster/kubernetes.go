@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
+)
+
+// versionVariable is the environment variable with the default of --kubernetes.
+const versionVariable = "IMOOCPOD_CLUSTER_KUBERNETES"
+
+// kubernetesModule is the module of the programs of Kubernetes.
+const kubernetesModule = "k8s.io/kubernetes"
+
+// kubernetesSum has the checksums of the versions of Kubernetes that are not in go.mod. The
+// module files of k8s.io/kubernetes, which it covers, pin all other modules.
+//
+//go:embed kubernetes.sum
+var kubernetesSum string
+
+// kubernetesVersions returns the versions of Kubernetes that can be built, the oldest first.
+func kubernetesVersions() ([]string, error) {
+	ours, err := requiredVersion(goMod, kubernetesModule)
+	all := []string{ours}
+	for _, match := range regexp.MustCompile(`(?m)^`+kubernetesModule+` ([^\s/]+) `).FindAllStringSubmatch(kubernetesSum, -1) {
+		all = append(all, match[1])
+	}
+	slices.Sort(all) // all minors have two digits
+	return all, err
+}
+
+// findKubernetes returns the version that can be built for one such as "1.33". For "", it
+// returns the one of go.mod.
+func findKubernetes(wanted string) (string, error) {
+	if wanted == "" {
+		return requiredVersion(goMod, kubernetesModule)
+	}
+	all, err := kubernetesVersions()
+	if err != nil {
+		return "", err
+	}
+	name := "v" + strings.TrimPrefix(wanted, "v")
+	for _, version := range all {
+		if minor := version[:strings.LastIndex(version, ".")]; name == version || name == minor {
+			return version, nil
+		}
+	}
+	return "", fmt.Errorf("cannot build Kubernetes %s, only %s", wanted, strings.Join(all, ", "))
+}
+
+// version returns the version of Kubernetes of a control plane. Without --kubernetes, it is
+// that of the API server in the assets.
+func (o options) version(ctx context.Context) (string, error) {
+	if o.assets == "" || o.kubernetes != "" {
+		return findKubernetes(o.kubernetes)
+	}
+	out, err := exec.CommandContext(ctx, filepath.Join(o.assets, apiServer), "--version").Output()
+	minor := regexp.MustCompile(`v\d+\.\d+`).FindString(string(out))
+	if err != nil || minor == "" {
+		return "", fmt.Errorf("find the version of the API server in %s: %w", o.assets, err)
+	}
+	return findKubernetes(minor)
+}
+
+// kubernetesPrograms returns the module that builds programs of a version of Kubernetes.
+func kubernetesPrograms(version string, programs ...node.Program) (module, error) {
+	m := module{
+		goMod: goMod, goSum: goSum, programs: programs,
+		args: []string{"-trimpath", "-buildvcs=false", "-ldflags", linkerFlags(version)},
+	}
+	ours, err := findKubernetes("")
+	if err == nil && version != ours {
+		m.goMod, m.goSum, m.kubernetes = "", checksums(kubernetesSum, version), version
+	}
+	return m, err
+}
+
+// checksums returns the lines of a go.sum for a version of k8s.io/kubernetes and its staging
+// modules.
+func checksums(goSum, version string) string {
+	pattern := `(?m)^k8s\.io/\S+ (` + regexp.QuoteMeta(version) + `|` + regexp.QuoteMeta(stagingVersion(version)) + `)(/go\.mod)? .*\n`
+	return strings.Join(regexp.MustCompile(pattern).FindAllString(goSum, -1), "")
+}
+
+// stagingVersion returns the version under which the staging modules of a version of
+// Kubernetes are published.
+func stagingVersion(version string) string { return strings.Replace(version, "v1.", "v0.", 1) }
+
+// complete adds the module files of k8s.io/kubernetes, if the module builds another version
+// than the one of go.mod. They replace the staging modules with directories, which a
+// published module does not contain.
+func (m module) complete(ctx context.Context) (module, error) {
+	if m.kubernetes == "" {
+		return m, nil
+	}
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", kubernetesModule+"@"+m.kubernetes)
+	cmd.Dir, cmd.Env = os.TempDir(), append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	out, err := cmd.Output()
+	var downloaded struct{ Dir, Error string }
+	if decodeErr := json.Unmarshal(out, &downloaded); decodeErr != nil || downloaded.Dir == "" {
+		return m, fmt.Errorf("%w %s", errors.Join(err, decodeErr), downloaded.Error)
+	}
+	mod, err := os.ReadFile(filepath.Join(downloaded.Dir, "go.mod"))
+	if err != nil {
+		return m, err
+	}
+	sum, err := os.ReadFile(filepath.Join(downloaded.Dir, "go.sum"))
+	if err != nil {
+		return m, err
+	}
+	m.goMod, m.goSum = requireKubernetes(string(mod), m.kubernetes), m.goSum+string(sum)
+	return m, nil
+}
+
+// requireKubernetes turns the go.mod of k8s.io/kubernetes into one that requires it.
+func requireKubernetes(goMod, version string) string {
+	goMod = regexp.MustCompile(`=> \./staging/src/(\S+)`).ReplaceAllString(goMod, "=> $1 "+stagingVersion(version))
+	return strings.Replace(goMod, "module "+kubernetesModule+"\n", "module programs\n\nrequire "+kubernetesModule+" "+version+"\n", 1)
+}
+
+// versionsCommand prints the versions of Kubernetes that can be built.
+func versionsCommand() error {
+	all, err := kubernetesVersions()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Println(strings.Join(all, "\n"))
+	return err
+}
+
+// checksumsCommand prints the content of kubernetes.sum for versions of Kubernetes.
+func checksumsCommand(ctx context.Context, versions []string) error {
+	for _, version := range versions {
+		version = "v" + strings.TrimPrefix(version, "v")
+		sum, err := downloadChecksums(ctx, module{kubernetes: version})
+		if err != nil {
+			return fmt.Errorf("read the checksums of Kubernetes %s: %w", version, err)
+		}
+		fmt.Print(checksums(sum, version))
+	}
+	return nil
+}
+
+// downloadChecksums returns the go.sum of a module that builds the programs of a version of
+// Kubernetes.
+func downloadChecksums(ctx context.Context, m module) (string, error) {
+	m, err := m.complete(ctx)
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "kubernetes-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // it is temporary
+	if err := m.write(dir); err != nil {
+		return "", err
+	}
+	args := []string{"list", "-mod=mod", "-deps"}
+	for _, p := range append(kubernetesOfControlPlane(), kubelet()) {
+		args = append(args, p.ImportPath)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off"), os.Stderr
+	if _, err := cmd.Output(); err != nil {
+		return "", err
+	}
+	sum, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+	return string(sum), err
+}

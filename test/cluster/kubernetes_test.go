@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFindKubernetes(t *testing.T) {
+	versions, err := kubernetesVersions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := requiredVersion(goMod, kubernetesModule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	oldest := versions[0]
+	minor := oldest[:strings.LastIndex(oldest, ".")]
+	for wanted, want := range map[string]string{
+		"": ours, oldest: oldest, minor: oldest, strings.TrimPrefix(minor, "v"): oldest, ours: ours,
+	} {
+		if got, err := findKubernetes(wanted); err != nil || got != want {
+			t.Errorf("findKubernetes(%q) = %q, %v, want %q", wanted, got, err, want)
+		}
+	}
+	for _, wanted := range []string{"1", "1.3", "1.2", "latest", oldest + ".1", "v"} {
+		if got, err := findKubernetes(wanted); err == nil {
+			t.Errorf("findKubernetes(%q) = %q", wanted, got)
+		}
+	}
+}
+
+func TestRequireKubernetes(t *testing.T) {
+	const upstream = "module k8s.io/kubernetes\n\ngo 1.22.0\n\nrequire k8s.io/api v0.0.0\n\nreplace (\n\tk8s.io/api => ./staging/src/k8s.io/api\n)\n"
+	const want = "module programs\n\nrequire k8s.io/kubernetes v1.30.14\n\ngo 1.22.0\n\nrequire k8s.io/api v0.0.0\n\nreplace (\n\tk8s.io/api => k8s.io/api v0.30.14\n)\n"
+	if got := requireKubernetes(upstream, "v1.30.14"); got != want {
+		t.Errorf("the go.mod is\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestChecksumsOfAVersion(t *testing.T) {
+	const ours = "k8s.io/api v0.30.14 h1:a\nk8s.io/api v0.30.14/go.mod h1:b\nk8s.io/kubernetes v1.30.14 h1:c\n"
+	const others = "k8s.io/api v0.30.1 h1:d\nk8s.io/klog/v2 v2.130.1 h1:e\ngithub.com/a/b v0.30.14 h1:f\nk8s.io/kubernetes v1.33.13 h1:g\n"
+	if got := checksums(others+ours, "v1.30.14"); got != ours {
+		t.Errorf("the checksums are\n%s\nwant\n%s", got, ours)
+	}
+}

@@ -5,8 +5,6 @@ package commandline
 import (
 	"slices"
 	"strings"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // Command is a command for a person to paste, without the flags that reach the cluster.
@@ -47,7 +45,18 @@ type Context []string
 func (c Context) Line(cmd Command) string {
 	words := []string{cmd.tool}
 	for _, word := range slices.Concat(cmd.words, c) {
-		words = append(words, escape.ShellWord(word))
+		words = append(words, quoted(word))
 	}
 	return strings.Join(words, " ")
+}
+
+// plain are the characters without a meaning to a shell.
+const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./_-"
+
+// quoted returns a word for a POSIX shell.
+func quoted(word string) string {
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

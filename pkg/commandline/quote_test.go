@@ -1,11 +1,11 @@
-package escape
+package commandline
 
 import (
 	"os/exec"
 	"testing"
 )
 
-func TestShellWord(t *testing.T) {
+func TestQuoted(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
 		"":                                   "''",
@@ -21,9 +21,9 @@ func TestShellWord(t *testing.T) {
 		"ü":                                  "'ü'",
 		`.spec.sets[?(@.name=="hot")].count`: `'.spec.sets[?(@.name=="hot")].count'`,
 	} {
-		got := ShellWord(word)
+		got := quoted(word)
 		if got != want {
-			t.Errorf("ShellWord(%q) is %q, want %q", word, got, want)
+			t.Errorf("quoted(%q) is %q, want %q", word, got, want)
 		}
 		if taken, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+got).Output(); err != nil || string(taken) != word {
 			t.Errorf("a shell takes %s for %q: %v", got, taken, err)

@@ -264,7 +264,7 @@ func (c *changer) beginWarning(t *observe.Target) {
 // revert also makes the edits of marks.
 func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
 	return &change{
-		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Since: done.Object.GetResourceVersion(), Conditions: []observe.Condition{until}},
+		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Conditions: []observe.Condition{until}},
 		written:    done,
 		object:     done.Object,
 		revert: func(ctx context.Context) (string, error) {

@@ -263,7 +263,7 @@ func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*un
 // awaitEstablished waits until the server serves a CRD.
 func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent *unstructured.Unstructured, timeout time.Duration) error {
 	err := observe.WaitForObject(ctx, crds, sent.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
-		return obj != nil && observe.AtLeast(obj, sent.GetResourceVersion()) && kinds.Established(obj), nil
+		return obj != nil && kinds.Established(obj), nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %s to be established: %w", sent.GetName(), err)

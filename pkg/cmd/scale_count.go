@@ -218,7 +218,7 @@ func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done 
 func (o *scaleOptions) changed(c *changer, l *located, done replicas.Result) *change {
 	made := &change{
 		WaitTarget: observe.WaitTarget{
-			Target: *l.target, UID: done.UID, Since: done.ResourceVersion,
+			Target: *l.target, UID: done.UID,
 			Conditions: []observe.Condition{observe.Scaled(done.Replicas, len(done.Fields) > 0)},
 		},
 		written: done.Written,

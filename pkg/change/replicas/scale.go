@@ -56,10 +56,9 @@ type Request struct {
 // Result is the new count, and the object that has it.
 type Result struct {
 	// Before is the count before the change, nil where that is not known.
-	Before          *int32
-	Replicas        int32
-	UID             types.UID
-	ResourceVersion string
+	Before   *int32
+	Replicas int32
+	UID      types.UID
 	// Note says what else was changed, such as "removing foo-f4e4e66e-1".
 	Note string
 	// Written has the fields that were written. It has no object if the count was set
@@ -179,7 +178,7 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 	if err != nil {
 		return Result{}, err
 	}
-	done := Result{Before: before, Replicas: c.Replicas, UID: scale.UID, ResourceVersion: scale.ResourceVersion}
+	done := Result{Before: before, Replicas: c.Replicas, UID: scale.UID}
 	if field.Path != nil {
 		done.Fields = []edit.Field{{Path: *field.Path, After: int64(c.Replicas)}}
 	}
@@ -260,7 +259,7 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 	if err != nil {
 		return Result{}, err
 	}
-	done.Written, done.UID, done.ResourceVersion = w, w.Object.GetUID(), w.Object.GetResourceVersion()
+	done.Written, done.UID = w, w.Object.GetUID()
 	return done, nil
 }
 

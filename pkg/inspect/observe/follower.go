@@ -111,7 +111,7 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 		return fmt.Errorf("%s was %w", from.Target, outcome.ErrGone)
 	}
 	first := true
-	return follow.Objects(ctx, follow.SourceOf(objects), selected, "", f.connection, follow.Handler[*unstructured.Unstructured]{
+	return follow.Objects(ctx, follow.SourceOf(objects), selected, f.connection, follow.Handler[*unstructured.Unstructured]{
 		Listed: func(found []*unstructured.Unstructured) (bool, error) {
 			if first {
 				if err := from.listed(len(found)); err != nil {

@@ -26,8 +26,6 @@ type WaitTarget struct {
 	Conditions []Condition
 	// UID, if set, identifies the object: another one with its name does not count.
 	UID types.UID
-	// Since, if set, is the version of the object with which the wait begins.
-	Since string
 	// Check, if set, checks each version of the object. An error ends the wait.
 	Check func(*unstructured.Unstructured) error
 	// Reached, if set, is called when all conditions are met.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
@@ -20,7 +19,7 @@ import (
 func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, outcome.ErrTimeout)
 	defer cancel()
-	err := follow.One(ctx, objects, name, "", nil, done)
+	err := follow.One(ctx, objects, name, nil, done)
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -47,11 +46,4 @@ func WaitUntilGone(ctx context.Context, objects dynamic.ResourceInterface, gone 
 		return fmt.Errorf("wait for %s.%s/%s to be gone: %w", strings.ToLower(kind.Kind), kind.Group, gone.GetName(), err)
 	}
 	return nil
-}
-
-// AtLeast reports whether an object is at least as new as a resourceVersion: a list from a
-// cache of the server may lag behind a write.
-func AtLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
-	c, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), resourceVersion)
-	return err != nil || c >= 0 // versions that cannot be compared prove nothing
 }

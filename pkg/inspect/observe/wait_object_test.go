@@ -182,20 +182,3 @@ func TestWaitUntilGone(t *testing.T) {
 		})
 	}
 }
-
-// Versions that cannot be compared prove nothing.
-func TestAtLeast(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		version, since string
-		want           bool
-	}{
-		{"9", "10", false}, {"10", "10", true}, {"11", "10", true}, {"100", "99", true}, {"x", "10", true}, {"", "10", true}, {"9", "x", true},
-	} {
-		obj := &unstructured.Unstructured{Object: map[string]any{}}
-		obj.SetResourceVersion(test.version)
-		if got := AtLeast(obj, test.since); got != test.want {
-			t.Errorf("%q is at least %q: %t", test.version, test.since, got)
-		}
-	}
-}

@@ -51,18 +51,17 @@ func (c *watcher) set(obj *unstructured.Unstructured) {
 	c.notify()
 }
 
-// watchObject watches the object of a wait. It ignores other objects with its name and
-// versions older than the one with which the wait begins.
+// watchObject watches the object of a wait. It ignores other objects with its name.
 func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, w WaitTarget, connection *follow.Connection) error {
 	uid := w.UID
-	return follow.One(ctx, objects, w.Target.Name, w.Since, connection, func(obj *unstructured.Unstructured) (bool, error) {
-		switch {
-		case obj == nil, uid != "" && obj.GetUID() != uid:
-			c.set(nil)
-		case w.Since == "" || AtLeast(obj, w.Since):
+	return follow.One(ctx, objects, w.Target.Name, connection, func(obj *unstructured.Unstructured) (bool, error) {
+		if obj != nil && uid == "" {
 			uid = obj.GetUID()
-			c.set(obj)
 		}
+		if obj != nil && obj.GetUID() != uid {
+			obj = nil
+		}
+		c.set(obj)
 		return false, nil
 	})
 }

@@ -104,7 +104,7 @@ func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.List
 func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection) {
 	listed := false
 	for {
-		err := Objects(ctx, from, selected, "", connection, Handler[T]{
+		err := Objects(ctx, from, selected, connection, Handler[T]{
 			Listed: func(found []T) (bool, error) {
 				listed = true
 				f.replace(found)

@@ -52,11 +52,11 @@ type Handler[T runtime.Object] struct {
 }
 
 // Objects passes the selected objects to a handler, and then every change, until the handler
-// is done, the context ends, or the server refuses. It resumes a watch that breaks. If since
-// is set, the first list is at least as new as that resourceVersion.
-func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, since string, connection *Connection, h Handler[T]) error {
+// is done, the context ends, or the server refuses. It resumes a watch that breaks. The list has
+// every earlier write: it asks for the most recent version, as all lists do here.
+func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection, h Handler[T]) error {
 	for first := true; ; first = false {
-		list, err := listSince(ctx, from, selected, since)
+		list, err := listAll(ctx, from, selected)
 		for !first && Transient(err) {
 			connection.note(err)
 			if err := Sleep(ctx, Pause); err != nil {
@@ -85,8 +85,8 @@ func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1
 }
 
 // One is Objects for the object of a name, which is nil while there is none.
-func One(ctx context.Context, objects dynamic.ResourceInterface, name, since string, connection *Connection, see func(*unstructured.Unstructured) (done bool, err error)) error {
-	return Objects(ctx, SourceOf(objects), ByName(name), since, connection, Handler[*unstructured.Unstructured]{
+func One(ctx context.Context, objects dynamic.ResourceInterface, name string, connection *Connection, see func(*unstructured.Unstructured) (done bool, err error)) error {
+	return Objects(ctx, SourceOf(objects), ByName(name), connection, Handler[*unstructured.Unstructured]{
 		Listed: func(found []*unstructured.Unstructured) (bool, error) {
 			if len(found) == 0 {
 				return see(nil)
@@ -165,20 +165,6 @@ func list[T runtime.Object](ctx context.Context, from Source, selected metav1.Li
 func listAll(ctx context.Context, from Source, selected metav1.ListOptions) (runtime.Object, error) {
 	list, _, err := pager.New(from.List).List(ctx, selected)
 	return list, err
-}
-
-// listSince lists objects at least as new as a resourceVersion, which the server serves from
-// its cache. If the cache is behind, or the version has expired, it lists the newest ones.
-func listSince(ctx context.Context, from Source, selected metav1.ListOptions, since string) (runtime.Object, error) {
-	if since != "" {
-		notOlder := selected
-		notOlder.ResourceVersion, notOlder.ResourceVersionMatch = since, metav1.ResourceVersionMatchNotOlderThan
-		list, err := from.List(ctx, notOlder)
-		if err == nil || !apierrors.IsTimeout(err) && !expired(err) {
-			return list, err
-		}
-	}
-	return listAll(ctx, from, selected)
 }
 
 // expired reports whether a resourceVersion or a watch has expired.

@@ -31,44 +31,6 @@ var (
 	errOdd       = errors.New("it is odd")
 )
 
-// A list that is to be as new as a version is asked for with it, and without it where the
-// server does not have that version.
-func TestListSince(t *testing.T) {
-	t.Parallel()
-	const notOlder = "7 NotOlderThan"
-	for _, test := range []struct {
-		what  string
-		since string
-		err   error // of the first list
-		asked []string
-		fails bool
-	}{
-		{"any", "", nil, []string{" "}, false},
-		{"any, that fails", "", errAway, []string{" "}, true},
-		{"a version", "7", nil, []string{notOlder}, false},
-		{"a version that is to come", "7", apierrors.NewTimeoutError("too large resource version", 1), []string{notOlder, " "}, false},
-		{"a version that is over", "7", errExpired, []string{notOlder, " "}, false},
-		{"a version that is gone", "7", errGone, []string{notOlder, " "}, false},
-		{"a version, without a right", "7", errForbidden, []string{notOlder}, true},
-		{"a version, of a server that is away", "7", errAway, []string{notOlder}, true},
-	} {
-		var asked []string
-		from := Source{List: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			if asked = append(asked, fmt.Sprint(opts.ResourceVersion, " ", opts.ResourceVersionMatch)); len(asked) == 1 && test.err != nil {
-				return nil, test.err
-			}
-			if opts.LabelSelector != "app=web" {
-				t.Errorf("%s: it lists %+v", test.what, opts)
-			}
-			return &corev1.PodList{}, nil
-		}}
-		_, err := listSince(t.Context(), from, metav1.ListOptions{LabelSelector: "app=web"}, test.since)
-		if (err != nil) != test.fails || !slices.Equal(asked, test.asked) {
-			t.Errorf("%s: it asks for %q, %v, want %q", test.what, asked, err, test.asked)
-		}
-	}
-}
-
 // What may be over soon is tried again, and what will not change is not.
 func TestWhichErrorsPass(t *testing.T) {
 	t.Parallel()
@@ -210,7 +172,7 @@ func TestObjectsEnds(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			ended, err := false, error(nil)
 			go func() {
-				err = Objects(ctx, test.script.source(), metav1.ListOptions{}, "", nil, Handler[*corev1.Pod]{
+				err = Objects(ctx, test.script.source(), metav1.ListOptions{}, nil, Handler[*corev1.Pod]{
 					Listed:  func([]*corev1.Pod) (bool, error) { return test.listed() },
 					Changed: func(*corev1.Pod, bool) (bool, error) { return test.changed() },
 				})
@@ -236,7 +198,7 @@ func TestObjectsStopsBetweenLists(t *testing.T) {
 		s := script{lists: []error{nil, errAway, errAway, errAway}, watches: []func(chan<- watch.Event) error{refuses(errExpired)}}
 		ctx, stop := context.WithTimeoutCause(t.Context(), 1500*time.Millisecond, errOdd)
 		defer stop()
-		err := Objects(ctx, s.source(), metav1.ListOptions{}, "", nil, Handler[*corev1.Pod]{Listed: func([]*corev1.Pod) (bool, error) { return false, nil }})
+		err := Objects(ctx, s.source(), metav1.ListOptions{}, nil, Handler[*corev1.Pod]{Listed: func([]*corev1.Pod) (bool, error) { return false, nil }})
 		if !errors.Is(err, errOdd) || s.listed != 3 {
 			t.Errorf("%v after %d lists", err, s.listed)
 		}
@@ -268,7 +230,7 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 				connection.note(errAway)
 				pass(2 * lossTold)
 			}
-			_ = Objects(t.Context(), test.script.source(), metav1.ListOptions{}, "", connection, Handler[*corev1.Pod]{
+			_ = Objects(t.Context(), test.script.source(), metav1.ListOptions{}, connection, Handler[*corev1.Pod]{
 				Listed: func([]*corev1.Pod) (bool, error) {
 					return len(test.script.watches) == 0 || test.script.listed > 1, nil
 				},
@@ -316,7 +278,7 @@ func TestObjectsOfAnyType(t *testing.T) {
 		var seen []string
 		selected := ByName("a")
 		selected.LabelSelector = "app=web"
-		err := Objects(t.Context(), SourceOf(c), selected, "", nil, Handler[*unstructured.Unstructured]{
+		err := Objects(t.Context(), SourceOf(c), selected, nil, Handler[*unstructured.Unstructured]{
 			Listed: func(found []*unstructured.Unstructured) (bool, error) {
 				for _, obj := range found {
 					seen = append(seen, obj.GetName())

@@ -92,7 +92,7 @@ func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
 			at := o.kind.Mapping.Status
 			return !differs(o.kind, before, after) && equality.Semantic.DeepEqual(strategy.DecodeStatus(at, before), strategy.DecodeStatus(at, after))
 		}),
-		Indexers: o.indexers(), Missing: missing,
+		Indexers: cache.Indexers{byUID: indexByUID}, Missing: missing,
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -84,21 +83,20 @@ func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 }
 
 // readersOf returns the keys of the objects of a strategy whose plans read an input: all
-// if it is in no namespace, otherwise its controller, and those that want its name.
+// of them if it is in no namespace, otherwise its controller.
 func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
 	input, ok := obj.(metav1.Object)
 	if !ok {
 		return nil
 	}
-	if o, controller := k.controllerOf(input); o != nil && o.kind.Mapping.Strategy == name {
-		keys = append(keys, controller)
+	if input.GetNamespace() != "" {
+		if o, controller := k.controllerOf(input); o != nil && o.kind.Mapping.Strategy == name {
+			keys = append(keys, controller)
+		}
+		return keys
 	}
 	for _, o := range k.by(name) {
-		if input.GetNamespace() == "" {
-			keys = append(keys, o.keys()...)
-		} else {
-			keys = append(keys, o.keysBy(byWanted, cache.MetaObjectToName(input).String())...)
-		}
+		keys = append(keys, o.keys()...)
 	}
 	return keys
 }

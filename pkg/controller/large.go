@@ -65,13 +65,6 @@ func outline(kind kinds.Kind, obj *unstructured.Unstructured) (*unstructured.Uns
 	annotations := plannedAnnotations(obj)
 	annotations[annotationOutline] = "true"
 	o.SetAnnotations(annotations)
-	if path := kind.Mapping.DeploymentNamePath; len(path) > 0 {
-		if name, found, err := unstructured.NestedString(obj.Object, path...); found && err == nil {
-			if err := unstructured.SetNestedField(o.Object, name, path...); err != nil {
-				return nil, fmt.Errorf("cache %s: %w", obj.GetName(), err)
-			}
-		}
-	}
 	status, err := strategy.EncodeStatus(kind.Mapping.Status, strategy.DecodeStatus(kind.Mapping.Status, obj), o)
 	if err != nil {
 		return nil, fmt.Errorf("cache %s: %w", obj.GetName(), err)

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
@@ -50,29 +51,15 @@ func (s *ownerState) hasSynced() bool {
 	return s.missing || s.refused != nil || s.synced != nil && s.synced()
 }
 
-// The indexes of a kind's objects: by UID, and by the input that they want.
-const (
-	byUID    = "uid"
-	byWanted = "wanted"
-)
+// byUID is the index of a kind's objects by their UIDs.
+const byUID = "uid"
 
-func (o *owners) indexers() cache.Indexers {
-	index := func(value func(*unstructured.Unstructured) string) cache.IndexFunc {
-		return func(obj any) ([]string, error) {
-			u, ok := obj.(*unstructured.Unstructured)
-			if !ok {
-				return nil, fmt.Errorf("index an object of %s: unexpected %T", o.kind.CRD(), obj)
-			}
-			return []string{value(u)}, nil
-		}
+func indexByUID(obj any) ([]string, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("index an object by its UID: unexpected %T", obj)
 	}
-	indexers := cache.Indexers{byUID: index(func(u *unstructured.Unstructured) string { return string(u.GetUID()) })}
-	if input := o.strategy.Input; input != nil && input.Name != nil {
-		indexers[byWanted] = index(func(u *unstructured.Unstructured) string {
-			return cache.NewObjectName(u.GetNamespace(), input.Name(o.kind, u)).String()
-		})
-	}
-	return indexers
+	return []string{string(u.GetUID())}, nil
 }
 
 func (o *owners) keyOf(namespace, name string) memory.Key {
@@ -97,15 +84,15 @@ func (o *owners) keys() []memory.Key {
 	return nil
 }
 
-// keysBy returns the keys of the objects that an index has under a value.
-func (o *owners) keysBy(index, value string) []memory.Key {
+// keysOfUID returns the key of the object with a UID, if the cache has it.
+func (o *owners) keysOfUID(uid types.UID) []memory.Key {
 	store := o.state.Load().store
 	if store == nil {
 		return nil
 	}
-	found, err := store.ByIndex(index, value)
+	found, err := store.ByIndex(byUID, string(uid))
 	if err != nil {
-		return nil // the kind has no such index
+		return nil // there is such an index
 	}
 	return o.keysOf(found...)
 }

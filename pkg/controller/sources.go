@@ -88,7 +88,7 @@ func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	}
 	for _, o := range c.kinds.list() {
 		if o.strategy.PodIndex == strategy.ByLabel && (len(o.kind.Mapping.Status.PodNames) > 0 || r.FailureCode != "") {
-			keys = append(keys, o.keysBy(byUID, string(r.Label))...)
+			keys = append(keys, o.keysOfUID(r.Label)...)
 		}
 	}
 	return keys

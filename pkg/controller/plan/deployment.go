@@ -104,7 +104,8 @@ func nameOf(element any) string {
 // Deployments plans an owner that has its pods through one Deployment.
 //
 //   - The Deployment is applied if it lacks what the owner wants.
-//   - A Deployment with its name that someone else controls is not touched.
+//   - A Deployment with its name that someone else controls is not touched. The owner
+//     looks again from time to time.
 //   - The owner's Deployments with other names are deleted when the wanted one is
 //     available.
 //   - An owner that is being deleted gets nothing.
@@ -145,6 +146,7 @@ func Deployments(v View) Actions {
 	}
 	if foreign {
 		p.NameTaken = NameTaken(v.Owner.Kind, "Deployment "+live.Name, live.OwnedBy)
+		p.Recheck = maxRefusalDelay // the end of a Deployment of someone else is no event of the owner
 		live = nil
 	}
 	applies, complete := len(p.Operations) > 0, available(live, v.Owner.Desired)

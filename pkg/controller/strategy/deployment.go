@@ -23,14 +23,7 @@ import (
 func deployment() *Strategy {
 	return &Strategy{
 		Plan: plan.Deployments, PodIndex: ByLabel,
-		Input: &Input{
-			Source: deploymentSource,
-			Name: func(kind kinds.Kind, obj *unstructured.Unstructured) string {
-				name, _ := deploymentName(kind, obj) // an invalid object wants none
-				return name
-			},
-			read: readDeployments,
-		},
+		Input:    &Input{Source: deploymentSource, read: readDeployments},
 		complete: completeDeployment,
 	}
 }

@@ -41,10 +41,6 @@ type Strategy struct {
 type Input struct {
 	// Source is how the objects are watched.
 	Source func(Clients) informer.Source
-	// Name returns the name of the object that an owner wants; its plan also reads
-	// the object with that name. nil: it wants none.
-	Name func(kinds.Kind, *unstructured.Unstructured) string
-
 	// read completes the view of an owner.
 	read func(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) error
 }

@@ -5,10 +5,12 @@ import (
 	"reflect"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -54,51 +56,16 @@ type Applied struct {
 	Stored map[string]any
 }
 
-// drifted reports whether a Deployment lacks what its owner wants. If it is as the
-// server stored it after the last apply of the same, it cannot get any closer.
+// drifted reports whether a Deployment lacks what its owner wants: whether a patch with the
+// wanted fields would change it. If it is as the server stored it after the last apply of
+// the same, it cannot get any closer.
 func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
-	if contains(d.Fields, wanted.Fields) {
+	patched, err := strategicpatch.StrategicMergeMapPatch(runtime.DeepCopyJSON(d.Fields), wanted.Fields, appsv1.Deployment{})
+	if err == nil && reflect.DeepEqual(map[string]any(patched), d.Fields) {
 		return false
 	}
 	a := m.Applied
 	return a == nil || a.UID != d.UID || !reflect.DeepEqual(a.Wanted, wanted) || !reflect.DeepEqual(a.Stored, d.Fields)
-}
-
-// contains reports whether an object has all wanted fields; it may have more. It
-// finds list elements by their name, if they have one, and otherwise by their index.
-func contains(object, wanted any) bool {
-	switch wanted := wanted.(type) {
-	case map[string]any:
-		fields, _ := object.(map[string]any)
-		for name, value := range wanted {
-			if !contains(fields[name], value) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		list, _ := object.([]any)
-		for i, element := range wanted {
-			if name := nameOf(element); name != "" {
-				i = slices.IndexFunc(list, func(e any) bool { return nameOf(e) == name })
-			} else if len(list) != len(wanted) {
-				return false
-			}
-			if i < 0 || !contains(list[i], element) {
-				return false
-			}
-		}
-		return true
-	case nil:
-		return true
-	}
-	return reflect.DeepEqual(object, wanted)
-}
-
-func nameOf(element any) string {
-	fields, _ := element.(map[string]any)
-	name, _ := fields["name"].(string)
-	return name
 }
 
 // Deployments plans an owner that has its pods through one Deployment.

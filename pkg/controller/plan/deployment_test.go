@@ -240,26 +240,36 @@ func TestSelectorOfADeploymentStays(t *testing.T) {
 	}
 }
 
-// A Deployment that lacks something is written; what others have added is left.
-func TestContains(t *testing.T) {
+// A Deployment that lacks something has drifted. What others have added, and defaults of
+// the server, are no drift.
+func TestDrifted(t *testing.T) {
 	list := func(all ...any) any { return all }
-	app := map[string]any{"name": "app", "image": "nginx"}
+	container := func(field string, value any) map[string]any { return map[string]any{"name": "app", field: value} }
+	spec := func(containers any) map[string]any {
+		return map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}}}
+	}
+	port := map[string]any{"containerPort": int64(80)}
 	for _, test := range []struct {
 		name          string
 		there, wanted any
 		want          bool
 	}{
-		{"the same arguments", list("a", "b"), list("a", "b"), true},
-		{"another argument", list("a", "c"), list("a", "b"), false},
-		{"an argument was added", list("a", "b"), list("a"), false},
-		{"an argument was removed", list("a"), list("a", "b"), false},
-		{"the only container", list(app), list(app), true},
-		{"a container was added", list(map[string]any{"name": "proxy"}, app), list(app), true},
-		{"no list is there", nil, list("a"), false},
-		{"a text is there", "text", map[string]any{"a": "b"}, false},
+		{"the same arguments", list(container("args", list("a", "b"))), list(container("args", list("a", "b"))), false},
+		{"another argument", list(container("args", list("a", "c"))), list(container("args", list("a", "b"))), true},
+		{"an argument was added", list(container("args", list("a", "b"))), list(container("args", list("a"))), true},
+		{"an argument was removed", list(container("args", list("a"))), list(container("args", list("a", "b"))), true},
+		{"another image", list(container("image", "nginx:1")), list(container("image", "nginx")), true},
+		{"a default", list(container("ports", list(map[string]any{"containerPort": int64(80), "protocol": "TCP"}))), list(container("ports", list(port))), false},
+		{"a container was added", list(map[string]any{"name": "proxy"}, container("image", "nginx")), list(container("image", "nginx")), false},
+		{"no container is there", nil, list(container("image", "nginx")), true},
+		{"a text is there", "text", list(container("image", "nginx")), true},
 	} {
-		if got := contains(test.there, test.wanted); got != test.want {
-			t.Errorf("%s: %t, want %t", test.name, got, test.want)
+		d := Deployment{Fields: spec(test.there)}
+		if got := (Memory{}).drifted(&d, Wanted{Fields: spec(test.wanted)}); got != test.want {
+			t.Errorf("%s: drifted %t, want %t", test.name, got, test.want)
+		}
+		if !reflect.DeepEqual(d.Fields, spec(test.there)) {
+			t.Errorf("%s: the Deployment was changed to %v", test.name, d.Fields)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // gitOpsWriter returns the tool that sets the count of an object from a repository; nil if
@@ -18,7 +17,7 @@ func gitOpsWriter(obj *unstructured.Unstructured, count string) *status.Competin
 	if count == "" || err != nil {
 		return nil
 	}
-	g := kinds.GitOpsOf(obj, path)
+	g := fieldpath.GitOpsOf(obj, path)
 	if g == nil || g.Kind == "" {
 		return nil
 	}

@@ -20,7 +20,7 @@ func Overwriters(obj *unstructured.Unstructured, paths []fieldpath.Path) []strin
 		all = append(all, fmt.Sprintf("%s/%s owns it and may undo the change", ref.Kind, ref.Name))
 	}
 	var tools []string
-	gitOps := kinds.GitOpsOf(obj, paths...)
+	gitOps := fieldpath.GitOpsOf(obj, paths...)
 	if gitOps != nil {
 		tools = append(tools, gitOps.Tool)
 	}

@@ -1,4 +1,4 @@
-package kinds
+package fieldpath
 
 import (
 	"encoding/json"
@@ -8,8 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
 // GitOps is a tool that keeps objects as a repository or a chart declares them.
@@ -40,13 +38,13 @@ func gitOpsTools() []GitOps {
 // manager of the field, or it marks the object and has set the field in the last client-side
 // apply. A tool that applies the object without the field, as it should if an autoscaler sets
 // the count, does not qualify.
-func GitOpsOf(obj *unstructured.Unstructured, fields ...fieldpath.Path) *GitOps {
+func GitOpsOf(obj *unstructured.Unstructured, fields ...Path) *GitOps {
 	for _, g := range gitOpsTools() {
 		recorded, sets := false, false
 		for _, entry := range obj.GetManagedFields() {
 			if g.Manages(entry.Manager) {
 				recorded = true
-				sets = sets || slices.ContainsFunc(fields, func(p fieldpath.Path) bool { return p.ManagedBy(entry, obj.Object) })
+				sets = sets || slices.ContainsFunc(fields, func(p Path) bool { return p.ManagedBy(entry, obj.Object) })
 			}
 		}
 		g.Object = g.object(obj, recorded)
@@ -92,12 +90,12 @@ func helmRelease(obj *unstructured.Unstructured, _ bool) string {
 
 // lastApplied reports whether the last client-side apply of an object has set one of the
 // fields.
-func lastApplied(obj *unstructured.Unstructured, fields []fieldpath.Path) bool {
+func lastApplied(obj *unstructured.Unstructured, fields []Path) bool {
 	var applied map[string]any
 	if json.Unmarshal([]byte(obj.GetAnnotations()[corev1.LastAppliedConfigAnnotation]), &applied) != nil {
 		return false
 	}
-	return slices.ContainsFunc(fields, func(p fieldpath.Path) bool {
+	return slices.ContainsFunc(fields, func(p Path) bool {
 		value, err := p.Value(applied)
 		return err == nil && value != nil
 	})

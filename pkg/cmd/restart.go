@@ -17,11 +17,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -75,7 +75,7 @@ func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Tar
 	}
 	now := time.Now()
 	plan := func(obj *unstructured.Unstructured) (edit.Plan, error) {
-		at, err := kinds.RestartTime(obj, path, now)
+		at, err := podtemplate.RestartTime(obj, path, now)
 		if err != nil {
 			return edit.Plan{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
 		}
@@ -105,7 +105,7 @@ func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Tar
 // programs.
 func restartField(ctx context.Context, finder *discover.Finder, t *observe.Target) ([]string, error) {
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
-		return kinds.RestartField(t.Kind, t.Object, nil, "")
+		return podtemplate.RestartField(t.Kind, t.Object, nil, "")
 	}
 	facts, err := observe.StatusFacts(ctx, finder, t.Kind, nil)
 	if err != nil {
@@ -115,7 +115,7 @@ func restartField(ctx context.Context, finder *discover.Finder, t *observe.Targe
 	if err != nil {
 		return nil, err
 	}
-	return kinds.RestartField(t.Kind, t.Object, schema, facts.Restart)
+	return podtemplate.RestartField(t.Kind, t.Object, schema, facts.Restart)
 }
 
 // restartMarks returns the annotations that record who restarts an object and why. Only a
@@ -132,7 +132,7 @@ func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 // read them.
 func restartRefused(ctx context.Context, c *changer, t *observe.Target, why error) error {
 	refused := fmt.Errorf("%s cannot be restarted: %w", t, why)
-	if errors.Is(why, kinds.ErrPaused) {
+	if errors.Is(why, podtemplate.ErrPaused) {
 		return outcome.WithHint(refused, "to resume it", commandOn("resume", t))
 	}
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {

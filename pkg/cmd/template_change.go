@@ -14,11 +14,11 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // wanted returns the fields that a verb wants for the current object, and the cause of the
@@ -118,7 +118,7 @@ func changedFields(done template.Result) []revision.Field {
 // the status or a label of each pod shows the latter. For other controllers, and for a change
 // without a generation, pods that were not made from the new fields must be gone.
 func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before status.Snapshot, done template.Result) observe.Condition {
-	if !c.waits || done.Change == "" || kinds.InPlace(t.Object) {
+	if !c.waits || done.Change == "" || podtemplate.InPlace(t.Object) {
 		return observe.Ready()
 	}
 	made := madeSince(done)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
@@ -193,7 +194,7 @@ func TestRestartIsARevision(t *testing.T) {
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
 		w.start()
 		w.converges()
-		path, err := kinds.RestartField(kind, foo, nil, "")
+		path, err := podtemplate.RestartField(kind, foo, nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}

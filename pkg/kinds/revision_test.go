@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 )
 
 // A revision keeps what the pods of an object are made from, as it is and where it is,
@@ -90,4 +91,13 @@ func TestRevisionHistoryLimit(t *testing.T) {
 			t.Errorf("%s: %d, want %d", test.obj, got, test.want)
 		}
 	}
+}
+
+func parsed(t *testing.T, text string) map[string]any {
+	t.Helper()
+	fields := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields
 }

@@ -2,9 +2,11 @@ package kinds
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // A loop may follow the objects of its kind and write their status. Only for a kind that is
@@ -28,4 +30,9 @@ func TestRolesOfAKind(t *testing.T) {
 			t.Errorf("a loop for %s may read CRDs: %t", kind.CRD(), reads)
 		}
 	}
+}
+
+func kindNamed(resource, kind string) Kind {
+	name, group, _ := strings.Cut(resource, ".")
+	return Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}, Kind: kind, Singular: strings.ToLower(kind)}
 }

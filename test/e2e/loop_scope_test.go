@@ -8,6 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -87,7 +88,7 @@ func TestReconcileCounts(t *testing.T) {
 			foo.Scale(1)
 			foo.AwaitReady("one pod")
 			count("3 to 1", 16)
-			path, err := kinds.RestartField(kind, foo.Get(), nil, "")
+			path, err := podtemplate.RestartField(kind, foo.Get(), nil, "")
 			if err != nil {
 				t.Fatal(err)
 			}

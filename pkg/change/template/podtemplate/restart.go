@@ -1,4 +1,4 @@
-package kinds
+package podtemplate
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // ErrPaused means that the rollout of a Deployment is paused.
@@ -27,7 +28,7 @@ var (
 
 // RestartField returns the field of an object that takes the time of a restart: the kind's
 // own path, if it has one, or an annotation of the pod template.
-func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]any, own string) ([]string, error) {
+func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any, own string) ([]string, error) {
 	if own != "" {
 		return fieldpath.FieldNames(own)
 	}
@@ -58,7 +59,7 @@ func InPlace(obj *unstructured.Unstructured) bool {
 // Built-in kinds and those that "run-controller" reconciles have such annotations; other
 // kinds are assumed to if they have a pod template at .spec.template. The schema is needed
 // only for these other kinds.
-func restartPath(kind Kind, obj *unstructured.Unstructured, schema map[string]any) ([]string, error) {
+func restartPath(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any) ([]string, error) {
 	template := []string{"spec", "template"}
 	switch {
 	case kind.Reconciled():
@@ -77,7 +78,7 @@ func restartPath(kind Kind, obj *unstructured.Unstructured, schema map[string]an
 }
 
 // mayRollOut returns an error if an object of a built-in kind cannot be restarted.
-func mayRollOut(kind Kind, obj *unstructured.Unstructured) error {
+func mayRollOut(kind kinds.Kind, obj *unstructured.Unstructured) error {
 	if !kind.RollsOut() {
 		if _, has, err := unstructured.NestedMap(obj.Object, "spec", "template"); err == nil && !has {
 			return errNoTemplate

@@ -1,4 +1,4 @@
-package kinds
+package podtemplate
 
 import (
 	"strings"
@@ -8,12 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
-)
 
-func kindNamed(resource, kind string) Kind {
-	name, group, _ := strings.Cut(resource, ".")
-	return Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}, Kind: kind, Singular: strings.ToLower(kind)}
-}
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
 
 func parsed(t *testing.T, text string) map[string]any {
 	t.Helper()
@@ -31,19 +28,19 @@ func TestRestartPath(t *testing.T) {
 		pod        = "{spec: {template: {spec: {containers: [{name: main, image: web}]}}}}"
 		open       = "{properties: {spec: {properties: {template: {x-kubernetes-preserve-unknown-fields: true}}}}}"
 	)
-	other := func(group, resource string) Kind {
-		return Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}}
+	other := func(group, resource string) kinds.Kind {
+		return kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}}
 	}
 	app := other("example.com", "apps")
 	for name, test := range map[string]struct {
-		kind             Kind
+		kind             kinds.Kind
 		obj, schema, yes string
 		no               error
 	}{
-		"ImoocPod":                      {ImoocPod(), "{}", "{}", inTemplate, nil},
-		"AppService":                    {AppService(), "{}", "{}", "metadata.annotations", nil},
-		"HelloWorld":                    {HelloWorld(), "{}", "{}", "metadata.annotations", nil},
-		"MyDaemonSet":                   {MyDaemonSet(), "{}", "{}", "metadata.annotations", nil},
+		"ImoocPod":                      {kinds.ImoocPod(), "{}", "{}", inTemplate, nil},
+		"AppService":                    {kinds.AppService(), "{}", "{}", "metadata.annotations", nil},
+		"HelloWorld":                    {kinds.HelloWorld(), "{}", "{}", "metadata.annotations", nil},
+		"MyDaemonSet":                   {kinds.MyDaemonSet(), "{}", "{}", "metadata.annotations", nil},
 		"Deployment":                    {other("apps", "deployments"), pod, "{}", inTemplate, nil},
 		"paused Deployment":             {other("apps", "deployments"), "{spec: {paused: true}}", "{}", "", ErrPaused},
 		"not known to be paused":        {other("apps", "deployments"), "{spec: {paused: maybe}}", "{}", inTemplate, nil},
@@ -105,7 +102,7 @@ func TestRestartField(t *testing.T) {
 		open   = "{properties: {spec: {properties: {template: {x-kubernetes-preserve-unknown-fields: true}}}}}"
 		inside = "spec.template.metadata.annotations.kubectl.kubernetes.io/restartedAt"
 	)
-	for name, test := range map[string]struct {
+	for what, test := range map[string]struct {
 		crd, obj string
 		own      string
 		want     string
@@ -119,10 +116,11 @@ func TestRestartField(t *testing.T) {
 		"a clone set that makes anew":     {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: ReCreate}, " + pod + "}}", "", inside, nil},
 		"nothing that could be restarted": {"lamps.example.com", "{spec: {replicas: 1}}", "", "", errNoTemplate},
 	} {
-		kind := kindNamed(test.crd, "It")
+		name, group, _ := strings.Cut(test.crd, ".")
+		kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}}
 		path, err := RestartField(kind, &unstructured.Unstructured{Object: parsed(t, test.obj)}, parsed(t, open), test.own)
 		if got := strings.Join(path, "."); got != test.want || err != test.no { //nolint:errorlint // it is this very one
-			t.Errorf("%s: %q (%v), want %q (%v)", name, got, err, test.want, test.no)
+			t.Errorf("%s: %q (%v), want %q (%v)", what, got, err, test.want, test.no)
 		}
 	}
 }

@@ -160,6 +160,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after
 	if q.Verb == "watch" {
 		return s.watch(w, r, q)
 	}
+	if q.target() == "pods/log" {
+		return s.log(w, q)
+	}
 	code := http.StatusOK
 	answer, err := s.do(q, &code)
 	after()
@@ -211,6 +214,17 @@ func (s *Server) do(q Request, code *int) (any, error) {
 		return s.modify(q, obj)
 	}
 	return nil, apierrors.NewMethodNotSupported(q.resource.gr(), q.Verb)
+}
+
+// log serves the log of a pod, which is in its annotation example.com/log.
+func (s *Server) log(w http.ResponseWriter, q Request) error {
+	pod := s.Get("pods", q.Namespace, q.Name)
+	if pod == nil {
+		return apierrors.NewNotFound(q.resource.gr(), q.Name)
+	}
+	w.Header().Set("Content-Type", "text/plain")
+	_, _ = io.WriteString(w, pod.GetAnnotations()["example.com/log"])
+	return nil
 }
 
 func pageNotFound(q Request) error {

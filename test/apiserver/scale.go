@@ -1,7 +1,9 @@
 package apiserver
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,6 +48,11 @@ func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error)
 	paths := q.version.scale
 	before := scaleOf(paths, obj)
 	if q.Verb == "get" {
+		// As for custom resources on a real server, where no count can be shown but one
+		// can be set.
+		if _, found, _ := unstructured.NestedInt64(obj.Object, paths.specReplicas...); !found {
+			return nil, apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", "."+strings.Join(paths.specReplicas, ".")))
+		}
 		return before, nil
 	}
 	gv := obj.GroupVersionKind().GroupVersion().String()

@@ -10,11 +10,6 @@ import (
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // completions asks kubectl, as a shell's completion script does, to complete the last
@@ -113,92 +108,6 @@ const (
 	searches = "searches.array.example.com"
 	search   = `{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot set, count: 2}]}}`
 )
-
-// Completion candidates, as passed through by kubectl.
-func TestCompletion(t *testing.T) {
-	t.Parallel()
-	installKinds(t)
-	ns := cluster.NewNamespace(t)
-	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
-	cluster.Imoocpod(t, ns, "create", "food", "--replicas", "2")
-	status := []byte(`{"status":{"readyReplicas":1,"replicas":2,"observedGeneration":1}}`)
-	if _, err := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), "food", types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
-		t.Fatal(err)
-	}
-	cluster.Apply(t, ns, `
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 0
-  selector: {matchLabels: {app: web}}
-  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: busybox}]}}`)
-	cluster.CreateObject(t, ns, searches, search)
-	_, env := asKrew(t)
-	harness.Must(t, cluster.KubectlWith(t, env, "", "imoocpod", "completion", "install"))
-
-	const noFile, noSpace = ":4", ":6"
-	for _, test := range []struct {
-		words string // the last one is completed; "_" stands for an empty word
-		want  string // lines that must be present
-		never string // must not be present
-	}{
-		{"de", "delete\tDelete |describe\tShow |" + noFile, "create"},
-		{"scale --curr", "--current-replicas\t|" + noFile, "--replicas"},
-		{"status -n " + ns + " foo", "foo\t0/0 ready|food\t1/2 ready|" + noFile, "deploy"},
-		{"status -n " + ns + " --context cluster _", "foo\t0/0 ready|imoocpods\tImoocPod batch|deployments\tDeployment apps|" + noFile, "roles"},
-		{"status -n " + ns + " foo _", noFile, "food"},
-		{"status -n " + ns + " imoocpods foo _", "food\t1/2 ready|" + noFile, "foo\t"},
-		{"scale -n " + ns + " deploy/", "deploy/web|" + noFile, "foo"},
-		{"delete -n " + ns + " imoocpod/foo imo", "imoocpods/\tImoocPod|" + noSpace, "foo"},
-		{"delete -n " + ns + " imoocpod/foo imoocpod/f", "imoocpod/food\t1/2 ready|" + noFile, "foo\t"},
-		{"delete --all -n " + ns + " depl", "deployments\tDeployment apps|" + noFile, "foo"},
-		{"delete -f x -n " + ns + " _", noFile, "foo"},
-		{"create _", "deployments/\tDeployment apps|" + noSpace, "food"},
-		{"status --namespace " + ns[:2], ns + "|" + noFile, "default"},
-		{"status --namespace=" + ns[:2], ns + "|" + noFile, "default"},
-		{"status --context _", "cluster|" + noFile, "food"},
-		{"status -o js", "json|jsonpath|" + noFile, "yaml"},
-		{"kinds -o c", "custom-columns|" + noFile, "yaml"},
-		{"version -o _", "yaml|json|" + noFile, "wide"},
-		{"delete -o _", "name|" + noFile, "wide"},
-		{"scale foo --dry-run=s", "server|" + noFile, "client"},
-		{"delete foo --cascade=o", "orphan|" + noFile, "background"},
-		{"wait foo --for c", "create|condition=|" + noFile, "ready"},
-		{"run-controller --if-held _", "wait|exit|" + noFile, "foo"},
-		{"scale foo --replicas _", noFile, "foo"},
-		{"scale -n " + ns + " deploy/web --replicas-path _", ".spec.replicas\t/scale|" + noFile, "minReady"},
-		{"scale -n " + ns + " deploy/missing --replicas-path _", noFile, "spec"},
-		{"scale -n " + ns + " foo --replicas-path _", ".spec.replicas\tbuilt in|" + noFile, "template"},
-		{"scale -n " + ns + " " + searches + "/it --replicas-path .spec.node", `.spec.nodeSets[?(@.name=="hot set")].count` + "\t(now 2): How many nodes|" + noFile, "version"},
-		{"completion z", "zsh\t|" + noFile, "bash"},
-		// Missing rights and invalid arguments cause no error message.
-		{"status --as nobody -n " + ns + " f", noFile, "food"},
-		{"status --context nowhere f", noFile, "foo"},
-		{"status nonsense _", noFile, "foo"},
-		{"nonsense _", ":0", "foo"},
-	} {
-		words := strings.Fields(test.words)
-		if last := len(words) - 1; words[last] == "_" {
-			words[last] = ""
-		}
-		// A busy machine may not answer in time.
-		var out string
-		want := strings.Split(test.want, "|")
-		harness.Eventually(t, "completion of "+test.words+" offers "+test.want, func() bool {
-			out = completions(t, env, words...)
-			for _, line := range want {
-				if !strings.Contains("\n"+out, "\n"+line) {
-					return false
-				}
-			}
-			return true
-		})
-		if strings.Contains(out, test.never) {
-			t.Errorf("completion of %s: %q, want nothing with %s", test.words, out, test.never)
-		}
-	}
-}
 
 // Completion does not wait for a server that does not answer.
 func TestCompletionTimeout(t *testing.T) {

@@ -25,7 +25,6 @@ const (
 	doesTheOthers = "An object that does not meet its condition does not stop the others"
 	bareName      = "A bare name is an ImoocPod"
 	anyField      = "A count without /scale can be set"
-	waitsForReady = "--timeout waits until all pods are ready"
 )
 
 // difference is an intended difference and its visible effects.

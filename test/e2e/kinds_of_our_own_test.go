@@ -146,9 +146,6 @@ func keys[V any](m map[string]V) []string {
 	return all
 }
 
-// isClusterwide reports whether a resource is cluster-scoped.
-func isClusterwide(resource string) bool { return resource == "fleets.cluster-scoped.example.com" }
-
 // contains fails the test unless the pattern matches somewhere.
 func contains(t *testing.T, got, pattern string) {
 	t.Helper()

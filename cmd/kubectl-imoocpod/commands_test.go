@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// runOn runs a command in this process, against a server in memory. A quotation mark
+// stands for an empty word.
+func runOn(ctx context.Context, s *apiserver.Server, line string) result {
+	var stdout, stderr bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}
+	c := kube.New("v0.0.0-test", streams)
+	s.Connect(c.Flags)
+	root := cmd.NewRootCommandFor(c, "v0.0.0-test", streams) //nolint:contextcheck // it comes with ExecuteContext
+	words := strings.Fields(line)
+	for i, word := range words {
+		words[i] = strings.TrimPrefix(word, `"`)
+	}
+	root.SetArgs(words)
+	command, err := root.ExecuteContextC(ctx)
+	code := report(&stderr, err, callerOf(command), ctx.Err() != nil)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// installCRDs installs the CRDs of the shipped kinds.
+func installCRDs(s *apiserver.Server) error {
+	crds, err := deploy.CRDs()
+	for _, crd := range crds {
+		s.Create(crd)
+	}
+	return err
+}
+
+// file writes a manifest to a file, and returns its path.
+func file(t *testing.T, manifest string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "object.yaml")
+	if err := os.WriteFile(path, []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// web is a Deployment of two replicas.
+const web = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: web, generation: 1},
+	spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: web}]}}}}`
+
+// declared is the CRD of a kind without /scale that run-controller reconciles.
+func declared(plural, kind string) string {
+	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]s.example.com, annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}},
+		spec: {group: example.com, scope: Namespaced, names: {kind: %[2]s, plural: %[1]s}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
+		schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {observedGeneration: {type: integer}}}}}}}]}}`, plural, kind)
+}
+
+// requests returns the requests for objects, in order.
+func requests(s *apiserver.Server) []string {
+	var sent []string
+	for _, r := range s.Requests(func(r apiserver.Request) bool { return r.Resource != "" }) {
+		sent = append(sent, r.String())
+	}
+	return sent
+}
+
+// Users who have only Deployments need neither the CRDs nor the controller: check
+// succeeds, whether or not they may read CRDs. A missing right on Deployments is a
+// failure.
+func TestCheckOfDeployments(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		admin  bool
+		denied string // a resource
+		code   int
+		says   []string
+	}{
+		"administrator": {true, "", exitDone, []string{"✔ permission to scale", "✔ permission to install"}},
+		"user":          {false, "", exitDone, []string{"✔ permission to scale", "○ permission to install", "○ permission to run-controller"}},
+		"may not scale": {false, "deployments/scale", exitError, []string{"✔ permission to status", "✖ permission to scale", "no permission to patch deployments.apps/scale"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := apiserver.New(t)
+			s.Forbid(func(r apiserver.Request) bool {
+				own := r.Group == "" && r.Resource != "nodes" || r.Group == "apps"
+				return !test.admin && (!own || strings.Trim(r.Resource+"/"+r.Subresource, "/") == test.denied)
+			})
+			o := runOn(t.Context(), s, "check")
+			if o.code != test.code || (o.code == exitDone) != (o.stderr == "") {
+				t.Errorf("exit code %d, stderr %q, stdout\n%s", o.code, o.stderr, o.stdout)
+			}
+			for _, words := range append(test.says, "○ CRD imoocpods.batch.tutorial.kubebuilder.io", "(needed only for objects of the kind ImoocPod)", "\n    kubectl imoocpod install") {
+				if !strings.Contains(o.stdout, words) {
+					t.Errorf("there is no %q in\n%s", words, o.stdout)
+				}
+			}
+			if red := strings.Contains(o.stdout, "✖"); red != (test.code != exitDone) || strings.Contains(o.stdout, "no controller is running") {
+				t.Errorf("stdout\n%s", o.stdout)
+			}
+		})
+	}
+}
+
+// The pods of a cluster-scoped object are followed in all namespaces, however the object
+// was named.
+func TestPodsOfClusterScopedObjects(t *testing.T) {
+	t.Parallel()
+	const fleets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: fleets.example.com},
+		spec: {group: example.com, scope: Cluster, names: {kind: Fleet, plural: fleets}, versions: [{name: v1, served: true, storage: true,
+		schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
+	for _, line := range []string{
+		"create fleets.example.com/x --replicas 1 --replicas-path .spec.replicas --wait",
+		"wait fleets.example.com/there --for=create --for=ready --timeout 2m",
+		"wait fleets.example.com/there --timeout 2m",
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			s := apiserver.New(t)
+			s.CreateYAML(fleets + "\n---\n{apiVersion: example.com/v1, kind: Fleet, metadata: {name: there}, spec: {replicas: 1}}")
+			ctx, interrupt := context.WithTimeout(t.Context(), deadline)
+			defer interrupt()
+			s.Fail(apiserver.On("list|watch", "pods"), apiserver.Fault{Before: interrupt, Err: apierrors.NewServiceUnavailable("busy")})
+			o := runOn(ctx, s, line)
+			pods := s.Requests(apiserver.On("list|watch", "pods"))
+			if len(pods) == 0 || slices.ContainsFunc(pods, func(r apiserver.Request) bool { return r.Namespace != "" }) {
+				t.Errorf("requests %q, stderr %q", requests(s), o.stderr)
+			}
+		})
+	}
+}
+
+// If nothing matches, a verb that reads or deletes succeeds, and a verb that changes
+// something fails.
+func TestNothingMatches(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	const none, missing = "No resources found in default namespace.\n", "error: no matching resources found\n"
+	for line, want := range map[string]result{
+		"status deployments -l app=x":                       {exitDone, "", none},
+		"status deployments -l app=x --wait":                {exitDone, "", none},
+		"describe deployments -l app=x":                     {exitDone, "", none},
+		"history deployments -l app=x":                      {exitDone, "", none},
+		"logs deployments -l app=x":                         {exitDone, "", none},
+		"delete deployments -l app=x":                       {exitDone, "", none},
+		"wait deployments -l app=x -A --for=delete":         {exitDone, "", "No resources found.\n"},
+		"park deployments -l app=x":                         {exitDone, "", none},
+		"park -l app=x":                                     {exitDone, "", none},
+		"unpark deployments -l app=x":                       {exitDone, "", none},
+		"wait deployments -l app=x --for=delete":            {exitDone, "", none},
+		"wait deployments -l app=x":                         {exitError, "", missing},
+		"wait deployments -l app=x --for=create":            {exitError, "", missing},
+		"scale deployments -l app=x --replicas 1":           {exitError, "", missing},
+		"restart deployments -l app=x":                      {exitError, "", missing},
+		"pause deployments -l app=x":                        {exitError, "", missing},
+		"resume deployments -l app=x":                       {exitError, "", missing},
+		"undo deployments -l app=x":                         {exitError, "", missing},
+		"set image deployments -l app=x nginx":              {exitError, "", missing},
+		"set env deployments -l app=x A=B":                  {exitError, "", missing},
+		"set resources deployments -l app=x --limits cpu=1": {exitError, "", missing},
+	} {
+		if o := runOn(t.Context(), s, line); o != want {
+			t.Errorf("%s: %+v, want %+v", line, o, want)
+		}
+	}
+	// A wait for the deletion of a missing object succeeds.
+	gone := file(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: gone}}")
+	if o := runOn(t.Context(), s, "wait -f "+gone+" --for=delete"); o.code != exitDone || o.stdout != "deployment.apps/gone condition met\n" {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A change of a count that is not waited for lists pods only if a budget may guard them.
+func TestRequestsOfScale(t *testing.T) {
+	t.Parallel()
+	const budget = `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}, status: {desiredHealthy: 2}}`
+	const replicaSet = `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1, uid: web-1, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: web, controller: true}]}, spec: {replicas: 2}}`
+	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: web-1-a, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: web-1, controller: true}]}, spec: {containers: [{name: main}]}}`
+	common := []string{"get deployments default/web", "list horizontalpodautoscalers", "list poddisruptionbudgets", "patch deployments/scale default/web"}
+	for name, test := range map[string]struct {
+		objects, more []string
+		says          string
+	}{
+		"without a budget": {[]string{web}, nil, ""},
+		"with a budget": {[]string{web, budget, replicaSet, pod}, []string{"list pods", "list replicasets"},
+			"Warning: deployment/web: PodDisruptionBudget/web requires at least 2 available pods, and only 1 would be left\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := apiserver.New(t)
+			s.CreateYAML(strings.Join(test.objects, "\n---\n"))
+			o := runOn(t.Context(), s, "scale deployment/web --replicas 1")
+			sent := requests(s)
+			want := slices.Sorted(slices.Values(append(test.more, common...)))
+			if got := slices.Sorted(slices.Values(sent)); o.code != exitDone || !slices.Equal(got, want) || sent[len(sent)-1] != common[3] {
+				t.Errorf("exit code %d, requests\n%s\nwant\n%s\nstderr %q", o.code, strings.Join(sent, "\n"), strings.Join(want, "\n"), o.stderr)
+			}
+			if !strings.HasPrefix(o.stderr, test.says) {
+				t.Errorf("stderr %q", o.stderr)
+			}
+		})
+	}
+}
+
+// An object of a file is read once before its count is set. That read shows that it is
+// paused, even without /scale.
+func TestScaleOfAFileReadsTheObjectOnce(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ crd, warning string }{
+		"declared":         {declared("widgets", "Widget"), "Warning: widget/gear is paused"},
+		"of other authors": {strings.Replace(declared("widgets", "Widget"), "imoocpod.dev/plan: pods, imoocpod.dev/image: nginx", "imoocpod.dev/replicas-path: .spec.replicas", 1), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := apiserver.New(t)
+			s.CreateYAML(test.crd + "\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: gear, annotations: {imoocpod.dev/paused-until: forever}}, spec: {replicas: 1}}")
+			o := runOn(t.Context(), s, "scale -f "+file(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: gear}}")+" --replicas 3")
+			sent := slices.DeleteFunc(requests(s), func(r string) bool { return !strings.HasSuffix(r, "widgets default/gear") })
+			if o.code != exitDone || !slices.Equal(sent, []string{"get widgets default/gear", "patch widgets default/gear"}) || !strings.HasPrefix(o.stderr, test.warning) {
+				t.Errorf("exit code %d, requests %q, stderr %q", o.code, sent, o.stderr)
+			}
+		})
+	}
+}
+
+// A declared kind whose objects the server cannot list at first is listed again. A kind
+// whose objects the user may not list is left out.
+func TestStatusWatchListsAgain(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		s.CreateYAML(declared("widgets", "Widget") + "\n---\n" + declared("vaults", "Vault") + "\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: gear}, spec: {replicas: 1}}")
+		s.Fail(apiserver.On("list", "widgets"), apiserver.Fault{Err: apierrors.NewServiceUnavailable("busy"), Times: 1})
+		s.Forbid(apiserver.On("*", "vaults"))
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		o := runOn(ctx, s, "status -w")
+		if !strings.Contains(o.stdout, "gear") || strings.Contains(o.stderr, "vaults") || !strings.Contains(o.stderr, "cannot list widgets.example.com") {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
+// The logs that a failed step asks for are printed, however many objects change at the
+// same time.
+func TestLogsOfSteps(t *testing.T) {
+	t.Parallel()
+	for _, flags := range []string{"", " --parallel"} {
+		bubble.Test(t, func(t *testing.T) {
+			s := apiserver.New(t)
+			if err := installCRDs(s); err != nil {
+				t.Fatal(err)
+			}
+			play.Cluster(s)
+			play.Operator(s, "imoocpods", "ImoocPod")
+			s.CreateYAML("{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, spec: {replicas: 1, template: {metadata: {annotations: {example.com/log: no such database}}, spec: {containers: [{name: main, image: crash}]}}}}")
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			if o := runOn(ctx, s, "scale foo --replicas 2 --step 1 --logs --fail-after 0s"+flags); o.code != exitFailed || !strings.Contains(o.stderr, "no such database") {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+// Every verb reports a kubeconfig that leads nowhere in the same words.
+func TestBadKubeconfig(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("KUBERNETES_SERVICE_HOST", "") // in a pod, the client would use that
+	const cluster = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: http://127.0.0.1:1}}]\n"
+	good := file(t, cluster+"contexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a")
+	for flags, says := range map[string]string{
+		"":                                    "error: no cluster is configured: set KUBECONFIG or --kubeconfig",
+		"--kubeconfig /no/such/file":          "error: stat /no/such/file: no such file or directory",
+		"--kubeconfig " + file(t, "a: ["):     "error: error loading config file",
+		"--kubeconfig " + file(t, cluster):    "error: no current context is set: choose one with --context",
+		"--context nope --kubeconfig " + good: `error: context "nope" does not exist: see "kubectl config get-contexts --kubeconfig=`,
+		"--user nope --kubeconfig " + good:    `error: auth info "nope" does not exist`,
+	} {
+		for _, verb := range []string{"create foo", "scale foo --replicas 3", "status", "status -w", "status foo --wait", "describe foo", "wait foo", "delete foo", "check", "install", "uninstall --crds", "version", "run-controller"} {
+			var stdout, stderr bytes.Buffer
+			root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr})
+			root.SetArgs(strings.Fields(verb + " " + flags))
+			command, err := root.ExecuteContextC(t.Context())
+			code := report(&stderr, err, callerOf(command), false)
+			if code != exitError || !strings.HasPrefix(stderr.String(), says) || stdout.Len() > 0 && verb != "version" {
+				t.Errorf("%s %s: exit code %d, stdout %q, stderr %q", verb, flags, code, &stdout, &stderr)
+			}
+		}
+	}
+}

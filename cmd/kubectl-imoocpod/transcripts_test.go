@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+var update = flag.Bool("update", false, "write what the commands of the transcripts do into testdata")
+
+// TestTranscripts runs the commands of each file in testdata against a server in memory,
+// and compares what they print and change with the file. "go test -update" rewrites the
+// files, for review.
+//
+// A line that begins with "$ " is a command. After it come the changes of objects ("~ "), standard output ("| "), standard error
+// ("! "), and the exit code if it is not 0. A line that begins with "% " is one of the
+// directives of stage.direct. All other lines are comments.
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, "there are no transcripts")
+	}
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got string
+			bubble.Test(t, func(t *testing.T) { got = perform(t, string(text)) })
+			if got == string(text) {
+				return
+			}
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			t.Error(difference(string(text), got))
+		})
+	}
+}
+
+// difference returns the first lines in which two texts differ.
+func difference(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	i, command := 0, ""
+	for ; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
+		if strings.HasPrefix(a[i], "$ ") {
+			command = a[i]
+		}
+	}
+	return fmt.Sprintf("line %d, after %q:\ngot\n%.1000s\nwant\n%.1000s", i+1, command, strings.Join(b[i:min(i+8, len(b))], "\n"), strings.Join(a[i:min(i+8, len(a))], "\n"))
+}
+
+// stage is where a transcript is performed.
+type stage struct {
+	*apiserver.Server
+	t   *testing.T
+	dir string
+
+	mu sync.Mutex
+	// now are the fields of objects, and last those of the objects that have changed, as
+	// they were before.
+	now, last map[string]map[string]any
+}
+
+// perform runs the commands of a transcript, and returns it with what they did.
+func perform(t *testing.T, text string) string {
+	t.Helper()
+	x := &stage{Server: apiserver.New(t), t: t, dir: t.TempDir(), now: map[string]map[string]any{}, last: map[string]map[string]any{}}
+	x.OnWrite(x.note)
+	if err := installCRDs(x.Server); err != nil {
+		t.Fatal(err)
+	}
+	x.changes()
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		switch line = strings.TrimSuffix(line, "\n"); {
+		case strings.HasPrefix(line, "$ "):
+			b.WriteString(line + "\n" + x.run(line[2:]))
+		case strings.HasPrefix(line, "% "):
+			b.WriteString(line + "\n")
+			word, rest, _ := strings.Cut(line[2:], " ")
+			if err := x.direct(word, rest); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+			x.changes()
+		case !strings.HasPrefix(line, "~ ") && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "!") && !strings.HasPrefix(line, "exit code "):
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// direct does what a directive says:
+//
+//	crds NAME...              installs CRDs from test/e2e/testdata/crds
+//	create YAML               creates an object
+//	file NAME YAML            writes DIR/NAME
+//	play [IMAGE]              starts simulated controllers; IMAGE decides the fate of all pods
+//	pass DURATION             lets time pass
+//	forbid USER VERBS TYPE    takes a right away from USER, or from anyone
+//	permit                    gives all rights back
+//	set TYPE NAME PATH YAML   changes a field as another client
+//	delete TYPE NAME          deletes an object at once
+//	in DURATION DIRECTIVE     does that during a later command
+func (x *stage) direct(word, rest string) error {
+	args := strings.Fields(rest)
+	switch word {
+	case "crds":
+		for _, name := range args {
+			text, err := os.ReadFile("../../test/e2e/testdata/crds/" + name + ".yaml")
+			if err != nil {
+				return err
+			}
+			x.CreateYAML(string(text))
+		}
+	case "create":
+		x.CreateYAML(rest)
+	case "file":
+		return os.WriteFile(filepath.Join(x.dir, args[0]), []byte(rest[len(args[0]):]), 0o600)
+	case "play":
+		if x.Get("nodes", "", "node-1") == nil {
+			play.Cluster(x.Server)
+			play.Operator(x.Server, "imoocpods", "ImoocPod")
+		}
+		play.SetFate(x.Server, rest)
+	case "pass":
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			return err
+		}
+		<-time.After(d)
+		synctest.Wait()
+	case "forbid":
+		match := apiserver.On(args[1], args[2])
+		x.Forbid(func(r apiserver.Request) bool { return (r.User == args[0] || args[0] == "anyone") && match(r) })
+	case "permit":
+		x.Permit()
+	case "set":
+		var value any
+		if err := yaml.Unmarshal([]byte(strings.Join(args[3:], " ")), &value); err != nil {
+			return err
+		}
+		if n, is := value.(float64); is {
+			value = int64(n)
+		}
+		namespace := metav1.NamespaceDefault
+		if x.Get(args[0], namespace, args[1]) == nil {
+			namespace = ""
+		}
+		var err error
+		if x.As("rival").Update(args[0], namespace, args[1], func(obj *unstructured.Unstructured) {
+			err = unstructured.SetNestedField(obj.Object, value, strings.Split(args[2], ".")...)
+		}) == nil {
+			err = errors.New("there is no such object")
+		}
+		return err
+	case "delete":
+		x.Remove(args[0], "default", args[1])
+	case "in":
+		d, err := time.ParseDuration(args[0])
+		x.After(d, func() {
+			if err := x.direct(args[1], strings.Join(args[2:], " ")); err != nil {
+				x.t.Errorf("%s: %v", rest, err)
+			}
+		})
+		return err
+	default:
+		return errors.New("there is no such directive")
+	}
+	return nil
+}
+
+// run runs a command, and returns what it printed and changed.
+func (x *stage) run(line string) string {
+	ctx, cancel := context.WithTimeout(x.t.Context(), time.Hour)
+	defer cancel()
+	o := runOn(ctx, x.Server, strings.ReplaceAll(line, "DIR", x.dir))
+	if ctx.Err() != nil {
+		x.t.Errorf("%s did not end", line)
+	}
+	var b strings.Builder
+	for _, change := range x.changes() {
+		b.WriteString("~ " + change + "\n")
+	}
+	mark := func(sign, text string) {
+		for line := range strings.Lines(strings.ReplaceAll(text, x.dir, "DIR")) {
+			if !strings.HasPrefix(line, "Completion ended with directive: ") {
+				b.WriteString(strings.TrimRight(sign+" "+line, " \n") + "\n")
+			}
+		}
+	}
+	mark("|", o.stdout)
+	stderr, usage := strings.CutSuffix(o.stderr, " --help' for usage.\n")
+	if usage {
+		stderr = stderr[:strings.LastIndex(stderr, "\n")+1]
+	}
+	if usage != (o.code == exitUsage) {
+		x.t.Errorf("%s: only a usage error refers to the help, got exit code %d and %q", line, o.code, o.stderr)
+	}
+	mark("!", stderr)
+	if o.code != exitDone {
+		fmt.Fprintln(&b, "exit code", o.code)
+	}
+	return b.String()
+}
+
+// note keeps the fields of objects that commands change. What controllers create and
+// write is left out.
+func (x *stage) note(c apiserver.Change) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	obj := c.Object()
+	key := c.Resource.Resource + "/" + obj.GetName()
+	if _, changed := x.last[key]; !changed {
+		x.last[key] = x.now[key]
+	}
+	if metav1.GetControllerOf(obj) != nil || c.After == nil {
+		delete(x.now, key)
+		return
+	}
+	annotations := maps.Clone(obj.GetAnnotations())
+	delete(annotations, "deployment.kubernetes.io/revision")
+	x.now[key] = map[string]any{"spec": obj.Object["spec"], "labels": obj.GetLabels(), "annotations": annotations, "finalizers": obj.GetFinalizers()}
+}
+
+// changes returns how objects have changed since the last call.
+func (x *stage) changes() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var list []string
+	for key, last := range x.last {
+		switch now := x.now[key]; {
+		case now == nil && last != nil:
+			list = append(list, key+" deleted")
+		case now != nil && last == nil:
+			list = append(list, key+" created "+inJSON(now["spec"]))
+		default:
+			compare(key+" ", normal(last), normal(now), &list)
+		}
+	}
+	clear(x.last)
+	slices.Sort(list)
+	return list
+}
+
+// normal returns a value as JSON would decode it.
+func normal(value any) (decoded any) {
+	if err := json.Unmarshal([]byte(inJSON(value)), &decoded); err != nil {
+		panic(err)
+	}
+	return decoded
+}
+
+func inJSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// compare lists the fields in which two values differ.
+func compare(path string, before, after any, list *[]string) {
+	if a, is := before.(map[string]any); is {
+		if b, is := after.(map[string]any); is {
+			both := maps.Clone(a)
+			maps.Copy(both, b)
+			for name := range both {
+				compare(path+"."+name, a[name], b[name], list)
+			}
+			return
+		}
+	}
+	if a, is := before.([]any); is {
+		if b, is := after.([]any); is && len(a) == len(b) {
+			for i := range a {
+				compare(fmt.Sprintf("%s[%d]", path, i), a[i], b[i], list)
+			}
+			return
+		}
+	}
+	if !reflect.DeepEqual(before, after) {
+		*list = append(*list, fmt.Sprintf("%s: %s → %s", path, inJSON(before), inJSON(after)))
+	}
+}

@@ -115,7 +115,7 @@ func selector(t observe.Target) string {
 	if t.Kind.Reconciled() {
 		return apis.LabelOwner + "=" + string(t.Object.GetUID())
 	}
-	if own := observe.Selector(t.Object); own != nil && t.Kind.BuiltIn() {
+	if own := kinds.Selector(t.Object); own != nil && t.Kind.BuiltIn() {
 		return own.String()
 	}
 	return ""

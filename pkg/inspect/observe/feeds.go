@@ -22,29 +22,18 @@ import (
 )
 
 // mode is how feeds read.
-type mode int
-
-const (
-	// readOnce lists what belongs to one target, and does not watch it.
-	readOnce mode = iota
-	// readSeveral lists what belongs to several targets, which may share a namespace.
-	readSeveral
-	// followOne follows what belongs to one target.
-	followOne
-	// followSeveral follows what belongs to several targets, which may share a namespace.
-	followSeveral
-)
-
-// once reports whether the feeds list the objects and do not watch them.
-func (m mode) once() bool { return m == readOnce || m == readSeveral }
-
-// shared reports whether targets share what there is in their namespace.
-func (m mode) shared() bool { return m == readSeveral || m == followSeveral }
+type mode struct {
+	// once means that they list the objects and do not watch them.
+	once bool
+	// shared means that several targets may share what there is in their namespace.
+	shared bool
+}
 
 // feeds hold the objects that targets consist of. Targets share them: there is one list and
 // one watch per type and namespace.
 type feeds struct {
-	mode    mode
+	mode
+
 	clients *kube.Factory
 	dynamic dynamic.Interface
 	core    corev1client.CoreV1Interface
@@ -102,7 +91,7 @@ func newFeeds(ctx context.Context, c *kube.Factory, connection *follow.Connectio
 // run fills a feed with the selected objects of a source.
 func (s *feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
 	s.begin(func(ctx context.Context) {
-		if !s.mode.once() {
+		if !s.once {
 			f.Run(ctx, from, selected, s.connection)
 		} else if err := f.List(ctx, from, selected); err != nil {
 			f.Refuse(err)

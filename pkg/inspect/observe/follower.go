@@ -60,11 +60,7 @@ type Follower struct {
 // NewFollower returns a follower, which must be stopped. With several, its objects may share
 // a namespace. With every, it also shows looks without a difference.
 func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connection, x Extent, several, every bool) (*Follower, error) {
-	m := followOne
-	if several {
-		m = followSeveral
-	}
-	from, err := newFeeds(ctx, c, connection, m)
+	from, err := newFeeds(ctx, c, connection, mode{shared: several})
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
@@ -107,7 +108,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 
 // remember records this look, and adds the results of earlier ones.
 func (m *model) remember(e *status.Snapshot) {
-	if !m.mode.once() {
+	if !m.once {
 		m.history.add(e)
 	}
 }
@@ -149,7 +150,7 @@ func (m *model) lacks(f subscribable) bool {
 // changes that concern this target count.
 func (m *model) subscribe(f subscribable) {
 	s := follow.Subscriber{Notify: m.notify}
-	if m.mode == followSeveral {
+	if m.shared {
 		s.Matters = func(all ...types.UID) bool {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -161,7 +162,7 @@ func (m *model) subscribe(f subscribable) {
 
 // beginTree starts to read the pods and the known kinds between them and the target.
 func (m *model) beginTree() *podFeed {
-	m.addKinds(childKinds(m.target.Kind)...)
+	m.addKinds(m.target.Kind.ChildKinds()...)
 	return m.pods(m.target.Namespace, m.podSelector())
 }
 
@@ -181,10 +182,10 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 		e.Unread = append(e.Unread, "changes of pods")
 	}
 	e.Pods = all
-	if !ownPods(kind) {
+	if !kind.LabelsPods() {
 		err = m.addChildren(ctx, e)
 	}
-	if m.mode == followSeveral {
+	if m.shared {
 		m.noteAbout(*e)
 	}
 	return err
@@ -203,12 +204,12 @@ func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 // podSelector returns a selector that matches the pods of the target.
 func (m *model) podSelector() string {
 	switch {
-	case m.mode.shared() && ownPods(m.target.Kind):
+	case m.shared && m.target.Kind.LabelsPods():
 		return apis.LabelOwner
-	case m.mode.shared():
+	case m.shared:
 		return "" // as the targets share the pods
 	}
-	return podSelector(m.target.Kind, m.object)
+	return m.target.Kind.PodSelector(m.object)
 }
 
 // addChildren adds the objects to which the controller references of pods lead, up to the
@@ -218,7 +219,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot) error {
 	m.addKinds(e.Pods.OwnerKinds()...)
 	for i := 0; ; i++ {
 		if i == len(m.between) && !e.HasPods() {
-			m.addKinds(podMakers()...)
+			m.addKinds(kinds.PodMakers()...)
 		}
 		if i == len(m.between) {
 			break
@@ -259,8 +260,8 @@ func (m *model) addKinds(all ...schema.GroupVersionKind) {
 // childrenOf returns the feed of the objects of a kind between the target and its pods.
 func (m *model) childrenOf(gvk schema.GroupVersionKind) *childFeed {
 	selector := ""
-	if !m.mode.shared() {
-		selector = childSelector(m.target.Kind, m.object, gvk)
+	if !m.shared {
+		selector = m.target.Kind.ChildSelector(m.object, gvk)
 	}
 	return m.children(gvk, m.target.Namespace, selector)
 }

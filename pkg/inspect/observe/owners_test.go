@@ -8,41 +8,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
-
-// The pods of an object are found by a selector only where that is sure to select all.
-func TestPodSelector(t *testing.T) {
-	t.Parallel()
-	other := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sets"}}
-	const template = "template: {metadata: {labels: {app: web, tier: front}}}"
-	for _, test := range []struct {
-		what   string
-		kind   kinds.Kind
-		object string
-		want   string
-	}{
-		{"ours", kinds.ImoocPod(), "metadata: {uid: u}", apis.LabelOwner + "=u"},
-		{"a workload", other, "spec: {selector: {matchLabels: {app: web}}, " + template + "}", "app=web"},
-		{"expressions", other, "spec: {selector: {matchExpressions: [{key: app, operator: In, values: [web, shop]}]}, " + template + "}", "app in (shop,web)"},
-		{"of something else", other, "spec: {selector: {matchLabels: {app: db}}, " + template + "}", ""},
-		{"of nodes", other, "spec: {selector: {disk: fast}, " + template + "}", ""},
-		{"everything", other, "spec: {selector: {}, " + template + "}", ""},
-		{"text", other, "spec: {selector: app=web, " + template + "}", ""},
-		{"not valid", other, "spec: {selector: {matchExpressions: [{key: app, operator: Near}]}, " + template + "}", ""},
-		{"without a template", other, "spec: {selector: {matchLabels: {app: web}}}", ""},
-		{"nothing", other, "spec: {replicas: 3}", ""},
-	} {
-		if got := podSelector(test.kind, parse(t, test.object)); got != test.want {
-			t.Errorf("%s: %q, want %q", test.what, got, test.want)
-		}
-	}
-}
 
 // If the target is a pod, the tree is that pod.
 func TestPodIsItsOwnTree(t *testing.T) {
@@ -74,7 +44,7 @@ func TestAllPods(t *testing.T) {
 	})
 	c := s.factory(t)
 	read := func(selector string) (status.Pods, error) {
-		from, err := newFeeds(t.Context(), c, nil, readOnce)
+		from, err := newFeeds(t.Context(), c, nil, mode{once: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +68,7 @@ func TestAllPods(t *testing.T) {
 	}
 	nowhere := s.factory(t)
 	*nowhere.Flags.APIServer = "http://[broken"
-	if _, err := newFeeds(t.Context(), nowhere, nil, readOnce); err == nil {
+	if _, err := newFeeds(t.Context(), nowhere, nil, mode{once: true}); err == nil {
 		t.Error("without a server there are feeds")
 	}
 }
@@ -165,44 +135,6 @@ func TestReadIntermediate(t *testing.T) {
 		lists := slices.DeleteFunc(s.sent(), func(request string) bool { return !strings.HasPrefix(request, "list ") })
 		if got := strings.Join(names, " "); err != nil || got != test.want || !slices.Equal(lists, test.lists) {
 			t.Errorf("%s: between are %q after %v, %v, want %q after %v", test.what, got, lists, err, test.want, test.lists)
-		}
-	}
-}
-
-// Objects are read from the namespace of the target, and of built-in Deployments only the
-// ReplicaSets that they select.
-func TestChildSelector(t *testing.T) {
-	t.Parallel()
-	replicaSets := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
-	others := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "deployments"}}
-	for _, test := range []struct {
-		what  string
-		kind  kinds.Kind
-		child schema.GroupVersionKind
-		want  string
-	}{
-		{"a ReplicaSet of a Deployment", deployments(), replicaSets, "app=web"},
-		{"something else of a Deployment", deployments(), schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, ""},
-		{"a ReplicaSet of something else", kindOf("statefulsets"), replicaSets, ""},
-		{"a ReplicaSet of a Deployment of others", others, replicaSets, ""},
-	} {
-		if got := childSelector(test.kind, deployment(t, 1, 1), test.child); got != test.want {
-			t.Errorf("%s: %q, want %q", test.what, got, test.want)
-		}
-	}
-}
-
-// Only kinds that this program ships, and whose pods it makes, have a label on all of them.
-func TestOwnPods(t *testing.T) {
-	t.Parallel()
-	declared := kindOf("sets")
-	declared.Mapping.Strategy = kinds.StrategyPods
-	for _, test := range []struct {
-		kind kinds.Kind
-		want bool
-	}{{kinds.ImoocPod(), true}, {kinds.MyDaemonSet(), true}, {kinds.AppService(), false}, {declared, false}, {deployments(), false}} {
-		if got := ownPods(test.kind); got != test.want {
-			t.Errorf("%s: %t", test.kind, got)
 		}
 	}
 }

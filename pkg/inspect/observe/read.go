@@ -47,11 +47,7 @@ type Reader struct{ feeds *feeds }
 // NewReader returns a reader, which must be stopped. With several, its targets share one list of
 // all pods in a namespace; otherwise, each has a list of its own.
 func NewReader(ctx context.Context, c *kube.Factory, several bool) (*Reader, error) {
-	m := readOnce
-	if several {
-		m = readSeveral
-	}
-	from, err := newFeeds(ctx, c, nil, m)
+	from, err := newFeeds(ctx, c, nil, mode{once: true, shared: several})
 	return &Reader{from}, err
 }
 

@@ -89,7 +89,7 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*eventFeed {
 	var selectors []string
 	switch {
-	case !m.mode.once():
+	case !m.once:
 		selectors = []string{unlessRoutine()}
 	case len(about) == 0:
 		selectors = []string{"involvedObject.kind=Pod,reason=" + problem.EventKilling}

@@ -546,7 +546,7 @@ func BenchmarkChangeOfOnePod(b *testing.B) {
 			for i := range pods {
 				s.put("pods", podOf(b, "web-1", i, true))
 			}
-			from, err := newFeeds(b.Context(), s.factory(b), nil, followOne)
+			from, err := newFeeds(b.Context(), s.factory(b), nil, mode{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package observe
+package kinds
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
@@ -9,21 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// ownPods reports whether this program creates the pods of a kind, with a label that finds
+// LabelsPods reports whether this program creates the pods of the kind, with a label that finds
 // them.
-func ownPods(kind kinds.Kind) bool {
+func (k Kind) LabelsPods() bool {
 	// Objects of a declared kind may have pods of an earlier controller.
-	return kind.Shipped() && kind.Mapping.Strategy.OwnsPods()
+	return k.Shipped() && k.Mapping.Strategy.OwnsPods()
 }
 
-// podSelector returns a selector that matches the pods of an object: the label of this
+// PodSelector returns a selector that matches the pods of an object: the label of this
 // program or, for workloads of apps/v1 and the like, their own selector, because they
 // release pods that do not match. Otherwise, it matches everything.
-func podSelector(kind kinds.Kind, obj *unstructured.Unstructured) string {
-	if ownPods(kind) {
+func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
+	if k.LabelsPods() {
 		return apis.LabelOwner + "=" + string(obj.GetUID())
 	}
 	selector := Selector(obj)
@@ -55,35 +54,31 @@ func Selector(obj *unstructured.Unstructured) labels.Selector {
 	return parsed
 }
 
-// childSelector returns a selector that matches the children of an object. A Deployment
+// ChildSelector returns a selector that matches the children of an object. A Deployment
 // releases ReplicaSets that do not match its selector.
-func childSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
-	if isDeployment(kind) && child == replicaSets() {
-		return podSelector(kind, obj)
+func (k Kind) ChildSelector(obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
+	if k.CRD() == Deployments && child == replicaSet() {
+		return k.PodSelector(obj)
 	}
 	return ""
 }
 
-// childKinds returns the kinds of children that objects of a kind may have. For kinds of
+// ChildKinds returns the kinds of children that objects of the kind may have. For kinds of
 // other programs, only an owner reference shows a child without pods.
-func childKinds(kind kinds.Kind) []schema.GroupVersionKind {
+func (k Kind) ChildKinds() []schema.GroupVersionKind {
 	switch {
-	case !kind.Reconciled() && !kind.BuiltIn():
-		return podMakers()
-	case isDeployment(kind):
-		return []schema.GroupVersionKind{replicaSets()}
+	case !k.Reconciled() && !k.BuiltIn():
+		return PodMakers()
+	case k.CRD() == Deployments:
+		return []schema.GroupVersionKind{replicaSet()}
 	}
 	return nil
 }
 
-// podMakers returns the kinds that create pods for others.
-func podMakers() []schema.GroupVersionKind {
+// PodMakers returns the kinds that create pods for others.
+func PodMakers() []schema.GroupVersionKind {
 	apps := appsv1.SchemeGroupVersion
-	return []schema.GroupVersionKind{replicaSets(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
+	return []schema.GroupVersionKind{replicaSet(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
 }
 
-func replicaSets() schema.GroupVersionKind { return appsv1.SchemeGroupVersion.WithKind("ReplicaSet") }
-
-func isDeployment(kind kinds.Kind) bool {
-	return kind.Resource == appsv1.SchemeGroupVersion.WithResource("deployments")
-}
+func replicaSet() schema.GroupVersionKind { return appsv1.SchemeGroupVersion.WithKind("ReplicaSet") }

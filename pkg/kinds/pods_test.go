@@ -1,0 +1,83 @@
+package kinds
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// ofApps returns a kind of apps/v1.
+func ofApps(resource string) Kind {
+	return Kind{Resource: appsv1.SchemeGroupVersion.WithResource(resource)}
+}
+
+// The pods of an object are found by a selector only where that is sure to select all.
+func TestPodSelector(t *testing.T) {
+	t.Parallel()
+	other := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sets"}}
+	const template = "template: {metadata: {labels: {app: web, tier: front}}}"
+	for _, test := range []struct {
+		what   string
+		kind   Kind
+		object string
+		want   string
+	}{
+		{"ours", ImoocPod(), "metadata: {uid: u}", apis.LabelOwner + "=u"},
+		{"a workload", other, "spec: {selector: {matchLabels: {app: web}}, " + template + "}", "app=web"},
+		{"expressions", other, "spec: {selector: {matchExpressions: [{key: app, operator: In, values: [web, shop]}]}, " + template + "}", "app in (shop,web)"},
+		{"of something else", other, "spec: {selector: {matchLabels: {app: db}}, " + template + "}", ""},
+		{"of nodes", other, "spec: {selector: {disk: fast}, " + template + "}", ""},
+		{"everything", other, "spec: {selector: {}, " + template + "}", ""},
+		{"text", other, "spec: {selector: app=web, " + template + "}", ""},
+		{"not valid", other, "spec: {selector: {matchExpressions: [{key: app, operator: Near}]}, " + template + "}", ""},
+		{"without a template", other, "spec: {selector: {matchLabels: {app: web}}}", ""},
+		{"nothing", other, "spec: {replicas: 3}", ""},
+	} {
+		if got := test.kind.PodSelector(&unstructured.Unstructured{Object: parsed(t, test.object)}); got != test.want {
+			t.Errorf("%s: %q, want %q", test.what, got, test.want)
+		}
+	}
+}
+
+// Objects are read from the namespace of the target, and of built-in Deployments only the
+// ReplicaSets that they select.
+func TestChildSelector(t *testing.T) {
+	t.Parallel()
+	replicaSets := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
+	obj := &unstructured.Unstructured{Object: parsed(t, "spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}}")}
+	others := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "deployments"}}
+	for _, test := range []struct {
+		what  string
+		kind  Kind
+		child schema.GroupVersionKind
+		want  string
+	}{
+		{"a ReplicaSet of a Deployment", ofApps("deployments"), replicaSets, "app=web"},
+		{"something else of a Deployment", ofApps("deployments"), schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, ""},
+		{"a ReplicaSet of something else", ofApps("statefulsets"), replicaSets, ""},
+		{"a ReplicaSet of a Deployment of others", others, replicaSets, ""},
+	} {
+		if got := test.kind.ChildSelector(obj, test.child); got != test.want {
+			t.Errorf("%s: %q, want %q", test.what, got, test.want)
+		}
+	}
+}
+
+// Only kinds that this program ships, and whose pods it makes, have a label on all of them.
+func TestLabelsPods(t *testing.T) {
+	t.Parallel()
+	declared := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sets"}}
+	declared.Mapping.Strategy = StrategyPods
+	for _, test := range []struct {
+		kind Kind
+		want bool
+	}{{ImoocPod(), true}, {MyDaemonSet(), true}, {AppService(), false}, {declared, false}, {ofApps("deployments"), false}} {
+		if got := test.kind.LabelsPods(); got != test.want {
+			t.Errorf("%s: %t", test.kind, got)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 				c.report.Logf("%s is installed", crd)
 			}
 			c.awaitCaches(installed, o)
-			o.state.Store(&ownerState{store: objects.GetIndexer(), synced: hasSynced})
+			o.state.Store(&ownerState{objects: objects, synced: hasSynced})
 		case apierrors.IsNotFound(err):
 			if !missing && !o.declared {
 				c.logNotInstalled(crd)

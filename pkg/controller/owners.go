@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -36,10 +37,10 @@ type owners struct {
 
 // ownerState is what is known of the objects of a kind.
 type ownerState struct {
-	// store is nil while the objects are not cached. synced reports whether all objects
-	// in it have been put into the queue.
-	store  cache.Indexer
-	synced func() bool
+	// objects is nil while they are not cached. synced reports whether all of them have
+	// been put into the queue.
+	objects *informer.Informer
+	synced  func() bool
 	// missing means that the CRD is not installed. refused is the reason why permission to
 	// read the objects, or what plans for them need, is missing.
 	missing bool
@@ -78,33 +79,30 @@ func (o *owners) keysOf(objects ...any) (keys []memory.Key) {
 
 // keys returns the keys of all objects in the cache.
 func (o *owners) keys() []memory.Key {
-	if store := o.state.Load().store; store != nil {
-		return o.keysOf(store.List()...)
+	if objects := o.state.Load().objects; objects != nil {
+		return o.keysOf(objects.GetStore().List()...)
 	}
 	return nil
 }
 
 // keysOfUID returns the key of the object with a UID, if the cache has it.
 func (o *owners) keysOfUID(uid types.UID) []memory.Key {
-	store := o.state.Load().store
-	if store == nil {
+	objects := o.state.Load().objects
+	if objects == nil {
 		return nil
 	}
-	found, err := store.ByIndex(byUID, string(uid))
-	if err != nil {
-		return nil // there is such an index
-	}
+	found, _ := objects.GetIndexer().ByIndex(byUID, string(uid)) // there is such an index
 	return o.keysOf(found...)
 }
 
 // get returns an object from the cache, nil if there is none. It is shared and must not
 // be changed.
 func (o *owners) get(namespace, name string) *unstructured.Unstructured {
-	store := o.state.Load().store
-	if store == nil {
+	objects := o.state.Load().objects
+	if objects == nil {
 		return nil
 	}
-	obj, _, err := store.GetByKey(cache.NewObjectName(namespace, name).String())
+	obj, _, err := objects.GetStore().GetByKey(cache.NewObjectName(namespace, name).String())
 	if u, ok := obj.(*unstructured.Unstructured); ok && err == nil {
 		return u
 	}

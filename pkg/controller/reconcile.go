@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -185,14 +186,8 @@ func (r *reconciliation) findUnanswered(ctx context.Context) error {
 
 // cachesBehind reports whether a cache has not yet seen this loop's own writes.
 func (r *reconciliation) cachesBehind() bool {
-	behind := informer.Behind(r.pods.GetStore(), r.mem.Written[r.pods.Resource]) ||
-		r.revisions.behind(r.mem.Written[r.revisions.Resource])
-	if s := r.inputs[r.owners.kind.Mapping.Strategy]; s != nil {
-		behind = behind || informer.Behind(s.GetStore(), r.mem.Written[s.Resource])
-	}
-	if store := r.owners.state.Load().store; store != nil {
-		behind = behind || informer.Behind(store, r.mem.Written[r.key.Kind])
-	}
+	caches := []*informer.Informer{r.pods, r.revisions.Informer, r.inputs[r.owners.kind.Mapping.Strategy], r.owners.state.Load().objects}
+	behind := slices.ContainsFunc(caches, func(i *informer.Informer) bool { return i != nil && i.Behind(r.mem.Written[i.Resource]) })
 	if behind {
 		r.Metrics.CacheWaits.WithLabelValues(r.key.Kind).Inc()
 	}

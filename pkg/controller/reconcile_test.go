@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -66,15 +66,15 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 			if test.fail != nil {
 				client.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, test.fail })
 			}
-			store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+			objects := informer.NewHealth(t.Logf).New(informer.Source{Example: &unstructured.Unstructured{}})
 			if test.cached != nil {
-				if err := store.Add(test.cached); err != nil {
+				if err := objects.GetStore().Add(test.cached); err != nil {
 					t.Fatal(err)
 				}
 			}
 			noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 			o := &owners{kind: kind, client: client.Resource(kind.Resource)}
-			o.state.Store(&ownerState{store: store})
+			o.state.Store(&ownerState{objects: objects})
 			r := &reconciliation{
 				Controller: &Controller{Options: Options{Clock: clocktesting.NewFakePassiveClock(noon.Add(test.after))}},
 				key:        o.keyOf("ns", "foo"), owners: o, object: version("5", 1), view: plan.View{Now: noon},

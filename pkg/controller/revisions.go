@@ -73,12 +73,6 @@ func (r *revisionCache) keep(ctx context.Context) {
 	}
 }
 
-// behind reports whether the cache has yet to see a write of this loop. A cache that may
-// not be kept up to date any more is not waited for: plans on it are safe, only wasteful.
-func (r *revisionCache) behind(written string) bool {
-	return !r.controller.health.Refuses(r.Resource) && informer.Behind(r.GetStore(), written)
-}
-
 // revisionKeys returns the key of the object that controls a revision.
 func (c *Controller) revisionKeys(obj any) []memory.Key {
 	if r, ok := obj.(*strategy.RevisionRecord); ok {

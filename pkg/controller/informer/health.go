@@ -73,9 +73,9 @@ func (h *Health) Forget(resource string) {
 	delete(h.refused, resource)
 }
 
-// Refuses reports whether a resource may not be watched, so that its cache is not kept up
+// refuses reports whether a resource may not be watched, so that its cache is not kept up
 // to date.
-func (h *Health) Refuses(resource string) bool {
+func (h *Health) refuses(resource string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.refused[resource]

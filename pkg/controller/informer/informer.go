@@ -62,6 +62,7 @@ type Informer struct {
 	cache.SharedIndexInformer
 	Source
 
+	health         *Health
 	once           sync.Once
 	needed, filled chan struct{}
 }
@@ -97,7 +98,7 @@ func (h *Health) New(s Source) *Informer {
 	utilruntime.Must(informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
 		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.Resource, "err", err)
 	}))
-	return &Informer{SharedIndexInformer: informer, Source: s, needed: make(chan struct{}), filled: make(chan struct{})}
+	return &Informer{SharedIndexInformer: informer, Source: s, health: h, needed: make(chan struct{}), filled: make(chan struct{})}
 }
 
 // Handle passes the events of an informer that does not yet run to a handler. It returns

@@ -1,15 +1,13 @@
 package informer
 
-import (
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/tools/cache"
-)
+import "k8s.io/apimachinery/pkg/util/resourceversion"
 
-// Behind reports whether a cache has not yet seen the write that the server answered with
-// a resourceVersion. KEP-5504 makes the two comparable. If they are not, the cache does not
-// count as behind: a plan on an old cache is safe, only wasteful.
-func Behind(store cache.Store, written string) bool {
-	return Older(store.LastStoreSyncResourceVersion(), written)
+// Behind reports whether the cache has not yet seen the write that the server answered with
+// a resourceVersion. KEP-5504 makes the two comparable. If they are not, or if the resource
+// may not be watched any more, the cache does not count as behind: a plan on an old cache
+// is safe, only wasteful.
+func (i *Informer) Behind(written string) bool {
+	return Older(i.GetStore().LastStoreSyncResourceVersion(), written) && !i.health.refuses(i.Resource)
 }
 
 // Later returns the higher of two resourceVersions; "" is the lowest.

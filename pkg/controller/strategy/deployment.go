@@ -33,12 +33,12 @@ func deploymentChild() child {
 	return child{
 		resource: DeploymentResource(), kind: "Deployment",
 		fields: func(_ *Work, op plan.Operation) (map[string]any, error) { return runtime.DeepCopyJSON(op.Fields), nil },
-		read: func(u *unstructured.Unstructured) (stored, error) {
+		applied: func(u *unstructured.Unstructured) (map[string]any, error) {
 			r, err := newDeploymentRecord(u)
 			if err != nil {
-				return stored{}, err
+				return nil, err
 			}
-			return stored{owner: r.plan.Controller, ownedBy: r.plan.OwnedBy, fields: r.plan.Fields}, nil
+			return r.plan.Fields, nil
 		},
 	}
 }
@@ -99,14 +99,8 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error
 		return r, nil
 	}
 	d.Controller = ref.UID
-	// The pods have all labels that an owner sets.
-	ours, _, _ := unstructured.NestedMap(u.Object, "spec", "template", "metadata", "labels")
-	labels, annotations := map[string]any{}, map[string]any{}
-	for name := range ours {
-		if value, ok := u.GetLabels()[name]; ok {
-			labels[name] = value
-		}
-	}
+	labels, _, _ := unstructured.NestedMap(u.Object, "metadata", "labels")
+	annotations := map[string]any{} // those of others, such as the number of a rollout, do not matter
 	if hash, ok := u.GetAnnotations()[apis.LabelTemplateHash]; ok {
 		annotations[apis.LabelTemplateHash] = hash
 	}

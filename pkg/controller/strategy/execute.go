@@ -63,27 +63,14 @@ type Work struct {
 // child is how the loop writes children of one kind.
 type child struct {
 	resource schema.GroupVersionResource
-	kind     string
+	// kind is the kind in manifests and messages. Messages spell pods in lower case, and
+	// the loop creates them by a typed client.
+	kind string
 	// fields returns what to create, apply, or patch, without the name, the owner, and
 	// the preconditions.
 	fields func(*Work, plan.Operation) (map[string]any, error)
-	// read reads a stored child; nil: only its controller matters.
-	read func(*unstructured.Unstructured) (stored, error)
-}
-
-// stored is what the executor reads of a stored child: the UID of the object that it
-// was created for, its owner in words, and the fields that plans compare.
-type stored struct {
-	owner   types.UID
-	ownedBy string
-	fields  map[string]any
-}
-
-func (c child) stored(obj *unstructured.Unstructured) (stored, error) {
-	if c.read != nil {
-		return c.read(obj)
-	}
-	return stored{owner: OwnerUID(obj), ownedBy: describeOwner(metav1.GetControllerOfNoCopy(obj))}, nil
+	// applied reads the fields of an applied child that plans compare.
+	applied func(*unstructured.Unstructured) (map[string]any, error)
 }
 
 // describeOwner describes the owner of a child; nil is none.
@@ -229,16 +216,10 @@ func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) er
 // takenBy describes a child that has the wanted name and belongs to someone else; it
 // is empty if the child is the owner's.
 func (w *Work) takenBy(op plan.Operation, holder *unstructured.Unstructured) string {
-	c := children()[op.Kind]
-	found, err := c.stored(holder)
-	if err != nil || found.owner == w.Owner.UID {
+	if OwnerUID(holder) == w.Owner.UID {
 		return ""
 	}
-	kind := c.kind
-	if op.Kind == plan.KindPod {
-		kind = string(op.Kind)
-	}
-	return plan.NameTaken(w.Kind.Kind, kind+" "+op.Name, found.ownedBy)
+	return plan.NameTaken(w.Kind.Kind, children()[op.Kind].kind+" "+op.Name, describeOwner(metav1.GetControllerOfNoCopy(holder)))
 }
 
 // failed decides what the error of an operation means: a change since the plan, the

@@ -75,11 +75,11 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
 		o.wrote(op.Kind, child)
 	}
 	if u, ok := child.(*unstructured.Unstructured); ok && op.Verb == plan.Apply {
-		found, err := children()[op.Kind].stored(u)
+		stored, err := children()[op.Kind].applied(u)
 		if err != nil {
 			return err
 		}
-		applied := &plan.Applied{Wanted: plan.Wanted{Name: op.Name, Fields: op.Fields}, UID: u.GetUID(), Stored: found.fields}
+		applied := &plan.Applied{Wanted: plan.Wanted{Name: op.Name, Fields: op.Fields}, UID: u.GetUID(), Stored: stored}
 		o.note(func() { o.Applied = applied })
 	}
 	o.note(func() {

@@ -120,7 +120,7 @@ func IndexByLabel(obj any) ([]string, error) {
 
 // podChild is how pods are written, apart from creates and deletes (sendPod).
 func podChild() child {
-	return child{resource: corev1.SchemeGroupVersion.WithResource("pods"), kind: "Pod", fields: identityFields}
+	return child{resource: corev1.SchemeGroupVersion.WithResource("pods"), kind: "pod", fields: identityFields}
 }
 
 // newPod returns the pod to create, made from the owner's template.

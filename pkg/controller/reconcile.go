@@ -231,7 +231,7 @@ func (r *reconciliation) makePlan() error {
 // apply does what the plan asks for, and writes the status at the same time.
 func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err error) {
 	k, o, v, p := r.key, r.owners, r.view, r.plan
-	r.report.Plan(k, v, p)
+	r.report.Plan(k, v, p, r.mem)
 	r.report.Pause(k, r.reference(), v, p, r.mem)
 	r.Metrics.Planned(k.Kind, p)
 	w := &strategy.Work{
@@ -260,7 +260,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	if !out.Ending && (!done || len(out.Refused) > 0 || out.Declined[plan.KindPod] != "") {
 		r.queue.Wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
 	}
-	r.report.State(k, r.reference(), v, status.written)
+	r.report.State(k, r.reference(), v, status.written, r.mem)
 	r.logFailures()
 	r.memory.Planned(k, r.Clock.Now(), v, p, nil)
 	return p.Recheck, nil
@@ -275,7 +275,8 @@ func (r *reconciliation) logFailures() {
 	}
 	for _, obj := range pods {
 		pod, ok := obj.(*strategy.PodRecord)
-		if ok && pod.Namespace == r.key.Namespace && pod.FailureCode != "" && r.memory.NewFailure(r.key, string(pod.FailureCode)) {
+		if ok && pod.Namespace == r.key.Namespace && pod.FailureCode != "" && !r.mem.Logged[pod.FailureCode] {
+			r.mem.Logged[pod.FailureCode] = true
 			r.report.LogObject(r.key, "%d of %d pods ready: %s", r.plan.Status.Ready, r.plan.Status.Desired, pod.Failure)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // Key names an object that is reconciled.
@@ -37,6 +38,9 @@ type Object struct {
 	NameTaken string
 	// Pause is the last message about a pause of the object, nil before the first plan.
 	Pause *string
+	// Logged has the reasons for failing pods that were logged since something was last
+	// done for the object.
+	Logged map[problem.Code]bool
 }
 
 // Wrote notes the resourceVersion that the server answered a write of a resource with,
@@ -67,10 +71,8 @@ type entry struct {
 	// refused says that the last creates were refused, lifted that what refused them
 	// has given way since.
 	refused, lifted bool
-	// lastLine is the last line of the log about the object, failures the reasons for
-	// which its pods fail that were logged since something was last done for it.
+	// lastLine is the last line of the log about the object.
 	lastLine string
-	failures map[string]bool
 	// progress is nil before the first plan. convergingSince is zero while the object
 	// is converged.
 	progress        *Progress
@@ -96,7 +98,7 @@ func (m *Memory) Get(k Key, uid types.UID) *Object {
 	defer m.mu.Unlock()
 	e := m.objects[k]
 	if e == nil || e.UID != uid {
-		e = &entry{Object: Object{UID: uid}}
+		e = &entry{Object: Object{UID: uid, Logged: map[problem.Code]bool{}}}
 		m.objects[k] = e
 	}
 	return &e.Object
@@ -148,24 +150,6 @@ func (m *Memory) TakeLifted(k Key) (lifted bool) {
 func (m *Memory) Repeated(k Key, line string) (repeated bool) {
 	m.update(k, func(e *entry) { repeated, e.lastLine = e.lastLine == line, line })
 	return repeated
-}
-
-// NewFailure reports whether pods of an object fail for a reason that was not logged
-// yet, and notes it.
-func (m *Memory) NewFailure(k Key, reason string) (isNew bool) {
-	m.update(k, func(e *entry) {
-		isNew = !e.failures[reason]
-		if e.failures == nil {
-			e.failures = map[string]bool{}
-		}
-		e.failures[reason] = true
-	})
-	return isNew
-}
-
-// Retried drops the reasons: something was done for the object, or it is ready.
-func (m *Memory) Retried(k Key) {
-	m.update(k, func(e *entry) { e.failures = nil })
 }
 
 // Planned notes how far the loop is with an object after a plan for it.

@@ -55,7 +55,6 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	first := m.Get(k, "first")
 	first.Failing = 3
 	m.SetRefused(k, true)
-	m.NewFailure(k, "ImagePullBackOff")
 	m.Repeated(k, "a line")
 	m.Failed(k, time.Unix(1_700_000_000, 0), errors.New("no"))
 	if m.Get(k, "first") != first {
@@ -68,7 +67,7 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 			t.Errorf("%s: something is remembered", name)
 		}
 	}
-	if m.Get(k, "first").Failing != 0 || !m.NewFailure(k, "ImagePullBackOff") {
+	if m.Get(k, "first").Failing != 0 {
 		t.Error("something is remembered of an object that is gone")
 	}
 }
@@ -95,21 +94,6 @@ func TestRefusedCreatesAreLifted(t *testing.T) {
 	m.SetRefused(foo, false)
 	if m.TakeLifted(foo) || m.TakeLifted(bar) || m.TakeLifted(other) {
 		t.Error("one is lifted that is not refused")
-	}
-}
-
-// A reason for failing pods is new once, until something is done for the object.
-func TestFailuresAreNewOnce(t *testing.T) {
-	t.Parallel()
-	m, k := New(metrics.New("")), Key{Name: "foo"}
-	m.Get(k, "u")
-	var got []bool
-	for _, reason := range []string{"a", "b", "a"} {
-		got = append(got, m.NewFailure(k, reason))
-	}
-	m.Retried(k)
-	if got = append(got, m.NewFailure(k, "a")); !slices.Equal(got, []bool{true, true, false, true}) {
-		t.Errorf("new are %v", got)
 	}
 }
 

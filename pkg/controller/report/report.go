@@ -61,7 +61,7 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 
 // Plan logs what is about to be done: "1 → 3 pods: creating 2". It counts pods and
 // names other children. Revisions and labels alone are not worth a line.
-func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions) {
+func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.Object) {
 	var deeds []string
 	pods := map[plan.Reason]int{}
 	for _, op := range p.Operations {
@@ -84,12 +84,12 @@ func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions) {
 	if len(deeds) == 0 {
 		return
 	}
-	r.Objects.Retried(k)
+	clear(rec.Logged)
 	r.LogObject(k, "%d → %s: %s", plan.Active(v.Pods), problem.Quantity(p.Status.Desired, "pod"), strings.Join(deeds, ", "))
 }
 
 // State logs that an object has converged, or why it cannot.
-func (r *Reporter) State(k memory.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions) {
+func (r *Reporter) State(k memory.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions, rec *memory.Object) {
 	// The kind may have no conditions.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
 		if r.LogObject(k, "%s", why) {
@@ -99,7 +99,7 @@ func (r *Reporter) State(k memory.Key, on *corev1.ObjectReference, v plan.View, 
 	}
 	ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
 	if p.WriteStatus && ready.Status == metav1.ConditionTrue && meta.IsStatusConditionFalse(p.Status.Conditions, apis.ConditionProgressing) {
-		r.Objects.Retried(k)
+		clear(rec.Logged)
 		r.LogObject(k, "%s", ready.Message)
 	}
 }

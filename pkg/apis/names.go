@@ -4,13 +4,11 @@ package apis
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Prefix is what the names of all labels and annotations of this program begin
-// with.
+// Prefix is what the names of all labels and annotations of this program begin with.
 const Prefix = "imoocpod.dev/"
 
-// The labels that the pods of an object carry beside their controller
-// reference. They select what is watched and listed; ownership is the
-// reference alone.
+// The labels that the pods of an object carry beside their controller reference. They
+// select what is watched and listed; ownership is the reference alone.
 const (
 	// LabelOwner holds the owner's UID.
 	LabelOwner = "imoocpod.dev/owner-uid"

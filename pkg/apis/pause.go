@@ -8,12 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pause is what the annotations of an object say of a pause: until its end, the
-// controller writes nothing but the status of the object. Two of the same values
-// are equal.
+// Pause is what the annotations of an object say of a pause: until its end, the controller
+// writes nothing but the status of the object. Two of the same values are equal.
 type Pause struct {
-	// Until is when it ends by itself, in UTC; zero where there is none, or it is
-	// Forever.
+	// Until is when it ends by itself, in UTC; zero where there is none, or it is Forever.
 	Until time.Time
 	// Forever means that the pause lasts until someone ends it.
 	Forever bool

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// MaxRemoved is how many slots an object can give up. MaxRemovedText is the maximum
-// length of the annotation that lists them, in bytes: every copy of the object
-// contains it.
+// MaxRemoved is how many slots an object can give up. MaxRemovedText is the maximum length
+// of the annotation that lists them, in bytes: every copy of the object contains it.
 const (
 	MaxRemoved     = 1000
 	MaxRemovedText = MaxRemoved * len("2147483647,")

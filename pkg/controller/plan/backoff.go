@@ -12,8 +12,7 @@ const (
 	failureDelay = time.Second
 	// maxFailureDelay is the kubelet's longest wait between restarts of a container.
 	maxFailureDelay = 5 * time.Minute
-	// steadyAfter is how long a pod must have been ready to reset the failures of its
-	// slot.
+	// steadyAfter is how long a pod must have been ready to reset the failures of its slot.
 	steadyAfter = time.Minute
 	// refusalDelay and maxRefusalDelay bound how long a refused create waits.
 	refusalDelay    = time.Second

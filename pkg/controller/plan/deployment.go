@@ -36,8 +36,7 @@ type Deployment struct {
 	Fields map[string]any
 	// Current, Updated, Ready, and Available are the counts of its status.
 	Current, Updated, Ready, Available int32
-	// Failure is the condition with the reason why it makes no progress, if it has
-	// one.
+	// Failure is the condition with the reason why it makes no progress, if it has one.
 	Failure *metav1.Condition
 }
 

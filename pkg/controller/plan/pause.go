@@ -7,9 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// Paused reports whether only the status of the owner may be written. The pause ends
-// by the loop's own clock. An owner that is being deleted is not paused: it gets
-// nothing anyway.
+// Paused reports whether only the status of the owner may be written. The pause ends by the
+// loop's own clock. An owner that is being deleted is not paused: it gets nothing anyway.
 func (v View) Paused() bool { return !v.Owner.Deleting && v.Owner.Pause.Active(v.Now) }
 
 // withPause adds the condition Paused. An owner that was never paused does not have

@@ -74,8 +74,7 @@ func fill(v View, s slotSet) Actions {
 const RelabelInterval = 30 * time.Second
 
 // restoreLabels restores the identity labels of the pods that stay. The loop does not
-// depend on them: they are for the selector in the status, for Services, and for
-// people.
+// depend on them: they are for the selector in the status, for Services, and for people.
 func (p *Actions) restoreLabels(v View) {
 	var list []Operation
 	for _, pod := range v.Pods {
@@ -96,9 +95,8 @@ func (p *Actions) restoreLabels(v View) {
 	p.Operations = append(p.Operations, list...)
 }
 
-// relevant returns the pods without those that neither fill a slot nor take room:
-// stuck pods, about which nothing can be done, and pods of the kind's other plan,
-// which stay.
+// relevant returns the pods without those that neither fill a slot nor take room: stuck
+// pods, about which nothing can be done, and pods of the kind's other plan, which stay.
 func relevant(v View, s slotSet) []Pod {
 	ignored := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
 	if !slices.ContainsFunc(v.Pods, ignored) {

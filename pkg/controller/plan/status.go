@@ -26,8 +26,7 @@ type Status struct {
 	// neither terminating nor finished. Updated have the current template, Ready are
 	// ready, and Available have been ready for long enough.
 	Desired, Current, Updated, Ready, Available int32
-	// PodNames are the sorted names of the Current pods, if the kind has a field for
-	// them.
+	// PodNames are the sorted names of the Current pods, if the kind has a field for them.
 	PodNames []string
 	// Conditions are the conditions that plans write, without the conditions of others.
 	Conditions []metav1.Condition
@@ -98,9 +97,8 @@ func (w *Written) Refused(at time.Time) *Written {
 	return w.Next(at, w.Status, w.Stored)
 }
 
-// lastWrittenStatus returns the owner's status. If it is what the server stored of
-// the last write, it returns what was sent: what a CRD has no field for is not
-// written again.
+// lastWrittenStatus returns the owner's status. If it is what the server stored of the last
+// write, it returns what was sent: what a CRD has no field for is not written again.
 func (v View) lastWrittenStatus() Status {
 	if w := v.Memory.Written; w != nil && equality.Semantic.DeepEqual(w.Stored, v.Owner.Status) {
 		return w.Status
@@ -176,14 +174,12 @@ func condition(name string, status metav1.ConditionStatus, reason, message strin
 	return metav1.Condition{Type: name, Status: status, Reason: reason, Message: message}
 }
 
-// progressing returns the condition of an owner that changes without an event from
-// outside.
+// progressing returns the condition of an owner that changes without an event from outside.
 func progressing(reason, message string) metav1.Condition {
 	return condition(apis.ConditionProgressing, metav1.ConditionTrue, reason, message)
 }
 
-// stopped returns the condition of an owner that does not: it has converged, or it
-// cannot.
+// stopped returns the condition of an owner that does not: it has converged, or it cannot.
 func stopped(reason, message string) metav1.Condition {
 	return condition(apis.ConditionProgressing, metav1.ConditionFalse, reason, message)
 }

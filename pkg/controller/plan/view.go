@@ -79,15 +79,13 @@ type Pod struct {
 	// Finished means that the phase is Succeeded or Failed. The pod does not run
 	// again, but keeps its name until it is deleted.
 	Finished bool
-	// Terminating means that the pod has a deletion timestamp. Grace is its grace
-	// period.
+	// Terminating means that the pod has a deletion timestamp. Grace is its grace period.
 	Terminating bool
 	Grace       time.Duration
 	// Ready is the Ready condition, and ReadySince its last transition.
 	Ready      bool
 	ReadySince time.Time
-	// Template is the hash of the template that the pod was made from, if a label
-	// has it.
+	// Template is the hash of the template that the pod was made from, if a label has it.
 	Template string
 	// Unlabeled means that the pod lacks the label that identifies its owner.
 	Unlabeled bool
@@ -95,8 +93,7 @@ type Pod struct {
 	Deployment string
 }
 
-// live reports whether the pod takes a slot. A terminating pod is live until it is
-// gone.
+// live reports whether the pod takes a slot. A terminating pod is live until it is gone.
 func (p Pod) live() bool { return !p.Finished }
 
 // Active reports whether the pod is live and not terminating.
@@ -117,11 +114,10 @@ func Active(pods []Pod) int {
 // as stuck: its node does not respond, and no one can tell whether it still runs.
 const stuckTerminatingAfter = 5 * time.Minute
 
-// stuckTerminating reports whether the pod should have been gone long ago. This is
-// the one exception to "a name is never reused while taken": the slot is filled
-// under another name, so that a lost node does not block the owner forever. The
-// time runs from when this loop first saw the pod terminating, by its own clock:
-// the server's clock may differ.
+// stuckTerminating reports whether the pod should have been gone long ago. This is the one
+// exception to "a name is never reused while taken": the slot is filled under another name,
+// so that a lost node does not block the owner forever. The time runs from when this loop
+// first saw the pod terminating, by its own clock: the server's clock may differ.
 func (v View) stuckTerminating(p Pod) bool {
 	return p.Terminating && v.stuckTerminatingIn(p) == 0
 }

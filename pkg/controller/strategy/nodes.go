@@ -67,8 +67,7 @@ func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) 
 }
 
 // forNode binds a pod to a node, as a DaemonSet does: the scheduler puts it there and
-// nowhere else, and it stays there. The node meets the other requirements of the
-// template.
+// nowhere else, and it stays there. The node meets the other requirements of the template.
 func forNode(pod *corev1.Pod, node string) {
 	pod.Spec.Tolerations = plan.DaemonTolerations(pod.Spec)
 	only := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{

@@ -41,8 +41,7 @@ type Outcome struct {
 	failures []error
 }
 
-// Refusal is a create that was refused, with the reason and the message of a
-// condition.
+// Refusal is a create that was refused, with the reason and the message of a condition.
 type Refusal struct {
 	Slot            slots.Slot
 	Reason, Message string
@@ -104,8 +103,7 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
 }
 
 // refuse notes a refusal, and returns whether it stops other operations. Of parallel
-// creates that are refused for all slots, the first counts; of labels, always the
-// same one.
+// creates that are refused for all slots, the first counts; of labels, always the same one.
 func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

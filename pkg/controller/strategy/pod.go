@@ -83,9 +83,8 @@ func TrimPod(obj any) (any, error) {
 	return r, nil
 }
 
-// mayBeOurs reports whether a custom resource controls the pod, or the pod has the
-// identity label. CRDs may be declared while the loop runs, so the kind does not
-// matter.
+// mayBeOurs reports whether a custom resource controls the pod, or the pod has the identity
+// label. CRDs may be declared while the loop runs, so the kind does not matter.
 func mayBeOurs(pod *corev1.Pod) bool {
 	if _, labeled := pod.Labels[apis.LabelOwner]; labeled {
 		return true

@@ -9,10 +9,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// RefusalReason reports whether the server refused a write for a reason that an early
-// retry will not change, and returns the reason for a condition. Everything else (a
-// broken connection, a busy server, credentials that are being renewed) is worth an
-// early retry.
+// RefusalReason reports whether the server refused a write for a reason that an early retry
+// will not change, and returns the reason for a condition. Everything else (a broken
+// connection, a busy server, credentials that are being renewed) is worth an early retry.
 func RefusalReason(err error) (reason string, refused bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

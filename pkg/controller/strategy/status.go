@@ -70,8 +70,7 @@ func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []an
 	return list
 }
 
-// decodeConditions reads the conditions that plans write. An invalid one counts as
-// absent.
+// decodeConditions reads the conditions that plans write. An invalid one counts as absent.
 func decodeConditions(stored []any) []metav1.Condition {
 	var list []metav1.Condition
 	for _, name := range []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure, apis.ConditionPaused} {
@@ -96,9 +95,8 @@ func indexOfCondition(stored []any, name string) int {
 	})
 }
 
-// EncodeStatus returns the status of an object with a plan's status in it. Fields of
-// others stay, also within a condition. A list of names is never null, which schemas
-// reject.
+// EncodeStatus returns the status of an object with a plan's status in it. Fields of others
+// stay, also within a condition. A list of names is never null, which schemas reject.
 func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
 	stored, _ := obj.Object["status"].(map[string]any)
 	object := map[string]any{}

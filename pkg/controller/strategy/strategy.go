@@ -1,6 +1,5 @@
-// Package strategy has the ways to keep the pods of a kind, a file for each: what its
-// plans read, the plan, and its children. What a CRD may declare for each is in
-// package kinds.
+// Package strategy has the ways to keep the pods of a kind, a file for each: what its plans
+// read, the plan, and its children. What a CRD may declare for each is in package kinds.
 package strategy
 
 import (

@@ -106,7 +106,7 @@ func New(opts Options) (*Controller, error) {
 	}
 	c.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: c.memory, Look: c.queue.Number}
 	c.health = informer.NewHealth(c.report.Logf)
-	c.declarations = &declarations{Controller: c, refused: map[string]error{}}
+	c.declarations = &declarations{Controller: c}
 	c.makeCaches()
 	for _, kind := range opts.Kinds {
 		o, err := c.ownersOf(kind)

@@ -21,7 +21,7 @@ func (c *Controller) Changed() <-chan struct{} { return c.memory.Changed() }
 // Refused returns the kinds (plural.group) that are not reconciled because permission to
 // read their objects, or what their plans need, is missing, with the reason.
 func (c *Controller) Refused() map[string]error {
-	refused := c.declarations.invalid()
+	refused := map[string]error{}
 	for _, o := range c.kinds.list() {
 		if err := o.state.Load().refused; err != nil {
 			refused[o.kind.CRD()] = err
@@ -33,9 +33,8 @@ func (c *Controller) Refused() map[string]error {
 // States lists the states of all objects by name. settled means that each of them has been
 // reconciled and has what it asks for; in a dry run, that there is a plan for each.
 func (c *Controller) States() (all []State, settled bool) {
-	settled = c.declarations.hasSynced()
+	settled = c.Synced()
 	for _, o := range c.kinds.list() {
-		settled = settled && o.state.Load().hasSynced()
 		for _, k := range o.keys() {
 			progress, known := c.memory.Progress(k)
 			all = append(all, State{Key: k, Progress: progress, Of: o.kind})

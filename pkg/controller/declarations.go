@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -28,12 +28,8 @@ type Declarations struct {
 // declarations follows these CRDs.
 type declarations struct {
 	*Controller
-
 	// synced means that the CRDs that existed at the start have been handled.
 	synced atomic.Bool
-	mu     sync.Mutex
-	// refused has what is wrong with the declarations of some CRDs.
-	refused map[string]error
 }
 
 func (d *declarations) any() bool { return d.Declared.All || len(d.Declared.Named) > 0 }
@@ -41,25 +37,11 @@ func (d *declarations) any() bool { return d.Declared.All || len(d.Declared.Name
 // hasSynced reports whether the CRDs that existed at the start have been handled.
 func (d *declarations) hasSynced() bool { return !d.any() || d.synced.Load() }
 
-// invalid returns what is wrong with declarations, by the names of the CRDs.
-func (d *declarations) invalid() map[string]error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return maps.Clone(d.refused)
-}
-
-// refuse notes what is wrong with the declaration of a CRD, nil for nothing, and reports
-// whether that is news.
-func (d *declarations) refuse(crd string, err error) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	before := d.refused[crd]
-	if err == nil {
-		delete(d.refused, crd)
-		return false
-	}
-	d.refused[crd] = err
-	return before == nil || before.Error() != err.Error()
+// refuse notes what is wrong with the declaration of a CRD. Its kind has no objects then.
+func (d *declarations) refuse(crd string, err error) {
+	o := &owners{kind: kinds.Kind{Resource: schema.ParseGroupResource(crd).WithVersion("")}, strategy: &strategy.Strategy{}, declared: true}
+	o.state.Store(&ownerState{refused: err})
+	d.kinds.put(o)
 }
 
 // declaration is what the cache keeps of a CRD: the kind that it declares, or what is
@@ -150,34 +132,34 @@ func (d *declarations) handleCRDChange(crd *declaration, exists bool, run func(*
 	if before != nil && !before.declared {
 		return // it was named at the start, and is as it was then
 	}
-	var invalid error
-	if exists {
-		invalid = crd.err
-	}
-	after := exists && crd.valid()
+	running := before != nil && before.stop != nil
+	valid, invalid := exists && crd.valid(), exists && crd.err != nil
 	switch {
-	case d.refuse(crd.Name, invalid):
+	case invalid && !running && before != nil && before.state.Load().refused.Error() == crd.err.Error():
+		return
+	case invalid:
 		d.report.Logf("%s is not reconciled: %v", crd.Name, crd.err)
-	case before != nil && !exists:
+	case running && !exists:
 		d.report.Logf("stopped reconciling %s: its CRD was deleted", crd.Name)
-	case before != nil && !after:
+	case running && !valid:
 		d.report.Logf("stopped reconciling %s: its CRD has no annotation %s; objects and pods stay", crd.Name, kinds.AnnotationPlan)
-	case before == nil && after:
+	case !running && valid:
 		d.report.Logf("reconciling %s (plan: %s)", crd.Name, crd.kind.Mapping.Strategy)
-	case before != nil && before.kind.Mapping.Strategy != crd.kind.Mapping.Strategy:
+	case !running:
+	case before.kind.Mapping.Strategy != crd.kind.Mapping.Strategy:
 		d.report.Logf("the plan of %s is now %s instead of %s: pods and Deployments of the old plan stay until the objects are deleted", crd.Name, crd.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
-	case before != nil && !equality.Semantic.DeepEqual(before.kind, crd.kind):
+	case !equality.Semantic.DeepEqual(before.kind, crd.kind):
 		d.report.Logf("the annotations or the schema of %s changed; reconciling it again (plan: %s)", crd.Name, crd.kind.Mapping.Strategy)
 	default:
 		return
 	}
-	if before != nil {
+	if running {
 		before.withdrawn.Store(true)
 		before.stop()
 		<-before.stopped
 	}
 	switch {
-	case after:
+	case valid:
 		o, err := d.ownersOf(crd.kind)
 		if err != nil { // strategy.All has every strategy that can be declared
 			d.refuse(crd.Name, err)
@@ -186,8 +168,12 @@ func (d *declarations) handleCRDChange(crd *declaration, exists bool, run func(*
 		o.declared = true
 		d.kinds.put(o)
 		run(o)
+	case invalid:
+		d.refuse(crd.Name, crd.err)
 	case before != nil:
 		d.kinds.remove(before)
+	}
+	if running && !valid {
 		for _, k := range before.keys() {
 			d.queue.Wake(k, "its kind is no longer reconciled")
 		}

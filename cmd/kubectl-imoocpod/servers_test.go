@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	logErrorsAtV1()
+	time.Local = time.UTC // transcripts contain the time of day
 	m.Run()
 }
 

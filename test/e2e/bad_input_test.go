@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -105,31 +104,4 @@ func TestTerminatingNamespace(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, "", "delete", "namespace", ns, "--wait=false"))
 	refusal{code: harness.ExitForbidden, says: []string{`"foo" is forbidden`, "namespace " + ns + " because it is being terminated"}}.
 		check(t, cluster.Kubectl(t, ns, "imoocpod", "create", "foo"))
-}
-
-// newUser creates a user who has only the given verbs on the ImoocPods of a namespace,
-// and returns the name for --as.
-func newUser(t *testing.T, namespace string, verbs ...string) string {
-	t.Helper()
-	name := strings.Join(append([]string{namespace}, verbs...), "-")
-	list, err := json.Marshal(verbs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster.Apply(t, namespace, fmt.Sprintf(`
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: %[1]s}
-rules: [{apiGroups: [batch.tutorial.kubebuilder.io], resources: [imoocpods, imoocpods/scale], verbs: %[2]s}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: %[1]s}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
-`, name, list))
-	harness.Eventually(t, name+" has rights", func() bool {
-		return cluster.Kubectl(t, namespace, "auth", "can-i", verbs[0], "imoocpods.batch.tutorial.kubebuilder.io", "--as", name).Code == 0
-	})
-	return name
 }

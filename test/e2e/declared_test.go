@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -266,44 +265,6 @@ func TestKindFile(t *testing.T) {
 		if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--kind-file", harness.WriteFile(t, content)); r.Code != harness.ExitUsage || !strings.Contains(r.Stderr, says) {
 			t.Errorf("a file for which it should be said that %s: %+v", says, r)
 		}
-	}
-}
-
-// The shipped kinds are declared in the same way: the declaration in their CRDs is all
-// that a controller needs.
-func TestShippedKindsByTheirDeclarations(t *testing.T) {
-	t.Parallel()
-	cluster.InstallCRDs(t)
-	crds, err := deploy.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ns := cluster.NewNamespace(t)
-	var declared []kinds.Kind
-	var names []string
-	for _, crd := range crds {
-		kind, err := kinds.Declared(crd)
-		if err != nil {
-			t.Fatal(err)
-		}
-		declared, names = append(declared, kind), append(names, crd.GetName())
-	}
-	l := cluster.StartControllerWith(t, controller.Options{Namespace: ns, Declared: controller.Declarations{Named: names}})
-	for _, kind := range declared {
-		spec := map[string]any{}
-		if len(kind.ReplicasPath) > 0 {
-			spec[kind.ReplicasPath[1]] = int64(2)
-		}
-		if kind.Kind == "MyDaemonSet" || kind.Kind == "AppService" {
-			spec["image"] = "nginx"
-		}
-		if kind.Kind == "AppService" {
-			spec["deploymentName"] = "web"
-		}
-		cluster.NewOwner(t, ns, kind, strings.ToLower(kind.Kind), spec).AwaitReady("as its CRD declares")
-	}
-	if said := l.Output(); strings.Contains(said, "is not reconciled") {
-		t.Errorf("the loop said\n%s", said)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -191,27 +190,6 @@ func TestForeignDeployment(t *testing.T) {
 	}
 }
 
-// After a rename, the old Deployment is deleted, but only when the new one is available.
-func TestDeploymentIsRenamed(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	cluster.StartControllerFor(t, ns, []kinds.Kind{kinds.AppService()}, nil)
-	foo := cluster.NewOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
-	foo.AwaitReady("two pods")
-	quota(t, ns, "3") // room for one extra pod
-	foo.Patch(`{"spec":{"deploymentName":"api"}}`)
-	harness.Eventually(t, "the new Deployment lacks a pod, and foo says why", func() bool {
-		c := foo.Condition(apis.ConditionReplicaFailure)
-		return c.Status == metav1.ConditionTrue && strings.Contains(c.Message, "exceeded quota")
-	})
-	if old := foo.Deployment("web"); old == nil || old.GetDeletionTimestamp() != nil {
-		t.Error("the old Deployment was deleted before the new one was available")
-	}
-	quota(t, ns, "20")
-	foo.AwaitReady("the new Deployment exists")
-	harness.Eventually(t, "the old one is gone", func() bool { return foo.Deployment("web") == nil && len(foo.LivePods()) == 2 })
-}
-
 // For every write of a story and every way in which it can fail, a new controller ends
 // with only the last requested Deployment.
 func TestEveryCrashPointOfADeployment(t *testing.T) {
@@ -236,90 +214,4 @@ func TestEveryCrashPointOfADeployment(t *testing.T) {
 		d.Close()
 		return writes.Load()
 	})
-}
-
-// sprocket returns a fifth kind: a declaration without any code of its own. Its name is
-// unique among the tests, so that the bare name is unambiguous.
-func sprocket() kinds.Kind {
-	return kinds.Kind{
-		Resource:     schema.GroupVersionResource{Group: "fifth.example.com", Version: "v1", Resource: "sprockets"},
-		Kind:         "Sprocket",
-		Singular:     "sprocket",
-		ReplicasPath: []string{"spec", "size"},
-		Mapping: kinds.Mapping{
-			Strategy:     kinds.StrategyDeployment,
-			TemplatePath: []string{"spec", "pod"},
-			Status:       kinds.StatusPaths{Selector: []string{"status", "selector"}, PodNames: []string{"status", "nodes"}},
-		},
-	}
-}
-
-// sprocketCRD has the status of the tutorial's HelloWorld: required names, and no other
-// field.
-const sprocketCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: sprockets.fifth.example.com}
-spec:
-  group: fifth.example.com
-  names: {kind: Sprocket, listKind: SprocketList, plural: sprockets, singular: sprocket}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            required: [size]
-            properties: {size: {type: integer, format: int32}, pod: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-          status:
-            type: object
-            required: [nodes]
-            properties: {nodes: {type: array, items: {type: string}}}
-`
-
-// A new kind takes a declaration and no change of the engine. Status fields that its CRD
-// does not have are not written repeatedly.
-func TestFifthKind(t *testing.T) {
-	t.Parallel()
-	cluster.InstallKind(t, sprocket(), sprocketCRD)
-	ns := cluster.NewNamespace(t)
-	l := cluster.StartControllerFor(t, ns, []kinds.Kind{sprocket()}, nil)
-	foo := cluster.NewOwner(t, ns, sprocket(), "foo", map[string]any{"size": int64(0), "pod": map[string]any{
-		"metadata": map[string]any{"labels": map[string]any{"of": "foo"}},
-		"spec":     map[string]any{"containers": []any{map[string]any{"name": "main", "image": "busybox"}}},
-	}})
-	names := func() []string {
-		list, _, _ := unstructured.NestedStringSlice(foo.Get().Object, "status", "nodes")
-		return list
-	}
-	harness.Eventually(t, "the list of names is present and empty", func() bool {
-		list, found, err := unstructured.NestedSlice(foo.Get().Object, "status", "nodes")
-		return err == nil && found && list != nil && len(list) == 0
-	})
-	foo.Scale(3)
-	harness.Eventually(t, "three names are listed", func() bool { return len(names()) == 3 && len(foo.LivePods()) == 3 })
-	if pod := foo.LivePods()[0]; pod.Labels["of"] != "foo" || pod.Spec.Containers[0].Image != "busybox" {
-		t.Errorf("a pod has the labels %v and the image %s", pod.Labels, pod.Spec.Containers[0].Image)
-	}
-	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", names()[0], "--wait=false"))
-	harness.Eventually(t, "the names match the pods again", func() bool {
-		var live []string
-		for _, pod := range foo.LivePods() {
-			live = append(live, pod.Name)
-		}
-		slices.Sort(live)
-		return len(live) == 3 && reflect.DeepEqual(names(), live)
-	})
-	looks, writes := cluster.AwaitIdle(t, ns, l)
-	foo.Patch(`{"metadata":{"annotations":{"a":"b"}}}`)
-	cluster.StaysIdle(t, ns, l, looks, writes)
-	if status, _ := foo.Get().Object["status"].(map[string]any); len(status) != 1 {
-		t.Errorf("the status is %v", status)
-	}
 }

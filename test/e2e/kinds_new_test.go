@@ -91,30 +91,4 @@ func TestKindsNew(t *testing.T) {
 			t.Errorf("%s with a long name: %d, %s", kind, r.Code, r.Stderr)
 		}
 	}
-
-	before, err := cluster.CRDs().Get(t.Context(), "podders.new.example.com", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustRefuse(t, "", []refusal{
-		{args: "kinds new Podder --group new.example.com --image busybox --install", code: harness.ExitPrecondition, says: []string{"podders.new.example.com already exists with different content"}},
-		{args: "kinds new Podder --group new.example.com --plan nodes --install", code: harness.ExitPrecondition, says: []string{"podders.new.example.com already exists"}},
-		{args: "kinds new Podder --group new.example.com --plan nodes --replicas-path .spec.size --install", code: harness.ExitUsage, says: []string{"--replicas-path cannot be used with --plan=nodes", "kubectl imoocpod kinds new --help"}},
-		{args: "kinds new podder --group new.example.com --install", code: harness.ExitUsage, says: []string{`invalid kind "podder"`}},
-		{args: "kinds new Podder --group new --install", code: harness.ExitUsage, says: []string{`invalid group "new"`}},
-		{args: "kinds new Podder --install", code: harness.ExitUsage, says: []string{"--group is required"}},
-		{args: "kinds new --group new.example.com", code: harness.ExitUsage, says: []string{"expected one NAME"}},
-		{args: "kinds new Podder Other --group new.example.com", code: harness.ExitUsage, says: []string{"expected one NAME"}},
-		{args: "kinds new Podder --group new.example.com --plan jobs", code: harness.ExitUsage, says: []string{`must be "pods", "deployment", or "nodes"`}},
-		{args: "kinds new Podder --group new.example.com --replicas-path .status.size", code: harness.ExitUsage, says: []string{"outside .spec"}},
-		{args: "kinds new Podder --group new.example.com --replicas-path .spec.image", code: harness.ExitUsage, says: []string{"cannot be the replica count"}},
-		{args: "kinds new Podder --group new.example.com -o wide", code: harness.ExitUsage, says: []string{"wide"}},
-		{args: "kinds nonesuch", code: harness.ExitUsage, says: []string{`unknown command "nonesuch" for "kubectl imoocpod kinds"`}},
-	})
-	t.Cleanup(func() { // after the refusals
-		after, err := cluster.CRDs().Get(context.Background(), "podders.new.example.com", metav1.GetOptions{})
-		if err != nil || after.GetResourceVersion() != before.GetResourceVersion() {
-			t.Errorf("a refused update changed the CRD (%v)", err)
-		}
-	})
 }

@@ -113,13 +113,6 @@ func TestKindsRBAC(t *testing.T) {
 			}
 		})
 	}
-	mustRefuse(t, "", []refusal{
-		{args: "kinds rbac", code: harness.ExitUsage, says: []string{"expected one KIND"}},
-		{args: "kinds rbac imoocpods -f foo.yaml", code: harness.ExitUsage, says: []string{"expected one KIND"}},
-		{args: "kinds rbac -f /does/not/exist", code: harness.ExitUsage, says: []string{"no such file"}},
-		{args: "kinds rbac gizmos.rights.example.com", code: harness.ExitNotFound, says: []string{"gizmos"}},
-		{args: "kinds rbac deployments", code: harness.ExitPrecondition, says: []string{"run-controller does not reconcile deployments.apps"}},
-	})
 }
 
 // grantedBy returns the controller with the roles in a text, bound for one namespace as

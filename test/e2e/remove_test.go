@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -63,107 +62,8 @@ func TestRemovePod(t *testing.T) {
 	expect("--replicas 4 --reuse", "imoocpod/foo: 2 → 4, reusing slots 0, 1\n", nil, []string{pod(0), pod(1)}, "3")
 	expect("--replicas 3", "imoocpod/foo: 4 → 3\n", []string{pod(4)}, nil, "3")
 
-	version := func() string { return w.ImoocPod("foo").ResourceVersion }
-	before := version()
-	for _, step := range []struct {
-		args, says string
-		code       int
-	}{
-		{"--remove " + pod(1) + " --dry-run=client", "imoocpod/foo: 3 → 2, removing " + pod(1) + " (dry run)\n", 0},
-		{"--remove " + pod(1) + " --dry-run=server", "imoocpod/foo: 3 → 2, removing " + pod(1) + " (server dry run)\n", 0},
-		{"--by +1 --reuse --dry-run=server", "imoocpod/foo: 3 → 4, reusing slot 3 (server dry run)\n", 0},
-		{"--remove " + pod(3), "Error from server (NotFound): pods \"" + pod(3) + "\" not found\n", harness.ExitNotFound},
-		{"--remove " + pod(1) + " --current-replicas 4", "error: precondition not met: expected the replicas of imoocpod/foo to be 4, was 3\n", harness.ExitPrecondition},
-		{"--remove " + pod(1) + " --dry-run=client --current-replicas 4", "error: precondition not met: expected the replicas of imoocpod/foo to be 4, was 3\n", harness.ExitPrecondition},
-		{"--remove X", `error: invalid pod name "X"`, harness.ExitUsage},
-		{"--remove a,a", "error: --remove names pod a twice\n", harness.ExitUsage},
-		{"--remove a --replicas 1", "error: --remove and --replicas cannot be used together\n", harness.ExitUsage},
-		{"--remove a --by -1", "error: --remove and --by cannot be used together\n", harness.ExitUsage},
-		{"--remove a --reuse", "error: --remove and --reuse cannot be used together\n", harness.ExitUsage},
-		{"--remove a --replicas-path .spec.replicas", "error: --remove and --replicas-path cannot be used together\n", harness.ExitUsage},
-	} {
-		r := cluster.Kubectl(t, ns, strings.Fields("imoocpod scale foo "+step.args)...)
-		if r.Code != step.code || !strings.HasPrefix(r.Stderr, step.says) {
-			t.Errorf("%s: exit code %d, said %q, want %d, %q", r.Line, r.Code, r.Stderr, step.code, step.says)
-		}
-	}
-	shown := cluster.Imoocpod(t, ns, "scale", "foo", "--remove", pod(1), "--dry-run=client", "-o", `jsonpath={.spec.replicas} {.metadata.annotations.imoocpod\.dev/removed-slots}`)
-	if shown != "2 1,3" {
-		t.Errorf("a dry run shows %q", shown)
-	}
-	w.AwaitQuiet(t, harness.QuietFor)
-	if version() != before {
-		t.Error("the object was changed unexpectedly")
-	}
 	if most := w.MostLive(foo.UID); most != 4 {
 		t.Errorf("%d pods were there at once, of which 4 were wanted", most)
-	}
-}
-
-// An unreadable list of removed slots deletes no pod, and is reported.
-func TestInvalidRemovedSlots(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	w := cluster.WatchPods(t, ns)
-	cluster.StartRunController(t, ns)
-	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3")
-	w.AwaitConverged(t, "foo", 3)
-	made := w.EverCreated(w.ImoocPod("foo").UID)
-	cluster.PatchFoo(t, ns, `{"metadata":{"annotations":{"`+apis.AnnotationRemovedSlots+`":"1;2"}},"spec":{"replicas":2}}`)
-	w.Until(t, "the status tells", func() bool {
-		c := harness.Condition(w.ImoocPods["foo"], apis.ConditionReplicaFailure)
-		return c.Reason == "InvalidSpec" && c.Message == `the annotation imoocpod.dev/removed-slots cannot be read: "1;2" is not the number of a slot`
-	})
-	w.AwaitQuiet(t, harness.QuietFor)
-	if n := len(w.Owned("foo")); n != 3 {
-		t.Errorf("%d pods are left of 3", n)
-	}
-	// A change of the annotation alone triggers a reconcile.
-	cluster.PatchFoo(t, ns, `{"metadata":{"annotations":{"`+apis.AnnotationRemovedSlots+`":"0"}}}`)
-	w.AwaitConverged(t, "foo", 2)
-	for _, pod := range w.Owned("foo") {
-		if pod.Labels[apis.LabelSlot] == "0" {
-			t.Error("the pod of slot 0 is there")
-		}
-	}
-	if more := w.EverCreated(w.ImoocPod("foo").UID) - made; more != 0 {
-		t.Errorf("%d pods were made to remove one", more)
-	}
-}
-
-// Several users remove pods at the same time, and each removal takes effect.
-func TestConcurrentRemove(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	w := cluster.WatchPods(t, ns)
-	cluster.StartRunController(t, ns)
-	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "8")
-	w.AwaitConverged(t, "foo", 8)
-	foo := w.ImoocPod("foo")
-	results := make(chan string)
-	for _, slot := range []int32{1, 1, 4, 6} {
-		go func() {
-			r := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--remove", podName(foo, slot))
-			results <- fmt.Sprintf("%d %d", slot, r.Code)
-		}()
-	}
-	var all []string
-	for range 4 {
-		all = append(all, <-results)
-	}
-	slices.Sort(all)
-	// The second removal of a pod finds it removed or gone.
-	if got := strings.Join(all, ", "); got != fmt.Sprintf("1 0, 1 %d, 4 0, 6 0", harness.ExitPrecondition) && got != fmt.Sprintf("1 0, 1 %d, 4 0, 6 0", harness.ExitNotFound) {
-		t.Errorf("slots and exit codes: %s", got)
-	}
-	w.AwaitConverged(t, "foo", 5)
-	var slots []string
-	for _, pod := range w.Owned("foo") {
-		slots = append(slots, pod.Labels[apis.LabelSlot])
-	}
-	slices.Sort(slots)
-	if got := strings.Join(slots, ","); got != "0,2,3,5,7" || w.EverCreated(foo.UID) != 8 {
-		t.Errorf("the slots %s are left, and %d pods were made", got, w.EverCreated(foo.UID))
 	}
 }
 

@@ -184,25 +184,6 @@ func TestBrokenWebhookIsReported(t *testing.T) {
 	}
 }
 
-// Rule 10: the controller adds no finalizer, so an object can always be deleted.
-func TestNoFinalizers(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	w := cluster.WatchPods(t, ns)
-	d := cluster.NewDriver(t, ns, w)
-	d.Create(1)
-	cluster.StartController(t, ns, nil, d.Check()).Output()
-	w.AwaitConverged(t, "foo", 1)
-	if f := w.ImoocPod("foo").Finalizers; len(f) > 0 {
-		t.Errorf("foo has the finalizers %v", f)
-	}
-	for _, pod := range w.Owned("foo") {
-		if len(pod.Finalizers) > 0 {
-			t.Errorf("pod %s has the finalizers %v", pod.Name, pod.Finalizers)
-		}
-	}
-}
-
 // Rule 5: ownership is the controller reference. A released pod is not ours, whatever
 // its labels say: its name is taken, and it is not touched.
 func TestReleasedPodIsLeftAlone(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
@@ -127,33 +126,6 @@ func TestPodsAreReplacedAndForeignPodsLeftAlone(t *testing.T) {
 	}
 }
 
-// An exhausted quota is reported in the condition and an event, and the controller
-// recovers by itself.
-func TestQuota(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	quota(t, ns, "2")
-	cluster.StartRunController(t, ns)
-	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "5")
-	harness.Eventually(t, "the refusal is reported", func() bool {
-		c := harness.Condition(cluster.ImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure)
-		return c.Status == metav1.ConditionTrue && c.Reason == "QuotaExceeded" && strings.Contains(c.Message, "exceeded quota: few")
-	})
-	foo := cluster.ImoocPod(t, ns, "foo")
-	harness.Eventually(t, "an event reports it", func() bool {
-		return strings.Contains(cluster.Events(t, ns, foo.UID), "Warning FailedCreate: cannot create pod")
-	})
-	status := cluster.Kubectl(t, ns, "imoocpod", "status", "foo")
-	if !strings.Contains(status.Stdout, "failed: cannot create more pods: exceeded quota: few") {
-		t.Errorf("status does not print the reason: %s", status.Stdout)
-	}
-	quota(t, ns, "20")
-	cluster.AwaitConverged(t, ns, "foo", 5)
-	if c := harness.Condition(cluster.ImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure); c.Status != metav1.ConditionFalse {
-		t.Errorf("ReplicaFailure is %+v after recovery", c)
-	}
-}
-
 // quota limits the pods of a namespace.
 func quota(t *testing.T, namespace, pods string) {
 	t.Helper()
@@ -175,33 +147,6 @@ func limit(t *testing.T, namespace string, resource corev1.ResourceName, most st
 		_, err = cluster.Core.Secrets(namespace).Create(t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil && strings.Contains(err.Error(), "exceeded quota: few")
 	})
-}
-
-// A foreign pod with the name of one of ours is reported and left alone.
-func TestNameTakenByForeignPod(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
-	foo := cluster.ImoocPod(t, ns, "foo")
-	name := podName(foo, 1)
-	holder, err := cluster.Core.Pods(ns).Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster.StartRunController(t, ns)
-	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
-	harness.Eventually(t, "the other slots are filled and the taken name is reported", func() bool {
-		c := harness.Condition(cluster.ImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure)
-		return len(cluster.PodsOf(t, ns, foo.UID)) == 2 && c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, name)
-	})
-	if pod, err := cluster.Core.Pods(ns).Get(t.Context(), name, metav1.GetOptions{}); err != nil || pod.UID != holder.UID || pod.DeletionTimestamp != nil {
-		t.Errorf("the holder of the name was touched: %v", err)
-	}
-	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", name))
-	cluster.AwaitConverged(t, ns, "foo", 3)
 }
 
 // The pods of a deleted object are garbage collected, with or without a controller, and

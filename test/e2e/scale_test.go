@@ -8,13 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-const scaledFoo = "imoocpod.batch.tutorial.kubebuilder.io/foo scaled"
-
-// noLoop returns the warning that no controller acts on a change.
-func noLoop(kind, namespace string) string {
-	return fmt.Sprintf("Warning: no controller runs for %s in namespace %[2]s. Start one with: kubectl imoocpod run-controller -n %[2]s\n", kind, namespace)
-}
-
 // Concurrent relative changes all take effect.
 func TestConcurrentScaleBy(t *testing.T) {
 	t.Parallel()

@@ -2,15 +2,10 @@ package e2e
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // The first lines of manifests of the kinds other than ImoocPod.
@@ -98,119 +93,5 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 	r := cluster.Kubectl(t, ns, "patch", "mydaemonset", "agent", "--type", "merge", "-p", `{"spec":null}`)
 	if r.Code == 0 || !strings.Contains(r.Stderr, "image is required") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
-	}
-}
-
-// create sets the fields given by flags for each kind, and refuses flags that do not
-// apply to it before sending a request.
-func TestCreateShippedKinds(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	for args, want := range map[string][2]string{
-		"appservice/a": {"appservice.appcontroller.k8s.io/a created\n", `{"deploymentName":"a","image":"nginx","replicas":1}`},
-		"appservices/b --replicas 0 --image web:1 --set-string .spec.deploymentName=front": {"appservice.appcontroller.k8s.io/b created\n", `{"deploymentName":"front","image":"web:1","replicas":0}`},
-		"helloworld/hi --replicas 3":      {"helloworld.test.jiaozi.com/hi created\n", `{"size":3}`},
-		"helloworlds.test.jiaozi.com/one": {"helloworld.test.jiaozi.com/one created\n", `{"size":1}`},
-		"mydaemonset/agent --image web:1": {"mydaemonset.apps.zhongmingmao.io/agent created\n", `{"image":"web:1"}`},
-	} {
-		if out := cluster.Imoocpod(t, ns, append([]string{"create"}, harness.Words(args)...)...); out != want[0] {
-			t.Errorf("create %s printed %q, want %q", args, out, want[0])
-		}
-		if spec := harness.Must(t, cluster.Kubectl(t, ns, "get", harness.Words(args)[0], "-o", "jsonpath={.spec}")); spec != want[1] {
-			t.Errorf("create %s made the spec %s, want %s", args, spec, want[1])
-		}
-	}
-	before := shippedVersions(t, ns)
-	var refusals []refusal
-	for args, says := range map[string]string{
-		"helloworld/no --image web":                          "--image cannot be used for the kind HelloWorld, which always runs nginx",
-		"helloworld/no -- sleep 60":                          "the kind HelloWorld runs the command of its image",
-		"mydaemonset/no --image web --replicas 2":            "--replicas cannot be used for the kind MyDaemonSet, which runs one pod per node",
-		"appservice/no --replicas 2 --replicas-path .spec.a": "--replicas-path cannot be used for the kind AppService",
-		"appservice/" + strings.Repeat("a", 64):              "it must be no longer than 63 characters",
-		"appservice/no --replicas -1":                        "must be a whole number from 0",
-	} {
-		refusals = append(refusals, refusal{args: "create " + args, code: harness.ExitUsage, says: []string{says}})
-	}
-	refusals = append(refusals,
-		refusal{args: "create mydaemonset/no", code: harness.ExitError, says: []string{`The MyDaemonSet "no" is invalid: spec.image: Required value: image is required`}},
-		refusal{args: "create appservice/no --set-string .spec.deploymentName=A", code: harness.ExitError, says: []string{"must be the name of a Deployment"}},
-		refusal{args: "create appservice/a", code: harness.ExitPrecondition, says: []string{"already exists"}})
-	t.Run("refused", func(t *testing.T) { mustRefuse(t, ns, refusals) })
-	if after := shippedVersions(t, ns); !maps.Equal(before, after) {
-		t.Errorf("after the refused commands there are %v, before %v", after, before)
-	}
-}
-
-// shippedVersions returns the resourceVersions of the objects of the kinds other than
-// ImoocPod.
-func shippedVersions(t *testing.T, namespace string) map[string]string {
-	t.Helper()
-	versions := map[string]string{}
-	for _, kind := range kinds.Shipped()[1:] {
-		list, err := cluster.Dynamic.Resource(kind.Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, obj := range list.Items {
-			versions[kind.String()+"/"+obj.GetName()] = obj.GetResourceVersion()
-		}
-	}
-	return versions
-}
-
-// Kinds with a count are scaled in one request; kinds with a pod per node cannot be
-// scaled.
-func TestScaleShippedKinds(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	cluster.Imoocpod(t, ns, "create", "appservice/foo")
-	cluster.Imoocpod(t, ns, "create", "helloworld/hi")
-	cluster.Imoocpod(t, ns, "create", "mydaemonset/agent", "--image", "nginx")
-	const said = "appservice.appcontroller.k8s.io/foo scaled\nhelloworld.test.jiaozi.com/hi scaled\n"
-	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "appservice/foo", "helloworld/hi", "--replicas", "3")
-	says := "NAME             BEFORE   AFTER\nappservice/foo   1        3\nhelloworld/hi    1        3\nappservice/foo: 1 → 3\n" + noLoop("appservices", ns) + "helloworld/hi: 1 → 3\n" + noLoop("helloworlds", ns)
-	if harness.Must(t, r) != said || r.Stderr != says {
-		t.Errorf("printed %q, said %q", r.Stdout, r.Stderr)
-	}
-	for object, path := range map[string]string{"appservice/foo": ".spec.replicas", "helloworld/hi": ".spec.size"} {
-		if n := harness.Must(t, cluster.Kubectl(t, ns, "get", object, "-o", "jsonpath={"+path+"}")); n != "3" {
-			t.Errorf("%s has a count of %s, want 3", object, n)
-		}
-	}
-	cluster.Imoocpod(t, ns, "scale", "helloworld/hi", "--current-replicas", "3", "--by", "-2")
-	if n := cluster.Imoocpod(t, ns, "scale", "helloworld/hi", "--replicas", "5", "--dry-run=client", "-o", "jsonpath={.spec.size}"); n != "5" {
-		t.Errorf("the dry run shows a count of %s, want 5", n)
-	}
-	if n := harness.Must(t, cluster.Kubectl(t, ns, "get", "helloworld/hi", "-o", "jsonpath={.spec.size}")); n != "1" {
-		t.Errorf("the count is %s, want 1", n)
-	}
-	for _, r := range cluster.Requests(t, ns, func(r harness.Request) bool {
-		return r.Verb == "patch" && strings.HasPrefix(r.UserAgent, "kubectl-imoocpod")
-	}) {
-		if r.Object.Subresource != "" { // a patch of the object records the old count with the new one
-			t.Errorf("scale sent %+v", r)
-		}
-	}
-
-	before := shippedVersions(t, ns)
-	const refused = "error: mydaemonset/agent cannot be scaled: it runs one pod per node"
-	for _, rest := range []string{"\n", " (7 now)\n"} {
-		if rest != "\n" {
-			harness.Must(t, cluster.Kubectl(t, ns, "patch", "mydaemonset", "agent", "--subresource", "status", "--type", "merge", "-p", `{"status":{"desiredNumberScheduled":7}}`))
-			before = shippedVersions(t, ns)
-		}
-		for _, flags := range []string{"--replicas 3", "--by +1", "--replicas 3 --dry-run=client"} {
-			r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "mydaemonset/agent"}, harness.Words(flags)...)...)
-			if r.Code != harness.ExitError || r.Stdout != "" || r.Stderr != refused+rest {
-				t.Errorf("%s: exit code %d, printed %q, said %q, want %q", flags, r.Code, r.Stdout, r.Stderr, refused+rest)
-			}
-		}
-	}
-	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "mydaemonset/no", "helloworld/no", "--replicas", "1"); r.Code != harness.ExitNotFound || strings.Count(r.Stderr, "NotFound") != 2 {
-		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
-	}
-	if after := shippedVersions(t, ns); !maps.Equal(before, after) {
-		t.Errorf("after the refused commands there are %v, before %v", after, before)
 	}
 }

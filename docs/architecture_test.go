@@ -46,6 +46,7 @@ func house() []room {
 		{path: "pkg/inspect/logs", about: "reads and follows the logs of many containers"},
 		{path: "pkg/inspect/observe", about: "reads an object and all below it, follows it, waits"},
 		{path: "pkg/inspect/facts", about: "what the status of a kind can say; profiles of others' kinds", pure: true},
+		{path: "pkg/inspect/grace", about: "how long a wait bears with an object that fails", pure: true},
 		{path: "pkg/inspect/status", about: "snapshot in, verdict and tree out", pure: true},
 
 		{path: "pkg/controller", about: "the loop: event → key → view → plan → apply → status"},

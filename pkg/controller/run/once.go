@@ -13,6 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/grace"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -91,7 +92,7 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Controller) error {
 	ticker := time.NewTicker(evaluateEvery)
 	defer ticker.Stop()
-	grace := map[memory.Key]*status.FailureGrace{}
+	periods := map[memory.Key]*grace.Period{}
 	failed := map[memory.Key]bool{}
 	for {
 		all, settled := loop.States()
@@ -112,11 +113,11 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 				delete(failed, s.Key)
 				continue
 			case !failed[s.Key] && !o.DryRun && evaluated < evaluatedAtOnce:
-				if grace[s.Key] == nil {
-					grace[s.Key] = &status.FailureGrace{For: o.Limits.FailAfter, Endless: !o.Limits.FailFast}
+				if periods[s.Key] == nil {
+					periods[s.Key] = &grace.Period{For: o.Limits.FailAfter, Endless: !o.Limits.FailFast}
 				}
 				evaluated++
-				failed[s.Key] = o.hasFailed(ctx, s, grace[s.Key])
+				failed[s.Key] = o.hasFailed(ctx, s, periods[s.Key])
 			}
 			if !failed[s.Key] {
 				unfinished++
@@ -130,13 +131,13 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 
 // hasFailed reports whether the grace period of an object is over, or whether the object is
 // paused, so that it will not converge either.
-func (o *Options) hasFailed(ctx context.Context, s controller.State, grace *status.FailureGrace) bool {
+func (o *Options) hasFailed(ctx context.Context, s controller.State, period *grace.Period) bool {
 	report, at, err := o.evaluate(ctx, s)
 	if err != nil {
 		return false
 	}
-	over, _ := grace.Look(report, at)
-	return over || report.Verdict == status.Paused && !grace.Endless
+	over, _ := period.Look(report, at)
+	return over || report.Verdict == status.Paused && !period.Endless
 }
 
 // evaluate returns a fresh report on an object.

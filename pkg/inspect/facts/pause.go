@@ -2,6 +2,7 @@ package facts
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 			// A kind with a pod template still scales while it is paused.
 			o.Pause.Told = ofStatus(e)
 			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && len(f.Updated) > 0 && hasContainers(obj)
+			o.Pause.Switch = !o.Pause.Told && !o.Pause.Template
 			if o.Word.Message != "" {
 				o.Pause.Why = "it is paused: " + o.Word.Message
 			}
@@ -84,16 +86,9 @@ func ofStatus(e fieldpath.Expression) bool {
 
 // partition finds how many pods keep the older template.
 func (f Facts) partition(o *status.Object, obj map[string]any) {
-	paths := []string{f.Partition}
-	if !f.Ordinal {
-		paths = append(paths, ".spec.updateStrategy.rollingUpdate.partition", ".spec.updateStrategy.partition")
-	}
-	var path string
-	var value any
-	for _, path = range paths {
-		if value = valueAt(obj, path); value != nil {
-			break
-		}
+	path, value := f.Partition, valueAt(obj, f.Partition)
+	if value == nil && !f.Ordinal {
+		path, value = partitionIn(fieldpath.Object(obj, "spec"), ".spec", false)
 	}
 	kept, is := keptBy(value, o.Desired)
 	if !is || kept == 0 {
@@ -111,6 +106,21 @@ func (f Facts) partition(o *status.Object, obj map[string]any) {
 			Hint: "lower " + path + " to continue",
 		}
 	}
+}
+
+// partitionIn returns the field named partition below a field whose name ends in strategy.
+func partitionIn(content map[string]any, at string, strategy bool) (string, any) {
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		path, value := at+"."+name, content[name]
+		if strategy && name == "partition" {
+			return path, value
+		}
+		below, _ := value.(map[string]any)
+		if path, value := partitionIn(below, path, strategy || strings.HasSuffix(strings.ToLower(name), "strategy")); value != nil {
+			return path, value
+		}
+	}
+	return "", nil
 }
 
 // keptBy returns how many pods a partition keeps, or several of them, one for each group.

@@ -1,11 +1,20 @@
 package observe
 
-import "github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
 
 // history has the earlier looks at a target since the last change of its spec.
 type history struct {
 	first        *status.Snapshot
 	acted, below bool
+	// pods are the pods that were the target's own, if it is of another program.
+	pods map[types.UID]bool
+	// live is how many pods the first look has found; negative before.
+	live int
 	// counted means that the wait is for a count that was just written.
 	counted bool
 }
@@ -15,9 +24,31 @@ func (s *history) add(e *status.Snapshot) {
 	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
 		first := *e
 		first.Pods, first.Events = nil, nil // not compared
-		*s = history{first: &first, counted: s.counted}
+		*s = history{first: &first, pods: s.pods, live: -1, counted: s.counted}
+	}
+	if e.Object.Foreign && !e.Object.BuiltIn && e.Pods != nil {
+		s.addPods(e)
 	}
 	s.acted = s.acted || status.Acted(*s.first, *e)
 	s.below = s.below || status.ActedBelow(*s.first, *e)
 	e.Acted, e.ActedBelow, e.Since, e.Counted = s.acted, s.below, s.first.Now, s.counted
+}
+
+// addPods remembers the pods of a look, and whether their number has changed.
+func (s *history) addPods(e *status.Snapshot) {
+	if s.pods == nil {
+		s.pods = map[types.UID]bool{}
+	}
+	e.Once = s.pods
+	live := 0
+	for _, pod := range e.OwnPods().Objects() {
+		s.pods[pod.UID] = true
+		if problem.Live(pod) {
+			live++
+		}
+	}
+	if s.live < 0 {
+		s.live = live
+	}
+	s.below = s.below || live != s.live
 }

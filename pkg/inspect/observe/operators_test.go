@@ -7,9 +7,10 @@ import "testing"
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	const (
-		plain  = `{spec: {replicas: integer}, status: {observedGeneration: integer, phase: string}}`
-		groups = `{spec: {workers: [{groupName: string, replicas: integer, minReplicas: integer, maxReplicas: integer, numOfHosts: integer}]}, status: {observedGeneration: integer}}`
-		busy   = `.spec.workers[?(@.groupName=="busy")].replicas`
+		plain   = `{spec: {replicas: integer}, status: {observedGeneration: integer, phase: string}}`
+		counted = `{spec: {replicas: integer}, status: {observedGeneration: integer, replicas: integer, readyReplicas: integer}}`
+		groups  = `{spec: {workers: [{groupName: string, replicas: integer, minReplicas: integer, maxReplicas: integer, numOfHosts: integer}]}, status: {observedGeneration: integer}}`
+		busy    = `.spec.workers[?(@.groupName=="busy")].replicas`
 	)
 	for name, test := range map[string]script{
 		"a sum of unlike pods is not the count that was changed": {plain, ".spec.replicas", []step{
@@ -75,6 +76,39 @@ func TestOperators(t *testing.T) {
 		"no shards, and pods": {`{spec: {shards: integer}, status: {observedGeneration: integer}}`, ".spec.shards", []step{
 			{0, `{spec: {shards: 0}, status: {observedGeneration: 1}, Pod/a: {of: it, is: ready}}`, "progressing: PodsSurplus", ""},
 			{10, `{Pod/a: null}`, "ready", ""},
+		}},
+		"a generation that is declared and never written": {counted, ".spec.replicas", []step{
+			{0, `{spec: {replicas: 1}, status: {replicas: 1, readyReplicas: 1}, Pod/a: {of: it, is: ready}}`, "ready", ""},
+			{20, `{count: 2}`, "progressing", ""},
+			{25, `{status: {replicas: 2, readyReplicas: 2}, Pod/b: {of: it, is: ready}}`, "ready", ""},
+		}},
+		"no conditions, but a status that was written": {`{spec: {replicas: integer}, status: {url: string, conditions: [{type: string, status: string}]}}`, ".spec.replicas", []step{
+			{0, `{spec: {replicas: 1}, Pod/a: {of: it, is: ready}}`, "progressing: NeverSeen", ""},
+			{1, `{status: {url: here}}`, "ready", ""},
+			{20, `{count: 2}`, "progressing", ""},
+			{21, `{Pod/b: {of: it, is: starting}, status: {url: there}}`, "progressing", ""},
+			{25, `{Pod/b: {is: ready}}`, "ready", ""},
+		}},
+		"a partition of a strategy with another name": {`{spec: {replicas: integer, rolloutStrategy: {rolling: {partition: integer}}}, status: {observedGeneration: integer, replicas: integer, readyReplicas: integer, updatedReplicas: integer}}`, ".spec.replicas", []step{
+			{0, `{spec: {replicas: 3, template: {spec: {containers: [{name: main}]}}, rolloutStrategy: {rolling: {partition: 2}}}, status: {observedGeneration: 1, replicas: 3, readyReplicas: 3, updatedReplicas: 0},
+				Pod/a: {of: it, is: ready}, Pod/b: {of: it, is: ready}, Pod/c: {of: it, is: ready}}`, "progressing: PodsOutdated", ""},
+			{10, `{status: {observedGeneration: 1, replicas: 3, readyReplicas: 3, updatedReplicas: 1}}`, "paused: Partitioned", ""},
+		}},
+		"a switch that no controller has seen": {`{spec: {suspend: boolean}, status: {ready: integer}}`, "", []step{
+			{0, `{spec: {suspend: true}}`, "not reconciled", ""},
+			{20, `{Pod/a: {of: it, is: ready}, status: {ready: 1}}`, "paused", ""},
+			{30, `{spec: {suspend: true, other: 1}}`, "progressing", ""},
+			{40, `{Pod/a: null, status: {ready: 0}}`, "paused", ""},
+		}},
+		"its own pods fail while its controller is busy": {counted, ".spec.replicas", []step{
+			{0, `{spec: {replicas: 1}, status: {observedGeneration: 1, replicas: 1, readyReplicas: 1}, Pod/a: {of: it, is: crashing}}`, "failed: CrashLoop", ""},
+			{20, `{count: 2}`, "progressing: CrashLoop", ""},
+			{50, `{}`, "progressing: CrashLoop", ""},
+		}},
+		"a pod that lost its owner before it goes": {plain, ".spec.replicas", []step{
+			{0, `{spec: {replicas: 2}, status: {observedGeneration: 1}, Pod/it-a: {of: it, is: ready}, Pod/it-b: {of: it, is: ready}, Pod/it-c: {of: it, is: ready}}`, "progressing: PodsSurplus", ""},
+			{5, `{Pod/it-c: {of: ""}}`, "ready", "progressing: PodsSurplus"},
+			{6, `{Pod/it-c: null}`, "ready", ""},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

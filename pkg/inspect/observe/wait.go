@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/grace"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -119,7 +120,7 @@ func (a *Waiter) waitOne(ctx context.Context, f *Follower, w WaitTarget) error {
 
 // waitCondition waits until one condition of a target is met, and returns the observation.
 func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g Condition, isLast bool) (Observation, error) {
-	grace := status.FailureGrace{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
+	period := grace.Period{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
 	var last, told *Observation
 	seen := false
 	var held steady
@@ -136,7 +137,7 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 		met, left := held.look(met && !s.Partial, s.At)
 		s.Met = met && isLast
 		_, wait := unexplained.look(s.Partial, s.At)
-		over, again := grace.Look(s.Report, s.At)
+		over, again := period.Look(s.Report, s.At)
 		if again > 0 {
 			s.GivesUp = s.At.Add(again)
 		}
@@ -151,7 +152,7 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 		case a.Limits.Once:
 			return false, 0, outcome.ErrTimeout
 		}
-		if s.Report.Verdict == status.Paused && !s.Partial && !grace.Endless && (!g.CountOnly || !s.Report.Counts) {
+		if s.Report.Verdict == status.Paused && !s.Partial && !period.Endless && (!g.CountOnly || !s.Report.Counts) {
 			return false, 0, &FailedError{s, outcome.ErrPaused}
 		}
 		if over && !s.Partial {

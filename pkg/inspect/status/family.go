@@ -84,10 +84,12 @@ type family struct {
 	uid types.UID
 	// owners are the controllers of the children.
 	owners map[types.UID]types.UID
+	// once are the pods that were the object's own.
+	once map[types.UID]bool
 }
 
 func newFamily(e Snapshot) family {
-	f := family{uid: e.Object.UID, owners: make(map[types.UID]types.UID, len(e.Children))}
+	f := family{uid: e.Object.UID, owners: make(map[types.UID]types.UID, len(e.Children)), once: e.Once}
 	for _, c := range e.Children {
 		f.owners[c.UID] = c.Controller
 	}
@@ -113,7 +115,9 @@ func (f family) leads(from types.UID) bool {
 func (f family) is(pod *PodInfo) bool { return f.uid != "" && pod.model.UID == f.uid }
 
 // has reports whether a pod is one of the object's.
-func (f family) has(pod *PodInfo) bool { return f.leads(pod.model.owner) || f.is(pod) }
+func (f family) has(pod *PodInfo) bool {
+	return f.leads(pod.model.owner) || f.is(pod) || pod.model.owner == "" && f.once[pod.model.UID]
+}
 
 // pods returns the pods of the object. A pod is its own pod.
 func (f family) pods(all Pods) Pods {

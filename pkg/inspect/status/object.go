@@ -129,8 +129,9 @@ type Pause struct {
 	// Command replaces Hint if a command ends the pause.
 	Command *commandline.Command
 	// Template is set if only pods of a newer template are held back, so that the count
-	// still has an effect. Told is set if the controller reports the pause in the status.
-	Template, Told bool
+	// still has an effect. Told is set if the controller reports the pause in the status, and
+	// Switch if a field of the spec asks the controller to hold everything.
+	Template, Told, Switch bool
 }
 
 // argument is the object as a user writes it on a command line.

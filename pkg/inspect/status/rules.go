@@ -265,7 +265,7 @@ func paused(v *view) *ruling {
 	p, r := v.Object.Pause, v.given
 	unseen := r.code == problem.CodeNeverSeen || r.code == problem.CodeGenerationNotSeen
 	switch {
-	case p == nil, p.Told && unseen:
+	case p == nil, p.Told && unseen, p.Switch && !v.switchSeen():
 		return nil
 	case r.verdict == Failed && p.Code == problem.CodePausedByUser:
 		r.reason += "; " + p.Why // the failure lasts as long
@@ -283,6 +283,18 @@ func paused(v *view) *ruling {
 		hint = v.Commands.Line(*p.Command)
 	}
 	return &ruling{verdict: Paused, code: p.Code, reason: r.reason + "; " + p.Why, hint: hint}
+}
+
+// switchSeen reports whether there is a sign of a controller that acts on the switch of a
+// pause. It need not write the status anymore, but it takes a moment to act.
+func (v *view) switchSeen() bool {
+	o, by := v.Object, v.report.Reconciler
+	if i := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return c.Type == "Paused" || c.Type == "Suspended" }); i >= 0 {
+		return o.Conditions[i].Status == metav1.ConditionTrue
+	}
+	since, _ := v.sinceChange()
+	waits := since < attendance && v.report.livePods() > 0 && !v.Acted && !answered(by.Spec, by.Status)
+	return o.BuiltIn || (by.Status != nil || o.ObservedGeneration > 0 || len(o.Conditions) > 0 || o.Word.Phase != "") && !waits
 }
 
 func noController(v *view) *ruling {

@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -181,6 +180,8 @@ func notSeen(v *view) *ruling {
 	r := &ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: by.howToReconcile(v.Snapshot)}
 	never := !o.Untracked && o.ObservedGeneration == 0 || o.Untracked && len(o.Conditions) == 0 && o.Word.Phase == ""
 	switch {
+	case never && o.Foreign && by.Status != nil && (v.Acted || o.Generation <= 1 || answered(by.Spec, by.Status)):
+		return nil // it never says so, and was written
 	case never:
 		r.code, r.reason = problem.CodeNeverSeen, o.neverSeen(by.Status)
 	case o.Untracked || o.ObservedGeneration >= o.Generation:
@@ -197,8 +198,13 @@ func notSeen(v *view) *ruling {
 		return &ruling{verdict: Progressing, code: r.code, reason: seen, recheck: noticing - max(since, 0)}
 	}
 	wrote := v.Acted || !o.undated() && answered(by.Spec, by.Status) || never && by.Status != nil
-	if problems := v.report.Problems; o.Foreign && len(problems) > 0 && problems[0].Fatal && (wrote || never) {
-		return failed(problems[0])
+	if problems := v.report.Problems; o.Foreign && len(problems) > 0 && problems[0].Fatal {
+		if wrote || never {
+			return failed(problems[0])
+		}
+		if len(problems[0].Pods) > 0 {
+			return v.progressing(r.code, "%s", r.reason) // its controller may wait for the pod
+		}
 	}
 	if by.Status != nil {
 		r.reason += "; " + by.story(v.Snapshot)
@@ -212,7 +218,7 @@ func notSeen(v *view) *ruling {
 		r.reason += "; the time of the change is unknown"
 	case since < attendance:
 		r.verdict, r.hint, r.recheck = Progressing, "", attendance-since
-		r.reason += fmt.Sprintf("; the spec changed %s ago", duration.HumanDuration(max(since, 0)))
+		r.reason += "; the spec changed a moment ago"
 	}
 	return r
 }

@@ -7,6 +7,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
@@ -34,6 +35,9 @@ type Snapshot struct {
 	// Acted is set if a wait has seen the controller write since the last change of the
 	// spec, and ActedBelow if it has seen a direct child change.
 	Acted, ActedBelow bool
+	// Once are the pods that a wait has seen as the object's own. They still are without an
+	// owner: some controllers remove it before they delete a pod.
+	Once map[types.UID]bool
 	// Since is when a wait first saw the object as it is wanted now. Counted is set if the
 	// count was changed right before that: managedFields record no time for a change
 	// through the /scale of a custom resource.

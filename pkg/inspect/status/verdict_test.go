@@ -91,7 +91,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"a kind that tells by its conditions, and has only counts": {
 			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 1, Managers: wrote("", 60, 30)}},
-			Progressing, "its status has no conditions yet; its status was last written by operator 30s ago", "",
+			Ready, "3 of 3 pods ready", "",
 		},
 		"a kind that tells by its conditions, and has only a phase": {
 			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 1, Managers: wrote("", 60, 30), Word: Word{Phase: "Running"}}},
@@ -99,7 +99,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"a status without the generation that its schema has": {
 			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 1, Managers: wrote("", 60, 30)}},
-			Progressing, "its status does not say which generation its controller has seen; its status was last written by operator 30s ago", "",
+			Ready, "3 of 3 pods ready", "",
 		},
 		"too few are ready, and a condition says why": {
 			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 2}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Conditions: ready(metav1.ConditionFalse, 4)}},

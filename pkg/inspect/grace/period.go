@@ -1,0 +1,84 @@
+// Package grace decides when a wait for an object that fails is over.
+package grace
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// Period is how long a wait bears with an object that will not become ready without help. Its
+// zero value fails at once; a copy is a new one.
+type Period struct {
+	// For is how long an object may fail, in case that help comes or the failure passes.
+	For time.Duration
+	// Endless grace fails never.
+	Endless bool
+
+	failed time.Time
+	// cause is why pods fail, with the generation and the ready pods of that time. Some
+	// controllers replace pods that crash, which does not end the failure. More ready pods do.
+	cause cause
+	// pods are those that have failed.
+	pods map[types.UID]bool
+}
+
+// cause is why pods fail.
+type cause struct {
+	container  string
+	code       problem.Code
+	generation int64
+	ready      int32
+}
+
+// causeOf returns why pods of an object fail, and which. It has no code if none do.
+func causeOf(r status.Report) (c cause, pods []types.UID) {
+	i := slices.IndexFunc(r.Problems, func(p problem.Problem) bool { return len(p.Pods) > 0 && (p.Fatal || p.Crash()) })
+	if i < 0 {
+		return c, nil
+	}
+	p := r.Problems[i]
+	for _, pod := range r.Pods {
+		if slices.Contains(p.Pods, pod.Name) {
+			pods = append(pods, pod.UID)
+		}
+	}
+	return cause{p.Container, p.Code, r.Metadata.Generation, r.Replicas.Ready}, pods
+}
+
+// lasts reports whether a cause is still there, given the one of a later look.
+func (c cause) lasts(later cause, r status.Report) bool {
+	same := later.code == "" || later.code == c.code && later.container == c.container
+	return c.code != "" && same && c.generation == r.Metadata.Generation && r.Replicas.Ready <= c.ready && !r.Verdict.Settled()
+}
+
+// Look decides whether the grace with an object is over, given its report at a time, and
+// otherwise returns when to look again even if nothing changes: zero if that makes no
+// difference.
+func (p *Period) Look(r status.Report, now time.Time) (over bool, again time.Duration) {
+	later, pods := causeOf(r)
+	present, replaced := false, false
+	for uid := range p.pods {
+		is := slices.ContainsFunc(r.Pods, func(pod status.Pod) bool { return pod.UID == uid })
+		present, replaced = present || is, replaced || !is
+	}
+	recovered := present && later.code == ""
+	if lasts := p.cause.lasts(later, r) && !recovered; !lasts && (r.Verdict != status.Failed || p.cause.code != "" || later.code != "") {
+		p.failed, p.cause, p.pods, replaced = time.Time{}, later, map[types.UID]bool{}, false
+	}
+	for _, uid := range pods {
+		p.pods[uid] = true
+	}
+	if p.failed.IsZero() && (r.Verdict == status.Failed || later.code != "") {
+		p.failed = now
+	}
+	if fails := r.Verdict == status.Failed || replaced && later.code != ""; p.Endless || !fails {
+		return false, 0
+	}
+	left := p.For - now.Sub(p.failed)
+	return left <= 0, max(left, 0)
+}

@@ -1,0 +1,88 @@
+package grace
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// Only what has failed without a break for as long as the patience lasts ends a
+// wait.
+func TestPeriod(t *testing.T) {
+	t.Parallel()
+	type look struct {
+		at      int
+		verdict status.Verdict
+		over    bool
+		again   int
+	}
+	for name, test := range map[string]struct {
+		patience Period
+		looks    []look
+	}{
+		"it never fails": {Period{For: 20 * time.Second}, []look{
+			{0, status.NotReconciled, false, 0}, {50, status.Progressing, false, 0}, {99, status.Ready, false, 0},
+		}},
+		"it fails for good": {Period{For: 20 * time.Second}, []look{
+			{5, status.Progressing, false, 0}, {10, status.Failed, false, 20}, {15, status.Failed, false, 15}, {29, status.Failed, false, 1}, {30, status.Failed, true, 0},
+		}},
+		"it fails, and nothing was seen for long": {Period{For: 20 * time.Second}, []look{
+			{10, status.Failed, false, 20}, {99, status.Failed, true, 0},
+		}},
+		"a passing failure": {Period{For: 20 * time.Second}, []look{
+			{0, status.Failed, false, 20}, {19, status.Failed, false, 1}, {19, status.Progressing, false, 0}, {21, status.Failed, false, 20}, {40, status.Failed, false, 1}, {41, status.Failed, true, 0},
+		}},
+		"no patience": {Period{}, []look{{0, status.Progressing, false, 0}, {1, status.Failed, true, 0}}},
+		"endless patience": {Period{Endless: true, For: time.Second}, []look{
+			{0, status.Failed, false, 0}, {99, status.Failed, false, 0},
+		}},
+	} {
+		p := test.patience
+		for _, l := range test.looks {
+			over, again := p.Look(status.Report{Verdict: l.verdict}, time.Unix(int64(l.at), 0))
+			if over != l.over || again != time.Duration(l.again)*time.Second {
+				t.Errorf("%s: %s at %ds: over %t, again after %s; want %t, %ds", name, l.verdict, l.at, over, again, l.over, l.again)
+			}
+		}
+	}
+}
+
+// The grace survives that a controller replaces the pods that fail.
+func TestPeriodByCause(t *testing.T) {
+	t.Parallel()
+	crashed := func(uid string, verdict status.Verdict, ready int32, generation int64) status.Report {
+		r := status.Report{Verdict: verdict, Metadata: status.Metadata{Generation: generation}, Replicas: status.Replicas{Ready: ready}}
+		if uid != "" {
+			r.Pods = []status.Pod{{Name: "p", UID: types.UID(uid)}}
+			r.Problems = []problem.Problem{{Code: problem.CodeCrashLoop, Container: "main", Pods: []string{"p"}, Fatal: verdict == status.Failed}}
+		}
+		return r
+	}
+	recovers := status.Report{Verdict: status.Progressing, Metadata: status.Metadata{Generation: 1}, Pods: []status.Pod{{Name: "p", UID: "a"}}}
+	type look struct {
+		at     int
+		report status.Report
+		over   bool
+		again  int
+	}
+	for name, looks := range map[string][]look{
+		"it fails, and its pods are replaced": {{0, crashed("a", status.Failed, 1, 1), false, 20}, {3, crashed("", status.Progressing, 1, 1), false, 0}, {15, crashed("b", status.Failed, 1, 1), false, 5}, {21, crashed("b", status.Failed, 1, 1), true, 0}},
+		"its pods crash once each":            {{0, crashed("a", status.Progressing, 0, 1), false, 0}, {3, crashed("", status.Progressing, 0, 1), false, 0}, {15, crashed("b", status.Progressing, 0, 1), false, 5}, {21, crashed("b", status.Progressing, 0, 1), true, 0}},
+		"a pod that crashed once":             {{0, crashed("a", status.Progressing, 0, 1), false, 0}, {30, crashed("a", status.Progressing, 0, 1), false, 0}},
+		"a pod that recovers":                 {{0, crashed("a", status.Failed, 0, 1), false, 20}, {15, recovers, false, 0}, {21, crashed("a", status.Failed, 0, 1), false, 20}},
+		"more pods become ready":              {{0, crashed("a", status.Failed, 0, 1), false, 20}, {15, crashed("", status.Progressing, 1, 1), false, 0}, {21, crashed("b", status.Failed, 1, 1), false, 20}},
+		"the template changes":                {{0, crashed("a", status.Failed, 0, 1), false, 20}, {21, crashed("b", status.Failed, 0, 2), false, 20}},
+	} {
+		p := Period{For: 20 * time.Second}
+		for _, l := range looks {
+			over, again := p.Look(l.report, time.Unix(int64(l.at), 0))
+			if over != l.over || again != time.Duration(l.again)*time.Second {
+				t.Errorf("%s, at %ds: over %t, again after %s; want %t, %ds", name, l.at, over, again, l.over, l.again)
+			}
+		}
+	}
+}

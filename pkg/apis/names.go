@@ -14,7 +14,7 @@ const (
 	LabelOwner = "imoocpod.dev/owner-uid"
 	// LabelSlot holds the slot that the pod fills.
 	LabelSlot = "imoocpod.dev/slot"
-	// LabelReplaces holds the UID of a lost pod that the pod was made in place of.
+	// LabelReplaces holds the UID of the stuck pod that the pod replaces.
 	LabelReplaces = "imoocpod.dev/bypasses"
 	// LabelTemplateHash is the hash of the template that the pod was made from.
 	LabelTemplateHash = "imoocpod.dev/template-hash"
@@ -69,9 +69,9 @@ const AnnotationDefaultContainer = "kubectl.kubernetes.io/default-container"
 const (
 	// ConditionReady is true when as many pods are ready as are wanted, and none is surplus.
 	ConditionReady = "Ready"
-	// ConditionProgressing is true while pods are being made, replaced or removed.
+	// ConditionProgressing is true while pods are created, replaced, or removed.
 	ConditionProgressing = "Progressing"
-	// ConditionReplicaFailure is true when a pod could not be made.
+	// ConditionReplicaFailure is true when a pod cannot be created.
 	ConditionReplicaFailure = "ReplicaFailure"
 	// ConditionPaused is true while the controller writes nothing but the status, because
 	// someone paused the object. An object that was never paused does not have it.
@@ -85,7 +85,7 @@ const (
 	RunController   = "run-controller"
 )
 
-// The annotations of such a lease tell who holds it and for what.
+// The annotations of such a lease describe its holder and what that loop reconciles.
 const (
 	// AnnotationUser is the person's name on the host, AnnotationHost the host's name,
 	// AnnotationPID the number of the process there.

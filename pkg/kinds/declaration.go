@@ -70,10 +70,10 @@ func (e *DeclarationError) Error() string {
 // Declared returns the kind that a CRD declares. Without a plan, the kind is not Reconciled.
 // It returns a DeclarationError if the schema contradicts the declaration.
 func Declared(crd *unstructured.Unstructured) (Kind, error) {
-	d := declaration{crd: crd, said: map[string]string{}}
+	d := declaration{crd: crd, annotations: map[string]string{}}
 	for key, value := range crd.GetAnnotations() {
 		if strings.HasPrefix(key, declares) {
-			d.said[key] = value
+			d.annotations[key] = value
 		}
 	}
 	kind := Kind{Kind: d.text("spec", "names", "kind"), Singular: d.text("spec", "names", "singular")}
@@ -84,7 +84,7 @@ func Declared(crd *unstructured.Unstructured) (Kind, error) {
 	kind.Resource = schema.GroupVersionResource{Group: d.text("spec", "group"), Resource: d.text("spec", "names", "plural")}
 	d.version = storedVersion(crd)
 	kind.Resource.Version, _ = d.version["name"].(string)
-	if _, declared := d.said[AnnotationPlan]; !declared {
+	if _, declared := d.annotations[AnnotationPlan]; !declared {
 		return kind, nil
 	}
 	d.schema = fieldpath.Object(d.version, "schema", "openAPIV3Schema")
@@ -123,8 +123,8 @@ type declaration struct {
 	crd     *unstructured.Unstructured
 	version map[string]any
 	schema  map[string]any
-	// said are the annotations that have not been read yet.
-	said map[string]string
+	// annotations are those that have not been read yet.
+	annotations map[string]string
 	// taken are the status fields that are already assigned.
 	taken    [][]string
 	problems []string
@@ -151,7 +151,7 @@ func (d *declaration) read(kind *Kind) {
 	scale := fieldpath.Object(d.version, "subresources", "scale")
 	scaled := func(path string) string { s, _ := scale[path].(string); return s }
 	if rules.counted { // for the others, the annotation is reported as unknown
-		kind.ReplicasPath = d.wants(AnnotationReplicasPath, "integer", scaled("specReplicasPath"), ".spec.replicas")
+		kind.ReplicasPath = d.specField(AnnotationReplicasPath, "integer", scaled("specReplicasPath"), ".spec.replicas")
 		if kind.ReplicasPath == nil && len(d.problems) == 0 {
 			d.problem("%s is missing: it names the field of the replica count", AnnotationReplicasPath)
 		}
@@ -166,7 +166,7 @@ func (d *declaration) read(kind *Kind) {
 		counted = scaled("statusReplicasPath")
 	}
 	r.Status = d.readStatus(rules.status, scaled("labelSelectorPath"), counted)
-	for _, key := range slices.Sorted(maps.Keys(d.said)) {
+	for _, key := range slices.Sorted(maps.Keys(d.annotations)) {
 		d.problem("%s is not an annotation of the plan %s", key, r.Strategy)
 	}
 }
@@ -174,17 +174,17 @@ func (d *declaration) read(kind *Kind) {
 // readPods reads where the pod template or its parts are.
 func (d *declaration) readPods(r *Mapping) {
 	r.NameLabel = d.label(AnnotationNameLabel)
-	if _, templated := d.said[annotationTemplatePath]; templated {
-		r.TemplatePath = d.wants(annotationTemplatePath, "object")
+	if _, templated := d.annotations[annotationTemplatePath]; templated {
+		r.TemplatePath = d.specField(annotationTemplatePath, "object")
 		if _, missing := d.at(slices.Concat(r.TemplatePath, []string{"spec", "containers"})); missing != "" && r.TemplatePath != nil {
 			d.problem("%s does not name a pod template: %s is not in the schema of version %s", annotationTemplatePath, missing, d.version["name"])
 		}
 		return // the annotations for kinds without a template are reported as unknown
 	}
 	before := len(d.problems)
-	r.ImagePath = d.wants(annotationImagePath, "string")
-	r.CommandPath = d.wants(annotationCommandPath, "array")
-	r.EnvPath = d.wants(annotationEnvPath, "array")
+	r.ImagePath = d.specField(annotationImagePath, "string")
+	r.CommandPath = d.specField(annotationCommandPath, "array")
+	r.EnvPath = d.specField(annotationEnvPath, "array")
 	r.Image = d.take(annotationImage)
 	if r.ImagePath == nil && r.Image == "" && len(d.problems) == before {
 		d.problem("the pod template is missing: set %s, %s or %s", annotationTemplatePath, annotationImagePath, annotationImage)
@@ -196,23 +196,23 @@ func (d *declaration) readPods(r *Mapping) {
 // /scale, "" for none.
 func (d *declaration) readStatus(usual statusCounts, selector, count string) StatusPaths {
 	var at StatusPaths
-	for _, word := range d.said {
+	for _, word := range d.annotations {
 		if names, err := fieldpath.FieldNames(word); err == nil && names[0] == "status" {
 			d.taken = append(d.taken, names)
 		}
 	}
-	at.Selector = d.reports(annotationSelectorPath, "string", selector)
-	at.Desired = d.reports(AnnotationDesiredPath, "integer", usual.desired)
-	at.Current = d.reports(AnnotationCurrentPath, "integer", count, usual.current)
-	at.Updated = d.reports(AnnotationUpdatedPath, "integer", usual.updated)
-	at.Ready = d.reports(AnnotationReadyPath, "integer", usual.ready)
-	at.Available = d.reports(AnnotationAvailablePath, "integer", usual.available)
-	at.PodNames = d.reports(annotationPodNamesPath, "array")
+	at.Selector = d.statusField(annotationSelectorPath, "string", selector)
+	at.Desired = d.statusField(AnnotationDesiredPath, "integer", usual.desired)
+	at.Current = d.statusField(AnnotationCurrentPath, "integer", count, usual.current)
+	at.Updated = d.statusField(AnnotationUpdatedPath, "integer", usual.updated)
+	at.Ready = d.statusField(AnnotationReadyPath, "integer", usual.ready)
+	at.Available = d.statusField(AnnotationAvailablePath, "integer", usual.available)
+	at.PodNames = d.statusField(annotationPodNamesPath, "array")
 	at.ObservedGeneration = d.usual("integer", ".status.observedGeneration")
 	if at.Conditions = d.usual("array", ".status.conditions"); at.Conditions != nil {
 		d.checkConditions()
 	}
-	at.Empty = d.demanded(at)
+	at.Empty = d.emptyValues(at)
 	d.checkOverlaps(at)
 	return at
 }
@@ -239,14 +239,14 @@ func overlap(a, b []string) bool {
 	return slices.Equal(a[:n], b[:n])
 }
 
-// demanded returns an empty value for each required status field to which nothing is
+// emptyValues returns an empty value for each required status field to which nothing is
 // assigned. Without these, the server would reject the status.
-func (d *declaration) demanded(at StatusPaths) map[string]any {
+func (d *declaration) emptyValues(at StatusPaths) map[string]any {
 	var empty map[string]any
 	status := fieldpath.Object(d.schema, "properties", "status")
-	said := at.paths()
+	paths := at.paths()
 	for _, name := range fieldpath.Strings(status["required"]) {
-		if slices.ContainsFunc(said, func(path []string) bool { return len(path) > 1 && path[1] == name }) {
+		if slices.ContainsFunc(paths, func(path []string) bool { return len(path) > 1 && path[1] == name }) {
 			continue
 		}
 		value, may := emptyValue(fieldpath.Object(status, "properties", name))
@@ -305,22 +305,22 @@ func (d *declaration) checkConditions() {
 	}
 }
 
-// wants and reports read the annotations that name spec fields and status fields.
-func (d *declaration) wants(key, kind string, usual ...string) []string {
+// specField and statusField read the annotations that name spec fields and status fields.
+func (d *declaration) specField(key, kind string, usual ...string) []string {
 	return d.path("spec", key, kind, usual...)
 }
-func (d *declaration) reports(key, kind string, usual ...string) []string {
+func (d *declaration) statusField(key, kind string, usual ...string) []string {
 	return d.path("status", key, kind, usual...)
 }
 
 // path reads an annotation with a path and checks it against the schema. Without the
 // annotation, it returns the first of the usual paths that the schema has, or nil.
 func (d *declaration) path(root, key, kind string, usual ...string) []string {
-	word, declared := d.said[key]
+	word, declared := d.annotations[key]
 	if !declared {
 		return d.usual(kind, usual...)
 	}
-	delete(d.said, key)
+	delete(d.annotations, key)
 	names, err := fieldpath.FieldNames(word)
 	if err != nil {
 		d.problem("%s: %v", key, err)
@@ -405,11 +405,11 @@ func (d *declaration) label(key string) string {
 
 // number reads an annotation that is a non-negative number, nil if it is absent.
 func (d *declaration) number(key string) *int32 {
-	word, declared := d.said[key]
+	word, declared := d.annotations[key]
 	if !declared {
 		return nil
 	}
-	delete(d.said, key)
+	delete(d.annotations, key)
 	n, err := strconv.ParseUint(word, 10, 31)
 	if err != nil {
 		d.problem("%s: %q is not a whole number from 0 to %d", key, word, math.MaxInt32)
@@ -420,8 +420,8 @@ func (d *declaration) number(key string) *int32 {
 
 // take reads an annotation as text.
 func (d *declaration) take(key string) string {
-	word := d.said[key]
-	delete(d.said, key)
+	word := d.annotations[key]
+	delete(d.annotations, key)
 	return word
 }
 

@@ -197,7 +197,8 @@ func first(differ []difference) difference {
 	return differ[0]
 }
 
-const widgetOne = "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: one}}"
+// Older versions of kubectl take YAML that begins with a brace for JSON.
+const widgetOne = "---\n{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: one}}"
 
 // stageObjects returns the objects that each command line runs on.
 func stageObjects() map[string][]string {
@@ -244,7 +245,7 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 		}
 	}
 	for name, content := range map[string]string{
-		"m/deployment.yaml":    stageObjects()["deployments.apps"][0],
+		"m/deployment.yaml":    "---\n" + stageObjects()["deployments.apps"][0],
 		"m/widget.yaml":        widgetOne,
 		"k/widget.yaml":        widgetOne,
 		"k/kustomization.yaml": "resources: [widget.yaml]",

@@ -6,10 +6,28 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 )
+
+// The log of a start has no line that alarms, whatever the server lacks.
+func TestStartIsQuiet(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	l := cluster.StartRunController(t, ns, "--declared-kinds")
+	for _, object := range []string{"imoocpod/pods", "appservice/deployment", "mydaemonset/nodes"} {
+		cluster.Imoocpod(t, ns, "create", object, "--image", "nginx", "--timeout", "2m")
+	}
+	l.Stop()
+	alarm := regexp.MustCompile(`(?i)cannot|error|fail|warn|forbidden|refused|trying again|^[EW]\d{4} `)
+	for _, line := range l.Lines() {
+		if alarm.MatchString(line) {
+			t.Errorf("it said %q", line)
+		}
+	}
+}
 
 // In the JSON log, each record names its object and the reconcile, -v=2 adds the
 // trigger, and the token never appears.

@@ -99,7 +99,7 @@ func TestServerRejects(t *testing.T) {
 		"negative":              {"spec: {replicas: -1}", "spec.replicas: Invalid value: -1"},
 		"above-int32":           {"spec: {replicas: 2147483648}", "spec.replicas: Invalid value: 2147483648"},
 		"no-number":             {"spec: {replicas: three}", "spec.replicas: Invalid value: \"string\""},
-		"never":                 {"spec: {template: {spec: {restartPolicy: Never, " + container + "}}}", "spec.template.spec.restartPolicy: Invalid value: only the restart policy Always is supported"},
+		"never":                 {"spec: {template: {spec: {restartPolicy: Never, " + container + "}}}", "only the restart policy Always is supported"},
 		"onfailure":             {"spec: {template: {spec: {restartPolicy: OnFailure, " + container + "}}}", "only the restart policy Always is supported"},
 		"empty-template":        {"spec: {template: {}}", "spec.template.spec: Required value: a pod template needs a spec with at least one container"},
 		"labels-only":           {"spec: {template: {metadata: {labels: {a: b}}}}", "spec.template.spec: Required value: a pod template needs a spec with at least one container"},

@@ -69,7 +69,7 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 		{appService, "spec: {deploymentName: ''}", "spec.deploymentName: Invalid value"},
 		{appService, "spec: {deploymentName: Web}", badName},
 		{appService, "spec: {deploymentName: web.}", badName},
-		{appService, "spec: {deploymentName: " + strings.Repeat("a", 243) + "}", "may not be more than 242"},
+		{appService, "spec: {deploymentName: " + strings.Repeat("a", 243) + "}", "spec.deploymentName: Too long"},
 		{appService, "spec: {deploymentName: web, replicas: -1}", "spec.replicas: Invalid value: -1"},
 		{appService, "spec: {deploymentName: web, image: ' '}", "spec.image: Invalid value"},
 		{helloWorld, "spec: {size: -1}", "spec.size: Invalid value: -1"},

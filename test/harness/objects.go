@@ -138,7 +138,8 @@ func Condition(imp *v1alpha1.ImoocPod, kind string) metav1.Condition {
 // Apply applies a manifest with kubectl.
 func (c *Cluster) Apply(t *testing.T, namespace, manifest string) {
 	t.Helper()
-	Must(t, c.Kubectl(t, namespace, "apply", "-f", WriteFile(t, manifest)))
+	// Older versions of kubectl take YAML that begins with a brace for JSON.
+	Must(t, c.Kubectl(t, namespace, "apply", "-f", WriteFile(t, "---\n"+manifest)))
 }
 
 // PatchPodStatus patches the status of a pod, as the kubelet would.

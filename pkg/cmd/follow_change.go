@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"runtime/debug"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -174,7 +172,6 @@ func (o *commonOptions) awaitAll(ctx context.Context, format string, flags waitF
 
 // awaitShown is awaitAll without the logs.
 func (o *commonOptions) awaitShown(ctx context.Context, format string, limits observe.Limits, all []observe.WaitTarget) []error {
-	saveMemory()
 	a := &observe.Waiter{Clients: o.clients, Limits: limits}
 	if format == "json" {
 		encoder := json.NewEncoder(o.streams.Out)
@@ -204,13 +201,4 @@ func goalOf(all []observe.WaitTarget) string {
 		return observe.Ready().Done
 	}
 	return goal(all[0])
-}
-
-// saveMemory runs the garbage collector when the heap has grown by half instead of doubled,
-// for commands that follow objects. Following 10,000 pods then takes a fifth less memory. It
-// respects GOGC.
-func saveMemory() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
 }

@@ -187,7 +187,6 @@ func names(containers []logs.Container) []string {
 
 // runFollow follows the logs of the targets until all of them are gone.
 func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, reader logs.Reader) []error {
-	saveMemory()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	connection := &follow.Connection{Changed: func(lost time.Time) { reader.Out.Say("%s", printer.Connection(lost)) }}

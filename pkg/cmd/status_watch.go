@@ -56,7 +56,6 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 	if on == nil {
 		return outcome.Join(append(errs, o.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
 	}
-	saveMemory()
 	screen := o.newScreen(ctx, on)
 	defer screen.End()
 	a := &observe.Waiter{
@@ -83,7 +82,6 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	case len(sources) == 0:
 		return o.sayNothingFound(&o.commonOptions)
 	}
-	saveMemory()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	w := &statusWatch{statusOptions: o, toList: len(sources)}

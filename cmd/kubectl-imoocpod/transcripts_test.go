@@ -16,6 +16,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -216,6 +217,9 @@ func (x *stage) run(line string) string {
 		}
 	}
 	mark("|", o.stdout)
+	if at := strings.IndexFunc(o.stdout+o.stderr, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\t' && r != '\n' }); at >= 0 {
+		x.t.Errorf("%s prints a control character: %.20q", line, (o.stdout + o.stderr)[at:])
+	}
 	stderr, usage := strings.CutSuffix(o.stderr, " --help' for usage.\n")
 	if usage {
 		stderr = stderr[:strings.LastIndex(stderr, "\n")+1]

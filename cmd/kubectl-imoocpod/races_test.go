@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// atEveryRequest runs a command on an ImoocPod undisturbed, and again with a disturbance
+// before its first request, its second, and so on. Watches do not count.
+func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas int, disturb func(s *apiserver.Server), check func(t *testing.T, s *apiserver.Server, disturbed bool, o result) error) {
+	t.Helper()
+	for k, total := 0, 1; k <= total; k++ {
+		bubble.Test(t, func(t *testing.T) {
+			s := apiserver.New(t)
+			if err := installCRDs(s); err != nil {
+				t.Fatal(err)
+			}
+			play.Cluster(s)
+			play.Operator(s, "imoocpods", "ImoocPod")
+			s.CreateYAML(fmt.Sprintf("{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, spec: {replicas: %d, template: {spec: {containers: [{name: main, image: %s}]}}}}", replicas, image))
+			<-time.After(time.Minute)
+			for _, line := range prepare {
+				if o := runOn(t.Context(), s, line); o.code != exitDone {
+					t.Fatalf("%s: %+v", line, o)
+				}
+			}
+			n := 0
+			match := func(r apiserver.Request) bool { return r.Resource != "" && r.Verb != "watch" }
+			s.Fail(match, apiserver.Fault{Before: func() {
+				if n++; n == k {
+					disturb(s)
+				}
+			}})
+			ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+			defer stop()
+			o := runOn(ctx, s, line)
+			if k == 0 {
+				total = n
+			}
+			if err := check(t, s, k > 0 && n >= k, o); err != nil {
+				t.Errorf("before request %d of %d of %s: %v\n%+v", k, total, line, err, o)
+			}
+		})
+	}
+}
+
+// rival sets the count as another client.
+func rival(s *apiserver.Server) {
+	s.As("rival").Update("imoocpods", "default", "foo", func(obj *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(obj.Object, int64(7), "spec", "replicas")
+	})
+}
+
+func countOf(s *apiserver.Server) int64 {
+	n, _, _ := unstructured.NestedInt64(s.Get("imoocpods", "default", "foo").Object, "spec", "replicas")
+	return n
+}
+
+// A count that another client sets at any time stays: no step starts from it, and no
+// revert overwrites it. Only a command that starts after it changes it.
+func TestStepsWithAnotherWriter(t *testing.T) {
+	t.Parallel()
+	for image, undisturbed := range map[string]int64{"web": 2, "pull": 0} {
+		atEveryRequest(t, nil, "scale foo --replicas 2 --step 1 --on-failure revert --fail-after 1s", image, 0, rival, func(_ *testing.T, s *apiserver.Server, disturbed bool, o result) error {
+			want := []int64{undisturbed}
+			if disturbed {
+				want = []int64{7}
+				if strings.Contains(o.stderr, "imoocpod/foo: 7 → ") {
+					want = append(want, 2)
+				}
+			}
+			if !slices.Contains(want, countOf(s)) {
+				return fmt.Errorf("the count is %d, want one of %v", countOf(s), want)
+			}
+			return nil
+		})
+	}
+}
+
+// If a command that scales in steps loses its server at any time, as if it were killed,
+// the same command completes the change.
+func TestStepsKilled(t *testing.T) {
+	t.Parallel()
+	var mend func()
+	cut := func(s *apiserver.Server) {
+		mend = s.Fail(func(apiserver.Request) bool { return true }, apiserver.Fault{Drop: true})
+	}
+	const line = "scale foo --replicas 3 --step 1"
+	atEveryRequest(t, nil, line, "web", 0, cut, func(t *testing.T, s *apiserver.Server, disturbed bool, _ result) error {
+		if disturbed {
+			mend()
+		}
+		if o := runOn(t.Context(), s, line); o.code != exitDone || countOf(s) != 3 {
+			return fmt.Errorf("again: %+v, and the count is %d", o, countOf(s))
+		}
+		return nil
+	})
+}
+
+// A count that another client sets at any time is either saved by park or stays.
+func TestParkWithAnotherWriter(t *testing.T) {
+	t.Parallel()
+	for verb, prepare := range map[string][]string{"park": nil, "unpark": {"park foo"}} {
+		atEveryRequest(t, prepare, verb+" foo", "web", 5, rival, func(_ *testing.T, s *apiserver.Server, disturbed bool, _ result) error {
+			saved, err := apis.ReadParked(s.Get("imoocpods", "default", "foo").GetAnnotations())
+			if err == nil && disturbed && countOf(s) != 7 && (verb == "unpark" || saved == nil || saved.Replicas != 7) {
+				err = fmt.Errorf("the count is %d, and %+v is saved", countOf(s), saved)
+			}
+			return err
+		})
+	}
+}

@@ -166,11 +166,16 @@ func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error)
 			zeros++
 		}
 	}
+	return c.ask(fmt.Sprintf("This scales %d objects to zero.", zeros), yes || zeros < 2)
+}
+
+// ask asks whether to make a change, unless there is no terminal or yes is set.
+func (c *changer) ask(what string, yes bool) (bool, error) {
 	in, is := c.streams.In.(io.ReadWriter) // a terminal is both
-	if yes || c.flags.dryRun != "none" || zeros < 2 || !is || !terminal.Is(in) || !terminal.Is(c.streams.ErrOut) {
+	if yes || c.flags.dryRun != "none" || !is || !terminal.Is(in) || !terminal.Is(c.streams.ErrOut) {
 		return true, nil
 	}
-	if _, err := fmt.Fprintf(c.streams.ErrOut, "This scales %d objects to zero. Do you want to continue? (y/N): ", zeros); err != nil {
+	if _, err := fmt.Fprintf(c.streams.ErrOut, "%s Do you want to continue? (y/N): ", what); err != nil {
 		return false, err
 	}
 	answer, err := bufio.NewReader(in).ReadString('\n')

@@ -15,6 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -24,6 +26,7 @@ type pauseOptions struct {
 	change changeFlags
 	length pauseLength
 	reason string
+	yes    bool
 }
 
 func newPauseCommand(common commonOptions) *cobra.Command {
@@ -44,7 +47,7 @@ a paused object. If the object is already paused, the command replaces the end.
 Other controllers have no pause that ends by itself. For their objects, the command
 needs --for forever, and sets the field that stops the controller: .spec.paused,
 .spec.suspend or .spec.updateStrategy.paused. It refuses types that have none of
-these fields.`,
+these fields. It asks before it suspends an object that has pods.`,
 		Example: `  # Pause an ImoocPod for an hour
   kubectl imoocpod pause foo
 
@@ -63,6 +66,7 @@ these fields.`,
 	cmd.Flags().Var(parsed[pauseLength]{&o.length, parsePauseLength, "duration"}, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)
 	completeFlag(cmd, "for", "30m", "1h", "8h", apis.PausedForever)
 	addReasonFlag(cmd, &o.reason)
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before suspending an object that has pods.")
 	return o.change.command(cmd, o.change.targets.complete, o.change.validate, o.pause)
 }
 
@@ -106,10 +110,23 @@ func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target
 	case o.reason != "":
 		return nil, fmt.Errorf("%s cannot be paused with --reason: another controller reconciles it, and %s holds no text", t, field)
 	}
-	if t.Kind.CRD() == kinds.Jobs {
-		c.tell("Warning: %s: suspending a Job deletes its running pods", t)
+	if on, err := o.confirmSuspend(ctx, c, t, field); err != nil || !on {
+		return nil, err
 	}
 	return setSwitch(ctx, c, t, path, true, observe.Paused(), "resume")
+}
+
+// confirmSuspend asks before it suspends an object that has pods.
+func (o *pauseOptions) confirmSuspend(ctx context.Context, c *changer, t *observe.Target, field string) (bool, error) {
+	if !strings.HasSuffix(field, ".suspend") || t.Kind.CRD() == kinds.CronJobs {
+		return true, nil
+	}
+	before, _, err := observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})
+	if live := status.NewReport(before).LivePods(); err == nil && live > 0 {
+		c.tell("Warning: %s: its controller may delete its %s, as %s suspends the whole object", t, problem.Quantity(live, "pod"), field)
+		return c.ask("This suspends "+t.String()+".", o.yes)
+	}
+	return true, err
 }
 
 // pauseEdits returns the edits that set the annotations of a pause. Those with an empty value

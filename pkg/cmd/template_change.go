@@ -116,7 +116,8 @@ func changedFields(done template.Result) []revision.Field {
 // rolledOut returns the condition to wait for after a change. Built-in controllers report the
 // observed generation and the number of updated pods. For kinds that this program reconciles,
 // the status or a label of each pod shows the latter. For other controllers, and for a change
-// without a generation, pods that were not made from the new fields must be gone.
+// without a generation, pods that were not made from the new fields, and differ from them, must
+// be gone.
 func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before status.Snapshot, done template.Result) observe.Condition {
 	if !c.waits || done.Change == "" || podtemplate.InPlace(t.Object) {
 		return observe.Ready()
@@ -128,7 +129,8 @@ func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before statu
 		return observe.Ready()
 	default:
 		current, known := c.revisionOf(ctx, t, done)
-		made = func(pod *corev1.Pod) bool { return known && current.Made(pod.Labels) }
+		have, _ := template.Made(ctx, c.finder.Dynamic, t.Namespace, done) // without, all must go
+		made = func(pod *corev1.Pod) bool { return have[pod.UID] || known && current.Made(pod.Labels) }
 	}
 	old := status.NewReport(before).Pods
 	for _, pod := range before.Pods.Objects() {

@@ -80,3 +80,18 @@ func TestCommands(t *testing.T) {
 		}
 	})
 }
+
+// TestScaleBeyondABound checks that scale warns before it writes a count that a field beside it
+// does not admit.
+func TestScaleBeyondABound(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	s.CreateYAML(strings.Replace(widgets, "replicas: {type: integer}", "replicas: {type: integer}, maxReplicas: {type: integer}", 1))
+	s.CreateYAML(strings.Replace(workloads()[3].manifest, "replicas: 3", "replicas: 3, maxReplicas: 5", 1))
+	for count, warns := range map[string]bool{"5": false, "9": true} {
+		_, stderr, err := run(t, s, "scale widget/web --replicas "+count)
+		if got := strings.Contains(stderr, "Warning: widget/web: its controller may not use a count of 9: .spec.maxReplicas is 5"); err != nil || got != warns {
+			t.Errorf("%s: %v, it printed %q", count, err, stderr)
+		}
+	}
+}

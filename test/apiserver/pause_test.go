@@ -46,3 +46,19 @@ func TestLongReason(t *testing.T) {
 		}
 	}
 }
+
+// Many controllers delete the pods of an object that is suspended, so pause names their number.
+func TestPauseByASuspension(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		play.Cluster(s)
+		s.CreateYAML(strings.Replace(widgets, "paused: {type: boolean}", "suspend: {type: boolean}", 1))
+		play.Operator(s, "widgets", "Widget")
+		s.CreateYAML(workloads()[3].manifest)
+		<-time.After(time.Minute)
+		const want = "Warning: widget/web: its controller may delete its 3 pods, as .spec.suspend suspends the whole object\n"
+		if _, stderr, err := run(t, s, "pause widget/web --for forever"); err != nil || !strings.Contains(stderr, want) {
+			t.Errorf("%v, it printed %q", err, stderr)
+		}
+	})
+}

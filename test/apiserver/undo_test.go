@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
@@ -61,6 +63,37 @@ func TestWaitForObjectsOfDifferentKinds(t *testing.T) {
 		<-time.After(time.Minute)
 		_, stderr, err := run(t, s, "set image widget/web deployment/web app=example.com/new:1 --wait")
 		if err != nil || !strings.Contains(stderr, "\n2 of 2 objects are ready, took ") {
+			t.Errorf("%v, it printed %q", err, stderr)
+		}
+	})
+}
+
+// TestWaitForPodsThatNeedNoReplacement checks that a wait after the way back does not wait for
+// pods that were never replaced, if their controller labels no revisions.
+func TestWaitForPodsThatNeedNoReplacement(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		play.Cluster(s)
+		s.CreateYAML(widgets)
+		s.OnWrite(func(c apiserver.Change) { // an operator that replaces no pods
+			if c.Resource.Resource != "widgets" || c.After == nil || c.Before != nil && c.Before.GetGeneration() == c.After.GetGeneration() {
+				return
+			}
+			s.After(time.Second, func() {
+				s.As("operator").Update("widgets", "default", "web", func(obj *unstructured.Unstructured) {
+					_ = unstructured.SetNestedMap(obj.Object, map[string]any{"observedGeneration": obj.GetGeneration(), "replicas": int64(1), "readyReplicas": int64(1)}, "status")
+				})
+			})
+		})
+		s.CreateYAML(strings.Replace(workloads()[3].manifest, "replicas: 3", "replicas: 1", 1))
+		s.CreateYAML(`{apiVersion: v1, kind: Pod, metadata: {name: web-0, ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: web, uid: "` +
+			string(s.Get("widgets", "default", "web").GetUID()) + `", controller: true}]}, spec: {containers: [{name: app, image: "example.com/old:1"}]}}`)
+		<-time.After(time.Minute)
+		if _, _, err := run(t, s, "set image widget/web app=example.com/pull:1"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if _, stderr, err := run(t, s, "set image widget/web app=example.com/old:1 --wait --timeout 1m"); err != nil {
 			t.Errorf("%v, it printed %q", err, stderr)
 		}
 	})

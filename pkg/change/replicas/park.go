@@ -20,6 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -54,6 +55,9 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	count, err := countAt(t, obj, path)
 	if err != nil {
 		return ParkPlan{}, err
+	}
+	if unit := candidates.Unit(path.Steps[len(path.Steps)-1].Name); unit != "pod" {
+		return ParkPlan{}, fmt.Errorf("%s cannot be parked: %s counts %ss, and zero may mean that it is not set", t, path, unit)
 	}
 	if count == 0 {
 		return ParkPlan{Kept: "already scaled to zero", path: path}, nil

@@ -36,6 +36,10 @@ func TestParkNothing(t *testing.T) {
 	if p, err := Park(s.target(), s.obj, path, "alice", time.Now()); err != nil || p.Kept != "already scaled to zero" {
 		t.Errorf("%+v, %v", p, err)
 	}
+	_ = unstructured.SetNestedField(s.obj.Object, int64(2), "spec", "shards")
+	if p, err := Park(s.target(), s.obj, fieldpath.Fields("spec", "shards"), "alice", time.Now()); err == nil || told(err) != "deployment/web cannot be parked: .spec.shards counts shards, and zero may mean that it is not set" {
+		t.Errorf("%+v, %v", p, err)
+	}
 	s = newServer(3)
 	s.obj.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1000, 0)})
 	const want = "deployment/web is being deleted and cannot be scaled"

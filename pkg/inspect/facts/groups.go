@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -91,23 +90,28 @@ func pairs(told map[string]any) []status.Group {
 	return all
 }
 
-// OutOfBounds says which minimum or maximum beside a count does not admit it, "" if none. Many
-// controllers cut the count to these bounds. A maximum of zero is none.
-func OutOfBounds(obj map[string]any, count fieldpath.Path, n int64) string {
+// bounds returns the minimum and maximum beside a count. Many controllers cut the count to them.
+// A maximum of zero is none.
+func bounds(obj map[string]any, count fieldpath.Path) []status.Bound {
+	var all []status.Bound
 	last := len(count.Steps) - 1
 	name, around := strings.ToLower(count.Steps[last].Name), fieldpath.Path{Steps: count.Steps[:last]}.String()
 	beside := parent(obj, count.Steps)
 	for _, field := range slices.Sorted(maps.Keys(beside)) {
-		bound, is := fieldpath.Integer(beside[field])
+		value, is := fieldpath.Integer(beside[field])
 		words := candidates.Words(field)
 		of := strings.Join(words[min(1, len(words)):], "")
 		if !is || of == "" || !strings.HasSuffix(name, of) {
 			continue
 		}
-		low, high := slices.Contains([]string{"min", "minimum"}, words[0]), slices.Contains([]string{"max", "maximum"}, words[0])
-		if low && n < bound || high && n > bound && bound > 0 {
-			return fmt.Sprintf("%s.%s is %d", around, field, bound)
+		switch words[0] {
+		case "min", "minimum":
+			all = append(all, status.Bound{Path: around + "." + field, Value: value})
+		case "max", "maximum":
+			if value > 0 {
+				all = append(all, status.Bound{Path: around + "." + field, Value: value, Above: true})
+			}
 		}
 	}
-	return ""
+	return all
 }

@@ -166,7 +166,7 @@ func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *f
 	}
 	if count != nil && !f.builtIn {
 		if n, found, err := count.Get(obj.Object); found && err == nil {
-			o.Wanted, o.Bound = Pods(n), OutOfBounds(obj.Object, *count, n)
+			o.Wanted, o.Bounds = Pods(n), bounds(obj.Object, *count)
 		}
 	}
 	f.pause(o, obj.Object)

@@ -59,12 +59,15 @@ func scales(h *autoscalingv2.HorizontalPodAutoscaler, o Object) bool {
 	return err == nil && ownErr == nil && gv.Group == own.Group && target.Kind == o.Kind && target.Name == o.Name
 }
 
-// Warnings returns what is against another number of pods: who will reset it, and the
-// budgets that so few pods cannot meet. A budget with a percentage shrinks with the pods.
+// Warnings returns what is against another number of pods: who will reset it, the bounds
+// beside the count, and the budgets that so few pods cannot meet. A budget with a percentage shrinks with the pods.
 func (r Report) Warnings(count int32) []string {
 	var all []string
 	for _, revert := range r.Reverts {
 		all = append(all, revert.Message)
+	}
+	if bound := violated(r.bounds, count); bound != "" {
+		all = append(all, "its controller may not use a count of "+strconv.Itoa(int(count))+": "+bound)
 	}
 	for _, b := range r.Budgets {
 		least, err := strconv.ParseInt(b.MinAvailable, 10, 32)

@@ -82,10 +82,14 @@ func TestWarnings(t *testing.T) {
 	r := Report{
 		Replicas: Replicas{Desired: 4},
 		Reverts:  []CompetingWriter{{By: "Set/web", Message: "Set/web controls it"}},
+		bounds:   []Bound{{Path: ".spec.minSize", Value: 2}, {Path: ".spec.maxSize", Value: 6, Above: true}},
 		Budgets:  []budget.Budget{{Name: "three", MinAvailable: "3"}, {Name: "half", MinAvailable: "50%"}, {Name: "most", MaxUnavailable: "1"}},
 	}
 	few := "PodDisruptionBudget/three requires at least 3 available pods, and only 2 would be left"
 	for count, want := range map[int32][]string{
+		7: {"Set/web controls it", "its controller may not use a count of 7: .spec.maxSize is 6"},
+		6: {"Set/web controls it"},
+		1: {"Set/web controls it", "its controller may not use a count of 1: .spec.minSize is 2", "PodDisruptionBudget/three requires at least 3 available pods, and only 1 would be left"},
 		5: {"Set/web controls it"},
 		3: {"Set/web controls it"},
 		2: {"Set/web controls it", few},

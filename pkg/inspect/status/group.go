@@ -116,21 +116,39 @@ func (o Object) exact() bool {
 	return slices.ContainsFunc(o.Groups, func(g Group) bool { return g.label != "" && g.Path == o.Count })
 }
 
+// Bound is a minimum or, Above, a maximum of a count.
+type Bound struct {
+	Path  string
+	Value int64
+	Above bool
+}
+
+// violated returns the first bound that does not admit a count, "" if none.
+func violated(all []Bound, count int32) string {
+	for _, b := range all {
+		if n := int64(count); b.Above && n > b.Value || !b.Above && n < b.Value {
+			return fmt.Sprintf("%s is %d", b.Path, b.Value)
+		}
+	}
+	return ""
+}
+
 // outOfBounds is the verdict on a count that its controller has cut to the bounds beside it.
 func outOfBounds(v *view) *ruling {
 	o := v.Object
 	asWanted := v.shortfall == nil && o.Desired == o.Wanted && !o.Several
-	if o.Bound == "" || asWanted || o.exact() {
+	bound := violated(o.Bounds, o.Wanted)
+	if bound == "" || asWanted || o.exact() {
 		return nil
 	}
-	return &ruling{verdict: Progressing, code: problem.CodeCountOutOfBounds, reason: fmt.Sprintf("%s, but its count is %d and %s", v.counts, o.Wanted, o.Bound),
+	return &ruling{verdict: Progressing, code: problem.CodeCountOutOfBounds, reason: fmt.Sprintf("%s, but its count is %d and %s", v.counts, o.Wanted, bound),
 		hint: "set a count within the bounds, or change the bound"}
 }
 
 // podsAtZero is the verdict on an object that has pods although its count is zero: to some
 // controllers, zero means that the count is not set.
 func podsAtZero(v *view) *ruling {
-	o, live := v.Object, v.report.livePods()
+	o, live := v.Object, v.report.LivePods()
 	if o.Desired > 0 || o.Total != nil && *o.Total > 0 || live == 0 || o.exact() {
 		return nil
 	}

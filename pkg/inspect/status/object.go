@@ -76,9 +76,9 @@ type Counts struct {
 	// Groups are the counts of groups of pods, if there are several, and the pairs of counts
 	// in the status.
 	Groups []Group
-	// Wanted is the count in the spec, and Bound the field beside it that does not admit it.
+	// Wanted is the count in the spec, and Bounds are the fields beside it that bound it.
 	Wanted int32
-	Bound  string
+	Bounds []Bound
 	// Told is the count that /scale reports, in the unit of the desired count. Selects is
 	// set if the status has a selector of pods.
 	Told    *int32

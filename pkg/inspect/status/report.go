@@ -57,6 +57,8 @@ type Report struct {
 	// Recheck is the time after which the verdict may change although nothing else does;
 	// zero means never.
 	Recheck time.Duration `json:"-"`
+	// bounds are the fields that bound the count.
+	bounds []Bound
 	// Unread names what this user has no permission to read, and what may say more.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -155,7 +157,7 @@ func NewReport(e Snapshot) Report {
 	if left := o.UserPause.Left(e.Now); left > 0 && (r.Recheck == 0 || left < r.Recheck) {
 		r.Recheck = left
 	}
-	r.Parked = o.Parked
+	r.Parked, r.bounds = o.Parked, o.Bounds
 	r.Held = o.Pause != nil
 	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Told)
 	return r
@@ -225,7 +227,8 @@ func (r Report) Gone() Report {
 	return r
 }
 
-func (r Report) livePods() int {
+// LivePods counts the pods that have not finished and were not told to go.
+func (r Report) LivePods() int {
 	n := 0
 	for _, pod := range r.Pods {
 		if pod.live() {

@@ -52,7 +52,7 @@ func failed(p problem.Problem) *ruling {
 // noPods is the verdict on an object that counts no pods, if nothing says how many it
 // wants.
 func noPods(v *view) *ruling {
-	o, live, all := v.Object, v.report.livePods(), len(v.report.Pods)
+	o, live, all := v.Object, v.report.LivePods(), len(v.report.Pods)
 	if o.Current > 0 || o.Word.Ready != nil || o.vouched() {
 		return nil
 	}
@@ -205,7 +205,7 @@ func readyWhenUnmet(v *view) *ruling {
 }
 
 func surplusPods(v *view) *ruling {
-	own, desired := v.report.livePods(), int(v.Object.Desired)
+	own, desired := v.report.LivePods(), int(v.Object.Desired)
 	if v.Pods == nil || own <= desired {
 		return nil
 	}
@@ -293,7 +293,7 @@ func (v *view) switchSeen() bool {
 		return o.Conditions[i].Status == metav1.ConditionTrue
 	}
 	since, _ := v.sinceChange()
-	waits := since < attendance && v.report.livePods() > 0 && !v.Acted && !answered(by.Spec, by.Status)
+	waits := since < attendance && v.report.LivePods() > 0 && !v.Acted && !answered(by.Spec, by.Status)
 	return o.BuiltIn || (by.Status != nil || o.ObservedGeneration > 0 || len(o.Conditions) > 0 || o.Word.Phase != "") && !waits
 }
 
@@ -321,7 +321,11 @@ func controllerReports(v *view) *ruling {
 
 func readyCount(o Object) string {
 	if o.Several {
-		return fmt.Sprintf("%d of %d pods ready in total", o.Ready, o.Current)
+		all := o.Current
+		if o.Total != nil {
+			all = max(all, *o.Total)
+		}
+		return fmt.Sprintf("%d of %d pods ready in total", o.Ready, all)
 	}
 	if o.Desired == 0 && o.Current == 0 && o.Count != "" && !o.NoCount {
 		return "scaled to zero"

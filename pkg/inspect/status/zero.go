@@ -14,7 +14,7 @@ import (
 // time. It does not matter that the controller does not call no pods ready.
 func parked(v *view) *ruling {
 	o := v.Object
-	if o.Parked == nil || o.Current > 0 || v.report.livePods() > 0 || v.given.verdict != Ready && !v.given.doubtsZero() {
+	if o.Parked == nil || o.Current > 0 || v.report.LivePods() > 0 || v.given.verdict != Ready && !v.given.doubtsZero() {
 		return nil
 	}
 	return &ruling{
@@ -27,7 +27,7 @@ func parked(v *view) *ruling {
 // not matter that the controller does not call no pods ready.
 func scaledToZero(v *view) *ruling {
 	o, by := v.Object, zeroBy(v.Autoscalers, v.Object)
-	none := !o.NoCount && o.Desired == 0 && o.Current == 0 && v.report.livePods() == 0
+	none := !o.NoCount && o.Desired == 0 && o.Current == 0 && v.report.LivePods() == 0
 	if by == "" || !none || v.given.verdict != Ready && !v.given.doubtsZero() {
 		return nil
 	}

@@ -1,0 +1,109 @@
+package template
+
+import (
+	"context"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+)
+
+// Made returns the pods of a namespace that have what a change of a pod template wrote, so that
+// their controller need not replace them: those of an earlier rollout, for example.
+func Made(ctx context.Context, client dynamic.Interface, namespace string, done Result) (map[types.UID]bool, error) {
+	pods, err := follow.List(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(namespace), metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	made := map[types.UID]bool{}
+	for _, pod := range pods {
+		made[pod.GetUID()] = has(pod.Object, done)
+	}
+	return made, nil
+}
+
+// has reports whether a pod has all values that a change wrote.
+func has(pod map[string]any, done Result) bool {
+	changed := false
+	for i, after := range done.After {
+		before := done.Before[i]
+		if revision.Same(done.Before[i:i+1], done.After[i:i+1]) {
+			continue
+		}
+		value, known := inPod(pod, after)
+		if changed = true; !known || !covers(value, before.Value, after.Value) {
+			return false
+		}
+	}
+	return changed
+}
+
+// inPod returns what a pod has in the place of a field of a pod template.
+func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
+	content, _ := f.Value.(map[string]any)
+	switch {
+	case fieldpath.Object(content, "spec")["containers"] != nil:
+		return pod, true
+	case content["containers"] != nil:
+		return pod["spec"], true
+	}
+	steps := f.Path.Steps
+	i := slices.IndexFunc(steps, func(s fieldpath.Step) bool { return s.Name == "containers" || s.Name == "initContainers" })
+	if i < 0 {
+		return nil, false
+	}
+	path := fieldpath.Path{Steps: append(fieldpath.Fields("spec").Steps, steps[i:]...)}
+	value, err := path.Value(pod)
+	return value, err == nil
+}
+
+// covers reports whether a value of a pod is as a change left it where the change made a
+// difference. Elements of lists are compared by name.
+func covers(pod, before, after any) bool {
+	if reflect.DeepEqual(before, after) {
+		return true
+	}
+	was, is := fieldsOf(before), fieldsOf(after)
+	if was == nil || is == nil {
+		return reflect.DeepEqual(pod, after)
+	}
+	has := fieldsOf(pod)
+	for key := range was {
+		if _, kept := is[key]; !kept && has[key] != nil {
+			return false
+		}
+	}
+	for key := range is {
+		if !covers(has[key], was[key], is[key]) {
+			return false
+		}
+	}
+	return true
+}
+
+// fieldsOf returns the fields of an object or the named elements of a list; nil for another
+// value.
+func fieldsOf(value any) map[string]any {
+	list, isList := value.([]any)
+	if !isList {
+		content, _ := value.(map[string]any)
+		return content
+	}
+	all := map[string]any{}
+	for _, element := range list {
+		content, _ := element.(map[string]any)
+		name, _ := content["name"].(string)
+		if name == "" {
+			return nil
+		}
+		all[name] = element
+	}
+	return all
+}

@@ -1,0 +1,48 @@
+package template
+
+import (
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+// A pod is made from a change if it has what the change wrote, whatever else it has.
+func TestHas(t *testing.T) {
+	t.Parallel()
+	type object = map[string]any
+	template := func(image string, more object) object {
+		container := object{"name": "main", "image": image}
+		for key, value := range more {
+			container[key] = value
+		}
+		return object{"metadata": object{"labels": object{"app": "web"}}, "spec": object{"containers": []any{container}}}
+	}
+	pod := template("a", object{"env": []any{object{"name": "X", "value": "1"}}, "imagePullPolicy": "Always"})
+	whole := fieldpath.Fields("spec", "groupTemplate", "worker")
+	image, err := fieldpath.ParsePath(`.spec.groupTemplate.worker.spec.containers[?(@.name=="main")].image`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		path          fieldpath.Path
+		before, after any
+		want          bool
+	}{
+		"the image of the pod":              {whole, template("b", nil), template("a", nil), true},
+		"another image":                     {whole, template("a", nil), template("b", nil), false},
+		"the image alone":                   {image, "b", "a", true},
+		"another image alone":               {image, "a", "b", false},
+		"its variable":                      {whole, template("a", nil), template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), true},
+		"another value":                     {whole, template("a", nil), template("a", object{"env": []any{object{"name": "X", "value": "2"}}}), false},
+		"a variable that is gone":           {whole, template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), template("a", nil), false},
+		"a variable that it never had":      {whole, template("a", object{"env": []any{object{"name": "Y"}}}), template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), true},
+		"a field that is not in a template": {fieldpath.Fields("spec", "image"), "b", "a", false},
+		"nothing":                           {whole, template("a", nil), template("a", nil), false},
+	} {
+		done := Result{Before: []revision.Field{{Path: test.path, Value: test.before}}, After: []revision.Field{{Path: test.path, Value: test.after}}}
+		if got := has(pod, done); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -81,6 +82,10 @@ func (l layout) kubeletConfig() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the address of the kubelet: %w", err)
 	}
+	gates, err := l.featureGates()
+	if err != nil {
+		return "", err
+	}
 	data, err := json.MarshalIndent(map[string]any{
 		"apiVersion":  "kubelet.config.k8s.io/v1beta1",
 		"kind":        "KubeletConfiguration",
@@ -115,6 +120,7 @@ func (l layout) kubeletConfig() (string, error) {
 		"nodeStatusUpdateFrequency": "5s",
 		"nodeLeaseDurationSeconds":  10,
 		"crashLoopBackOff":          map[string]any{"maxContainerRestartPeriod": "3s"},
+		"featureGates":              gates,
 
 		// The node does not own the disk and the memory of the machine.
 		"evictionHard": map[string]string{
@@ -129,6 +135,21 @@ func (l layout) kubeletConfig() (string, error) {
 		return "", fmt.Errorf("encode the configuration of the kubelet: %w", err)
 	}
 	return string(data), nil
+}
+
+// featureGates returns the features that the configuration needs and that the kubelet knows.
+// A kubelet ignores unknown fields, but it refuses unknown features, and fields of features
+// that are disabled.
+func (l layout) featureGates() (map[string]bool, error) {
+	const backOff = "KubeletCrashLoopBackOffMax"
+	help, err := exec.Command(l.KubeletPath, "--help").Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the features of the kubelet: %w", err)
+	}
+	if !strings.Contains(string(help), backOff+"=") {
+		return nil, nil
+	}
+	return map[string]bool{backOff: true}, nil
 }
 
 func (l layout) containerdConfig() string {

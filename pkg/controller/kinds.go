@@ -51,35 +51,25 @@ func (k *kindSet) by(name kinds.Strategy) []*owners {
 	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Mapping.Strategy != name })
 }
 
-// of returns the kind of the object that a controller reference names, nil if it is not
-// reconciled. The version in the reference does not matter.
-func (k *kindSet) of(ref *metav1.OwnerReference) *owners {
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil {
-		return nil
-	}
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	for _, o := range k.all {
-		if ref.Kind == o.kind.Kind && gv.Group == o.kind.Resource.Group {
-			return o
-		}
-	}
-	return nil
-}
-
-// controllerOf returns the key of the controller of an object, and its kind, nil if that
-// is not reconciled.
+// controllerOf returns the key of the controller of an object, and its kind, nil if that is
+// not reconciled. The version in the controller reference does not matter.
 func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	ref := metav1.GetControllerOfNoCopy(obj)
 	if ref == nil {
 		return nil, memory.Key{}
 	}
-	o := k.of(ref)
-	if o == nil {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
 		return nil, memory.Key{}
 	}
-	return o, o.keyOf(obj.GetNamespace(), ref.Name)
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	for _, o := range k.all {
+		if ref.Kind == o.kind.Kind && gv.Group == o.kind.Resource.Group {
+			return o, o.keyOf(obj.GetNamespace(), ref.Name)
+		}
+	}
+	return nil, memory.Key{}
 }
 
 // readersOf returns the keys of the objects of a strategy whose plans read an input: all

@@ -27,7 +27,8 @@ func TestKindOfAReference(t *testing.T) {
 		"another kind of the group": {group + "/" + kind.Resource.Version, "Other", false},
 		"no version":                {"a/b/c", kind.Kind, false},
 	} {
-		if got := k.of(&metav1.OwnerReference{APIVersion: test.apiVersion, Kind: test.kind}); (got != nil) != test.want {
+		pod := &metav1.ObjectMeta{Namespace: "a", OwnerReferences: []metav1.OwnerReference{{APIVersion: test.apiVersion, Kind: test.kind, Name: "foo", Controller: new(true)}}}
+		if got, key := k.controllerOf(pod); (got != nil) != test.want || (key.Name == "foo") != test.want {
 			t.Errorf("%s: found is %v, want %v", name, got != nil, test.want)
 		}
 	}

@@ -20,7 +20,7 @@ func (c *Controller) makeCaches() {
 	for name, s := range c.strategies {
 		if s.Input != nil {
 			keys := func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) }
-			c.inputs[name] = c.newCache(s.Input.Source(c.clients()), keys)
+			c.inputs[name] = c.newCache(s.Input(c.clients()), keys)
 		}
 	}
 	revisions := c.newCache(strategy.RevisionSource(c.clients()), c.revisionKeys)

@@ -23,8 +23,7 @@ import (
 func deployment() *Strategy {
 	return &Strategy{
 		Plan: plan.Deployments, PodIndex: ByLabel,
-		Input:    &Input{Source: deploymentSource, read: readDeployments},
-		complete: completeDeployment,
+		Input: deploymentSource, read: readDeployments, complete: completeDeployment,
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func nodes() *Strategy {
 	return &Strategy{
 		Plan: plan.Nodes, PodIndex: ByOwner,
-		Input: &Input{Source: nodeSource, read: readNodes},
+		Input: nodeSource, read: readNodes,
 		complete: func(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
 			hashTemplate(v, kind, obj)
 			v.Invalid = v.Problem // the template decides which nodes may run the pods

@@ -25,23 +25,17 @@ type Strategy struct {
 	Plan func(plan.View) plan.Actions
 	// PodIndex is the index by which the UID of an object finds its pods.
 	PodIndex string
-	// Input is what plans read apart from pods; nil: nothing.
-	Input *Input
+	// Input watches the objects that plans read apart from pods; nil: they read none. An
+	// object in no namespace is read by all plans, any other by the plan of its controller.
+	Input func(Clients) informer.Source
 
+	// read adds these objects to the view of an owner.
+	read func(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) error
 	// complete adds what only this strategy reads of an object. The fields of the
 	// template are nil if the owner has a Problem.
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
 	// pod adapts the pod that an operation creates; nil: it is as the template says.
 	pod func(*corev1.Pod, plan.Operation)
-}
-
-// Input is a type of objects that the plans of a strategy read. An object in no
-// namespace is read by all plans, any other by the plan of its controller.
-type Input struct {
-	// Source is how the objects are watched.
-	Source func(Clients) informer.Source
-	// read completes the view of an owner.
-	read func(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) error
 }
 
 // Clients are the clients of the loop, and its namespace, empty for all.
@@ -72,7 +66,7 @@ func children() map[plan.Kind]child {
 // Read completes the view of an object from the caches.
 func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, input cache.Indexer) error {
 	if s.Input != nil {
-		if err := s.Input.read(v, obj, input); err != nil {
+		if err := s.read(v, obj, input); err != nil {
 			return err
 		}
 	}

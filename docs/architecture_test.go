@@ -45,6 +45,7 @@ func house() []room {
 		{path: "pkg/inspect/doctor/check", about: "judges what was found, and names the command that fixes it", pure: true},
 		{path: "pkg/inspect/logs", about: "reads and follows the logs of many containers"},
 		{path: "pkg/inspect/observe", about: "reads an object and all below it, follows it, waits"},
+		{path: "pkg/inspect/observe/feeds", about: "one list and one watch of each type that targets share"},
 		{path: "pkg/inspect/facts", about: "what the status of a kind can say; profiles of others' kinds", pure: true},
 		{path: "pkg/inspect/grace", about: "how long a wait bears with an object that fails", pure: true},
 		{path: "pkg/inspect/status", about: "snapshot in, verdict and tree out", pure: true},

@@ -26,7 +26,7 @@ func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread 
 	}
 	if m.competitors == nil {
 		var found status.Snapshot
-		if err := readCompetitors(ctx, m.dynamic, m.target.Namespace, &found); err != nil {
+		if err := readCompetitors(ctx, m.Dynamic, m.target.Namespace, &found); err != nil {
 			return nil, err
 		}
 		m.competitors = &found
@@ -73,7 +73,7 @@ func listAs[T any](ctx context.Context, client dynamic.Interface, resource schem
 // recount recounts the pods of each budget, because the status of a budget lags behind the
 // pods.
 func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
-	f := m.pods(m.target.Namespace, "")
+	f := m.Pods(m.target.Namespace, "")
 	pods, _, err := contents(ctx, m, f)
 	if err != nil {
 		return unlessForbidden("pods", e, err)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -44,7 +45,7 @@ func restAfter(took, least time.Duration) time.Duration {
 // Follower follows objects and shows each whenever it or something below it has changed. The
 // objects share their watches.
 type Follower struct {
-	*feeds
+	*feeds.Feeds
 	extent Extent
 	// every shows every look. Otherwise, a look is shown only if it differs from the last one.
 	every bool
@@ -60,15 +61,12 @@ type Follower struct {
 // NewFollower returns a follower, which must be stopped. With several, its objects may share
 // a namespace. With every, it also shows looks without a difference.
 func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connection, x Extent, several, every bool) (*Follower, error) {
-	from, err := newFeeds(ctx, c, connection, mode{shared: several})
+	from, err := feeds.New(ctx, c, connection, feeds.Mode{Shared: several})
 	if err != nil {
 		return nil, err
 	}
-	return &Follower{feeds: from, extent: x, every: every, members: map[types.UID]*watcher{}}, nil
+	return &Follower{Feeds: from, extent: x, every: every, members: map[types.UID]*watcher{}}, nil
 }
-
-// Stop stops the feeds of the follower.
-func (f *Follower) Stop() { f.stop() }
 
 // Source selects the objects to follow: the object with the name or, without one, the objects
 // of the kind.
@@ -92,7 +90,7 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
-	objects, selected := from.selects(f.dynamic)
+	objects, selected := from.selects(f.Dynamic)
 	known := map[types.UID]*unstructured.Unstructured{}
 	change := func(obj *unstructured.Unstructured, gone bool) error {
 		if !gone {
@@ -107,7 +105,7 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 		return fmt.Errorf("%s was %w", from.Target, outcome.ErrGone)
 	}
 	first := true
-	return follow.Objects(ctx, follow.SourceOf(objects), selected, f.connection, follow.Handler[*unstructured.Unstructured]{
+	return follow.Objects(ctx, follow.SourceOf(objects), selected, f.Connection, follow.Handler[*unstructured.Unstructured]{
 		Listed: func(found []*unstructured.Unstructured) (bool, error) {
 			if first {
 				if err := from.listed(len(found)); err != nil {
@@ -229,7 +227,7 @@ func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see fun
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop(nil)
-	running.Go(func() { stop(changes.watchObject(ctx, w.Target.Resource(f.dynamic), w, f.connection)) })
+	running.Go(func() { stop(changes.watchObject(ctx, w.Target.Resource(f.Dynamic), w, f.Connection)) })
 	return f.lookOn(ctx, w.Target, g, false, changes, see)
 }
 
@@ -241,7 +239,7 @@ func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bo
 	if watched {
 		rest = glance
 	}
-	m := newModel(f.feeds, t, f.extent, changes.notify)
+	m := newModel(f.Feeds, t, f.extent, changes.notify)
 	m.patient, m.history.counted = f.patient, g.CountOnly
 	for {
 		obj, err := changes.next(ctx, again)
@@ -304,7 +302,7 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 	default:
 		var o status.Object
 		if o, err = facts.Of(t.Kind, obj); err == nil {
-			s.Report = status.NewReport(status.Snapshot{Object: o, Now: s.At, Commands: m.clients.CommandContext()})
+			s.Report = status.NewReport(status.Snapshot{Object: o, Now: s.At, Commands: m.Clients.CommandContext()})
 		}
 	}
 	return s, err
@@ -320,7 +318,7 @@ func (m *model) confirm(ctx context.Context, g Condition, obj *unstructured.Unst
 	}
 	t := m.target
 	t.Object = nil
-	fresh, t, err := Read(ctx, m.clients, t, Extent{Depth: Reasons})
+	fresh, t, err := Read(ctx, m.Clients, t, Extent{Depth: Reasons})
 	if err != nil {
 		return r, obj, err
 	}

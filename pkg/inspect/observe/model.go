@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
@@ -26,7 +27,7 @@ import (
 // model assembles a target: its object, the objects below it, and the reasons why it is not
 // ready. Its feeds are read once or followed.
 type model struct {
-	*feeds
+	*feeds.Feeds
 	target Target
 	extent Extent
 	// notify is called when something that the model has read changes.
@@ -55,8 +56,8 @@ type model struct {
 	begun time.Time
 }
 
-func newModel(from *feeds, t Target, x Extent, notify func()) *model {
-	return &model{feeds: from, target: t, extent: x, notify: notify}
+func newModel(from *feeds.Feeds, t Target, x Extent, notify func()) *model {
+	return &model{Feeds: from, target: t, extent: x, notify: notify}
 }
 
 // look returns a snapshot of the target and the report on it. It reads no more than it needs.
@@ -65,7 +66,7 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	if err := m.read(ctx, obj); err != nil {
 		return status.Snapshot{}, status.Report{}, err
 	}
-	e := status.Snapshot{Object: m.facts, Now: time.Now(), Commands: m.clients.CommandContext()}
+	e := status.Snapshot{Object: m.facts, Now: time.Now(), Commands: m.Clients.CommandContext()}
 	if m.extent.Depth >= Below && !m.target.Kind.IsPod() {
 		m.beginTree()
 	}
@@ -92,7 +93,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 	}
 	t := m.target
 	t.Object = obj
-	facts, err := readObject(ctx, m.clients, m.dynamic, t)
+	facts, err := readObject(ctx, m.Clients, m.Dynamic, t)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 
 // remember records this look, and adds the results of earlier ones.
 func (m *model) remember(e *status.Snapshot) {
-	if !m.once {
+	if !m.Once {
 		m.history.add(e)
 	}
 }
@@ -150,7 +151,7 @@ func (m *model) lacks(f subscribable) bool {
 // changes that concern this target count.
 func (m *model) subscribe(f subscribable) {
 	s := follow.Subscriber{Notify: m.notify}
-	if m.shared {
+	if m.Shared {
 		s.Matters = func(all ...types.UID) bool {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -161,9 +162,9 @@ func (m *model) subscribe(f subscribable) {
 }
 
 // beginTree starts to read the pods and the known kinds between them and the target.
-func (m *model) beginTree() *podFeed {
+func (m *model) beginTree() *feeds.Pods {
 	m.addKinds(m.target.Kind.ChildKinds()...)
-	return m.pods(m.target.Namespace, m.podSelector())
+	return m.Pods(m.target.Namespace, m.podSelector())
 }
 
 // addTree adds the pods and the objects between them and the target.
@@ -185,7 +186,7 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	if !kind.LabelsPods() {
 		err = m.addChildren(ctx, e)
 	}
-	if m.shared {
+	if m.Shared {
 		m.noteAbout(*e)
 	}
 	return err
@@ -204,9 +205,9 @@ func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 // podSelector returns a selector that matches the pods of the target.
 func (m *model) podSelector() string {
 	switch {
-	case m.shared && m.target.Kind.LabelsPods():
+	case m.Shared && m.target.Kind.LabelsPods():
 		return apis.LabelOwner
-	case m.shared:
+	case m.Shared:
 		return "" // as the targets share the pods
 	}
 	return m.target.Kind.PodSelector(m.object)
@@ -236,7 +237,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot) error {
 		}
 		for _, c := range all {
 			if c.Controller != "" {
-				m.addKinds(c.owner)
+				m.addKinds(c.Owner)
 				e.Children = append(e.Children, c.Child)
 			}
 		}
@@ -258,12 +259,12 @@ func (m *model) addKinds(all ...schema.GroupVersionKind) {
 }
 
 // childrenOf returns the feed of the objects of a kind between the target and its pods.
-func (m *model) childrenOf(gvk schema.GroupVersionKind) *childFeed {
+func (m *model) childrenOf(gvk schema.GroupVersionKind) *feeds.Children {
 	selector := ""
-	if !m.shared {
+	if !m.Shared {
 		selector = m.target.Kind.ChildSelector(m.object, gvk)
 	}
-	return m.children(gvk, m.target.Namespace, selector)
+	return m.Children(gvk, m.target.Namespace, selector)
 }
 
 // noteAbout records the UIDs that belong to the target.

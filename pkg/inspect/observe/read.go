@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
@@ -42,23 +43,23 @@ func Read(ctx context.Context, c *kube.Factory, t Target, x Extent) (status.Snap
 }
 
 // Reader reads targets once.
-type Reader struct{ feeds *feeds }
+type Reader struct{ feeds *feeds.Feeds }
 
 // NewReader returns a reader, which must be stopped. With several, its targets share one list of
 // all pods in a namespace; otherwise, each has a list of its own.
 func NewReader(ctx context.Context, c *kube.Factory, several bool) (*Reader, error) {
-	from, err := newFeeds(ctx, c, nil, mode{once: true, shared: several})
+	from, err := feeds.New(ctx, c, nil, feeds.Mode{Once: true, Shared: several})
 	return &Reader{from}, err
 }
 
 // Stop ends the requests of the reader.
-func (r *Reader) Stop() { r.feeds.stop() }
+func (r *Reader) Stop() { r.feeds.Stop() }
 
 // Read reads a target and the rest of the extent. It does not read an object again.
 func (r *Reader) Read(ctx context.Context, t Target, x Extent) (status.Snapshot, Target, error) {
 	m := newModel(r.feeds, t, x, func() {})
 	m.patient = true
-	if err := t.Read(ctx, r.feeds.dynamic); err != nil {
+	if err := t.Read(ctx, r.feeds.Dynamic); err != nil {
 		return status.Snapshot{}, t, err
 	}
 	e, _, err := m.look(ctx, t.Object)

@@ -14,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
@@ -55,7 +56,7 @@ func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Rep
 		namespaces = nil // its controller is another program
 	}
 	for _, namespace := range namespaces {
-		m.leases(namespace) // starts to read them
+		m.Leases(namespace) // starts to read them
 	}
 	err := m.addExplanations(ctx, e, r)
 	if !m.patient && follow.Transient(err) {
@@ -70,11 +71,11 @@ func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Rep
 // addExplanations adds events and, when these are known, the nodes of pods that they do not
 // explain.
 func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r status.Report) error {
-	feeds := m.eventFeeds(*e, unready(r))
-	if slices.ContainsFunc(feeds, func(f *eventFeed) bool { return m.lacks(f) }) {
+	from := m.eventFeeds(*e, unready(r))
+	if slices.ContainsFunc(from, func(f *feeds.Events) bool { return m.lacks(f) }) {
 		return nil
 	}
-	if err := m.addEvents(ctx, e, feeds); err != nil {
+	if err := m.addEvents(ctx, e, from); err != nil {
 		return err
 	}
 	if len(e.Events) > 0 {
@@ -86,10 +87,10 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 // eventFeeds returns the feeds of the events about some objects or, without any, about
 // containers that are killed. If events are followed, it returns the feed of all events of
 // the namespace except the events of normal pod starts.
-func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*eventFeed {
+func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string
 	switch {
-	case !m.once:
+	case !m.Once:
 		selectors = []string{unlessRoutine()}
 	case len(about) == 0:
 		selectors = []string{"involvedObject.kind=Pod,reason=" + problem.EventKilling}
@@ -100,9 +101,9 @@ func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*eventFeed {
 			selectors = append(selectors, fields.OneTermEqualSelector("involvedObject.uid", string(uid)).String())
 		}
 	}
-	all := make([]*eventFeed, len(selectors))
+	all := make([]*feeds.Events, len(selectors))
 	for i, selector := range selectors {
-		all[i] = m.events(e.Object.Namespace, selector)
+		all[i] = m.Events(e.Object.Namespace, selector)
 		m.subscribe(all[i])
 	}
 	return all
@@ -139,10 +140,10 @@ func unready(r status.Report) []types.UID {
 }
 
 // addEvents adds the events about the target and the objects below it.
-func (m *model) addEvents(ctx context.Context, e *status.Snapshot, feeds []*eventFeed) error {
+func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds.Events) error {
 	about := belonging(*e)
 	e.Events = nil
-	for _, f := range feeds {
+	for _, f := range from {
 		all, _, err := contents(ctx, m, f)
 		if err != nil {
 			return unlessForbidden("events", e, err)
@@ -162,7 +163,7 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.
 	names := unexplainedNodes(pods)
 	e.Nodes = make(map[string]*corev1.Node, len(names))
 	for _, name := range names {
-		f := m.node(name)
+		f := m.Node(name)
 		f.Subscribe(m, follow.Subscriber{Notify: m.notify}) // every change counts
 		if m.lacks(f) {
 			continue
@@ -197,7 +198,7 @@ func unexplainedNodes(pods []status.Pod) []string {
 func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []string) error {
 	loops := []leaserecord.Loop{}
 	for _, namespace := range namespaces {
-		f := m.leases(namespace)
+		f := m.Leases(namespace)
 		leases, _, err := contents(ctx, m, f)
 		for _, obj := range leases {
 			loop, bad := holder.Read(obj)

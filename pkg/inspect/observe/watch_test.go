@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
@@ -546,11 +547,11 @@ func BenchmarkChangeOfOnePod(b *testing.B) {
 			for i := range pods {
 				s.put("pods", podOf(b, "web-1", i, true))
 			}
-			from, err := newFeeds(b.Context(), s.factory(b), nil, mode{})
+			from, err := feeds.New(b.Context(), s.factory(b), nil, feeds.Mode{})
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer from.stop()
+			defer from.Stop()
 			m := newModel(from, web(), closely(), func() {})
 			look := func() {
 				_, r, err := m.look(b.Context(), s.objects["deployments"]["ns/web"])
@@ -565,7 +566,7 @@ func BenchmarkChangeOfOnePod(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := from.pods("ns", "app=web").Change(changed.DeepCopy(), false); err != nil {
+				if _, err := from.Pods("ns", "app=web").Change(changed.DeepCopy(), false); err != nil {
 					b.Fatal(err)
 				}
 				look()

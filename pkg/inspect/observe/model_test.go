@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
@@ -44,12 +45,12 @@ func TestAllPods(t *testing.T) {
 	})
 	c := s.factory(t)
 	read := func(selector string) (status.Pods, error) {
-		from, err := newFeeds(t.Context(), c, nil, mode{once: true})
+		from, err := feeds.New(t.Context(), c, nil, feeds.Mode{Once: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer from.stop()
-		pods, _, err := from.pods("ns", selector).All(t.Context())
+		defer from.Stop()
+		pods, _, err := from.Pods("ns", selector).All(t.Context())
 		return pods, err
 	}
 	pods, err := read("app=web")
@@ -68,7 +69,7 @@ func TestAllPods(t *testing.T) {
 	}
 	nowhere := s.factory(t)
 	*nowhere.Flags.APIServer = "http://[broken"
-	if _, err := newFeeds(t.Context(), nowhere, nil, mode{once: true}); err == nil {
+	if _, err := feeds.New(t.Context(), nowhere, nil, feeds.Mode{Once: true}); err == nil {
 		t.Error("without a server there are feeds")
 	}
 }

@@ -1,0 +1,216 @@
+// Package feeds lists or follows the objects that targets consist of: one list and one watch per
+// type and namespace.
+package feeds
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+)
+
+// Mode is how feeds read.
+type Mode struct {
+	// Once means that they list the objects and do not watch them.
+	Once bool
+	// Shared means that several targets may share what there is in their namespace.
+	Shared bool
+}
+
+// Feeds hold the objects that targets consist of. Targets share them.
+type Feeds struct {
+	Mode
+
+	Clients *kube.Factory
+	Dynamic dynamic.Interface
+	// Connection, if set, records whether the server can be reached.
+	Connection *follow.Connection
+
+	core corev1client.CoreV1Interface
+	// begin runs a function until stop is called.
+	begin func(func(context.Context))
+	stop  func()
+
+	mu sync.Mutex
+	// of are the feeds by their types and keys.
+	of map[any]any
+}
+
+// The feeds, named after what they hold.
+type (
+	Pods     = follow.Feed[*corev1.Pod, *status.PodInfo]
+	Children = follow.Feed[*unstructured.Unstructured, Child]
+	Events   = follow.Feed[*corev1.Event, *corev1.Event]
+	Nodes    = follow.Feed[*corev1.Node, *corev1.Node]
+	Leases   = follow.Feed[*unstructured.Unstructured, *unstructured.Unstructured]
+)
+
+// key identifies the content of a feed: the selected objects of a kind.
+type key struct {
+	schema.GroupVersionKind
+	namespace, selector string
+}
+
+// runner is a feed of any type.
+type runner interface {
+	Run(ctx context.Context, from follow.Source, selected metav1.ListOptions, connection *follow.Connection)
+	List(ctx context.Context, from follow.Source, selected metav1.ListOptions) error
+	Refuse(error)
+}
+
+// New returns feeds that end with the context, or when they are stopped.
+func New(ctx context.Context, c *kube.Factory, connection *follow.Connection, m Mode) (*Feeds, error) {
+	client, err := c.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	core, err := c.Core()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	return &Feeds{
+		Mode: m, Clients: c, Dynamic: client, Connection: connection, core: core, of: map[any]any{},
+		begin: func(do func(context.Context)) { running.Go(func() { do(ctx) }) },
+		stop:  func() { cancel(); running.Wait() },
+	}, nil
+}
+
+// Stop stops the feeds, and waits until they have ended.
+func (s *Feeds) Stop() { s.stop() }
+
+// run fills a feed with the selected objects of a source.
+func (s *Feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
+	s.begin(func(ctx context.Context) {
+		if !s.Once {
+			f.Run(ctx, from, selected, s.Connection)
+		} else if err := f.List(ctx, from, selected); err != nil {
+			f.Refuse(err)
+		}
+	})
+}
+
+// typed adds the type of the feed to a key, because pods may also be children.
+type typed[F any] struct{ key }
+
+// feedOf returns the feed of a key, and starts it if necessary.
+func feedOf[F any](s *Feeds, k key, begin func() *F) *F {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f, is := s.of[typed[F]{k}].(*F); is {
+		return f
+	}
+	f := begin()
+	s.of[typed[F]{k}] = f
+	return f
+}
+
+// core returns the key of objects of the core group.
+func core(kind, namespace, selector string) key {
+	return key{corev1.SchemeGroupVersion.WithKind(kind), namespace, selector}
+}
+
+// Pods returns the feed of the pods that a selector selects.
+func (s *Feeds) Pods(namespace, selector string) *Pods {
+	return feedOf(s, core("Pod", namespace, selector), func() *Pods {
+		keep := func(pod *corev1.Pod) *status.PodInfo {
+			trimPod(pod)
+			return status.NewPodInfo(pod)
+		}
+		f := follow.New(keep, func(a, b *status.PodInfo) int { return status.ComparePods(a.Pod, b.Pod) })
+		s.run(f, follow.SourceOf(s.core.Pods(namespace)), metav1.ListOptions{LabelSelector: selector})
+		return f
+	})
+}
+
+// Events returns the feed of the events that a field selector selects.
+func (s *Feeds) Events(namespace, selector string) *Events {
+	return feedOf(s, core("Event", namespace, selector), func() *Events {
+		f := follow.New(follow.Whole[*corev1.Event], follow.Compare)
+		s.run(f, follow.SourceOf(s.core.Events(namespace)), metav1.ListOptions{FieldSelector: selector})
+		return f
+	})
+}
+
+// Node returns the feed of a node.
+func (s *Feeds) Node(name string) *Nodes {
+	return feedOf(s, core("Node", "", name), func() *Nodes {
+		f := follow.New(follow.Whole[*corev1.Node], follow.Compare)
+		s.run(f, follow.SourceOf(s.core.Nodes()), follow.ByName(name))
+		return f
+	})
+}
+
+// Leases returns the feed of the leases of the run-controllers in a namespace.
+func (s *Feeds) Leases(namespace string) *Leases {
+	return feedOf(s, key{coordinationv1.SchemeGroupVersion.WithKind("Lease"), namespace, ""}, func() *Leases {
+		f := follow.New(follow.Whole[*unstructured.Unstructured], follow.Compare)
+		s.run(f, follow.SourceOf(holder.Leases(s.Dynamic, namespace)), metav1.ListOptions{LabelSelector: holder.Selector})
+		return f
+	})
+}
+
+// Child is an object between a target and its pods, with the kind of its controller.
+type Child struct {
+	status.Child
+	Owner schema.GroupVersionKind
+}
+
+// Children returns the feed of the selected objects of a kind, without those that have no
+// controller.
+func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
+	return feedOf(s, key{gvk, namespace, selector}, func() *Children {
+		keep := func(obj *unstructured.Unstructured) Child {
+			owner := metav1.GetControllerOfNoCopy(obj)
+			if owner == nil {
+				return Child{Child: status.Child{UID: obj.GetUID()}}
+			}
+			return Child{facts.Child(obj), schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)}
+		}
+		f := follow.New(keep, func(a, b Child) int { return strings.Compare(string(a.UID), string(b.UID)) })
+		objects, err := s.objectsOf(gvk, namespace)
+		if err != nil {
+			f.Refuse(err)
+			return f
+		}
+		s.run(f, follow.SourceOf(objects), metav1.ListOptions{LabelSelector: selector})
+		return f
+	})
+}
+
+// objectsOf returns the client for the objects of a kind in a namespace.
+func (s *Feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+	mapper, err := s.Clients.Flags.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	return s.Dynamic.Resource(mapping.Resource).Namespace(namespace), nil
+}
+
+// trimPod removes the largest fields of a pod that nothing reads.
+func trimPod(pod *corev1.Pod) {
+	pod.ManagedFields, pod.Spec.Volumes, pod.Spec.Tolerations = nil, nil, nil
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			containers[i].Env, containers[i].VolumeMounts = nil, nil
+		}
+	}
+}

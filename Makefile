@@ -150,6 +150,9 @@ fuzz: ## Run each fuzz target for FUZZTIME (default: 10s)
 PACKAGE ?= pkg/controller/plan pkg/inspect/status pkg/inspect/problem pkg/inspect/doctor/check pkg/controller/lease/leaserecord \
 	pkg/kinds pkg/inspect/facts pkg/fieldpath pkg/render/printer pkg/change/replicas pkg/change/template pkg/kube/follow
 
+# The commands are tested by transcripts. Each is a run of its own, so a change costs only those that reach it.
+WITH ?= $(if $(filter pkg/cmd,$(PACKAGE)),$(patsubst cmd/kubectl-imoocpod/testdata/%,cmd/kubectl-imoocpod:TestTranscripts/%,$(wildcard cmd/kubectl-imoocpod/testdata/*.txt)))
+
 mutate: ## Change the code of PACKAGE in small ways, and list the changes that no unit test notices (WITH=pkg/inspect/status: also its tests)
 	@set -e; for package in $(PACKAGE); do nice go run ./hack/mutate $$package $(WITH); done
 

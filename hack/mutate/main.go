@@ -3,7 +3,9 @@
 // it.
 //
 // It builds the tests of a package once, with all mutants compiled in, and enables
-// one in each run. So a mutant costs a run of the tests, and not a build.
+// one in each run. So a mutant costs a run of the tests, and not a build. PACKAGE:TEST
+// runs only the tests that match TEST. A mutant costs only the tests that reach it, so
+// slow tests are best given one by one.
 package main
 
 import (
@@ -30,7 +32,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: mutate PACKAGE [PACKAGE WITH MORE TESTS]...")
+		fmt.Fprintln(os.Stderr, "usage: mutate PACKAGE [PACKAGE[:TEST] WITH MORE TESTS]...")
 		os.Exit(2)
 	}
 	if err := mutate(context.Background(), os.Stdout, os.Args[1:]); err != nil {
@@ -56,8 +58,15 @@ func mutate(ctx context.Context, out io.Writer, packages []string) error {
 		return err
 	}
 	var suites []*suite
-	for i, path := range packages {
-		tests, err := buildTests(ctx, path, dir, strconv.Itoa(i))
+	built := map[string]*suite{}
+	for _, argument := range packages {
+		path, run, _ := strings.Cut(argument, ":")
+		if built[path] == nil {
+			if built[path], err = buildTests(ctx, path, dir, strconv.Itoa(len(built))); err != nil {
+				return err
+			}
+		}
+		tests, err := built[path].only(ctx, run)
 		if err != nil {
 			return err
 		}
@@ -167,10 +176,9 @@ type suite struct {
 	seconds     int // of processor time for one run
 }
 
-// buildTests builds the tests of a package, and runs them without a mutant to
-// record coverage.
+// buildTests builds the tests of a package.
 func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
-	s := &suite{binary: filepath.Join(dir, name+".test"), dir: filepath.Clean(pkg), seconds: 600, reached: map[int]bool{}}
+	s := &suite{binary: filepath.Join(dir, name+".test"), dir: filepath.Clean(pkg)}
 	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", s.binary, "./"+filepath.ToSlash(s.dir))
 	if output, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("cannot build the tests of %s: %w\n%s", pkg, err, output)
@@ -179,10 +187,17 @@ func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
 	if help, _ := exec.CommandContext(ctx, s.binary, "-h").CombinedOutput(); bytes.Contains(help, []byte("-rapid.nofailfile")) {
 		s.args = []string{"-rapid.nofailfile", "-rapid.shrinktime=1ms"}
 	}
-	reached := filepath.Join(dir, name+".reached")
-	command = s.command(ctx, "MUTANTS_REACHED="+reached)
+	return s, nil
+}
+
+// only returns the tests that match run. It runs them without a mutant to record
+// coverage.
+func (s *suite) only(ctx context.Context, run string) (*suite, error) {
+	s = &suite{binary: s.binary, dir: s.dir, args: append([]string{"-test.run=" + run}, s.args...), seconds: 600, reached: map[int]bool{}}
+	reached := s.binary + ".reached"
+	command := s.command(ctx, "MUTANTS_REACHED="+reached)
 	if output, err := command.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, output)
+		return nil, fmt.Errorf("the tests of %s fail without a change: %w\n%s", s.dir, err, output)
 	}
 	s.seconds = max(10, 10*int(processorTime(command)/time.Second))
 
@@ -197,7 +212,7 @@ func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
 		}
 		s.reached[id] = true
 	}
-	return s, nil
+	return s, os.RemoveAll(reached)
 }
 
 // command returns a run of the tests. The timeout is CPU time, so a busy machine

@@ -21,23 +21,19 @@ const templatePath = "imoocpod.dev/template-path"
 
 func main() {
 	for _, file := range os.Args[1:] {
-		if err := shrinkFile(file); err != nil {
+		text, err := os.ReadFile(file)
+		var small []byte
+		if err == nil {
+			small, err = shrink(text)
+		}
+		if err == nil && !bytes.Equal(small, text) {
+			err = os.WriteFile(file, small, 0o600)
+		}
+		if err != nil {
 			fmt.Fprintf(os.Stderr, "error: %s: %v\n", file, err)
 			os.Exit(1)
 		}
 	}
-}
-
-func shrinkFile(file string) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	small, err := shrink(text)
-	if err != nil || bytes.Equal(small, text) {
-		return err
-	}
-	return os.WriteFile(file, small, 0o600)
 }
 
 // shrink returns a CRD without the descriptions below its pod template. A CRD
@@ -61,13 +57,11 @@ func shrink(text []byte) ([]byte, error) {
 			fields = append(fields, "properties", name)
 		}
 		schema, _ := version.(map[string]any)
-		template, found, err := unstructured.NestedFieldNoCopy(schema, fields...)
+		template, found, err := unstructured.NestedFieldNoCopy(schema, append(fields, "properties")...)
 		if err != nil || !found {
 			return nil, fmt.Errorf("a version has no schema for %s: %w", path, err)
 		}
-		for _, below := range subschemas(template) {
-			removeDescriptions(below)
-		}
+		removeDescriptions(template)
 	}
 	if err := unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions"); err != nil {
 		return nil, err
@@ -76,28 +70,15 @@ func shrink(text []byte) ([]byte, error) {
 	return append([]byte("---\n"), small...), err
 }
 
+// removeDescriptions removes the descriptions of all fields. The schema of a field
+// called "description" is no text, and stays.
 func removeDescriptions(schema any) {
-	if fields, ok := schema.(map[string]any); ok {
-		delete(fields, "description")
-	}
-	for _, below := range subschemas(schema) {
-		removeDescriptions(below)
-	}
-}
-
-// subschemas returns the schemas of the fields and elements of a schema. A field
-// may itself be called "description".
-func subschemas(schema any) []any {
-	var all []any
 	fields, _ := schema.(map[string]any)
-	properties, _ := fields["properties"].(map[string]any)
-	for _, property := range properties {
-		all = append(all, property)
-	}
-	for _, name := range []string{"items", "additionalProperties"} {
-		if below, ok := fields[name].(map[string]any); ok {
-			all = append(all, below)
+	for name, below := range fields {
+		if _, text := below.(string); text && name == "description" {
+			delete(fields, name)
+		} else {
+			removeDescriptions(below)
 		}
 	}
-	return all
 }

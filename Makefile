@@ -48,7 +48,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^##@ /{printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} \
 		/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: build $(CLUSTER) ## Show the four kinds and one of your own on a temporary control plane (REAL=1: with real containers)
+demo: build $(CLUSTER) ## Run the commands of the README on a temporary control plane (REAL=1: with real containers)
 	@# Without a terminal, the demo ends with the launcher.
 	@$(CLUSTER) run $(real) -- test/demo.sh </dev/null
 

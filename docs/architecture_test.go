@@ -62,7 +62,7 @@ func house() []room {
 		{path: "pkg/controller/plan", about: "view in, actions out", pure: true},
 
 		{path: "pkg/inspect/budget", about: "the PodDisruptionBudgets that guard pods", pure: true},
-		{path: "pkg/inspect/problem", about: "why a pod is not ready", pure: true},
+		{path: "pkg/inspect/problem", about: "pods, and why they are not ready", pure: true},
 
 		{path: "pkg/kube", about: "the clients of one command, within bounds of time and memory"},
 		{path: "pkg/kube/follow", about: "one list and one watch of objects"},

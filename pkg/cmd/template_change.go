@@ -18,6 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -135,7 +136,7 @@ func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before statu
 	old := status.NewReport(before).Pods
 	for _, pod := range before.Pods.Objects() {
 		if made(pod) {
-			old = slices.DeleteFunc(old, func(p status.Pod) bool { return p.UID == pod.UID })
+			old = slices.DeleteFunc(old, func(p problem.Pod) bool { return p.UID == pod.UID })
 		}
 	}
 	if len(old) == 0 {

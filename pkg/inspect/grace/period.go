@@ -63,7 +63,7 @@ func (p *Period) Look(r status.Report, now time.Time) (over bool, again time.Dur
 	later, pods := causeOf(r)
 	present, replaced := false, false
 	for uid := range p.pods {
-		is := slices.ContainsFunc(r.Pods, func(pod status.Pod) bool { return pod.UID == uid })
+		is := slices.ContainsFunc(r.Pods, func(pod problem.Pod) bool { return pod.UID == uid })
 		present, replaced = present || is, replaced || !is
 	}
 	recovered := present && later.code == ""

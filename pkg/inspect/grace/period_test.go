@@ -57,12 +57,12 @@ func TestPeriodByCause(t *testing.T) {
 	crashed := func(uid string, verdict status.Verdict, ready int32, generation int64) status.Report {
 		r := status.Report{Verdict: verdict, Metadata: status.Metadata{Generation: generation}, Replicas: status.Replicas{Ready: ready}}
 		if uid != "" {
-			r.Pods = []status.Pod{{Name: "p", UID: types.UID(uid)}}
+			r.Pods = []problem.Pod{{Name: "p", UID: types.UID(uid)}}
 			r.Problems = []problem.Problem{{Code: problem.CodeCrashLoop, Container: "main", Pods: []string{"p"}, Fatal: verdict == status.Failed}}
 		}
 		return r
 	}
-	recovers := status.Report{Verdict: status.Progressing, Metadata: status.Metadata{Generation: 1}, Pods: []status.Pod{{Name: "p", UID: "a"}}}
+	recovers := status.Report{Verdict: status.Progressing, Metadata: status.Metadata{Generation: 1}, Pods: []problem.Pod{{Name: "p", UID: "a"}}}
 	type look struct {
 		at     int
 		report status.Report

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -101,7 +102,7 @@ func TestContainers(t *testing.T) {
 	} {
 		report := status.Report{Metadata: status.Metadata{Name: "foo"}}
 		for _, p := range row.pods {
-			report.Pods = append(report.Pods, status.Pod{Name: p.Name, UID: p.UID, Ready: !slices.Contains(row.failed, p.Name)})
+			report.Pods = append(report.Pods, problem.Pod{Name: p.Name, UID: p.UID, Ready: !slices.Contains(row.failed, p.Name)})
 		}
 		var got []string
 		for _, c := range Containers(report, references(row.pods), row.wanted) {

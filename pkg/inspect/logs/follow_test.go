@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
@@ -185,7 +186,7 @@ func (f *followTest) show() {
 	var pods []corev1.Pod
 	for _, p := range f.pods {
 		pods = append(pods, p)
-		report.Pods = append(report.Pods, status.Pod{Name: p.Name, UID: p.UID, Ready: true})
+		report.Pods = append(report.Pods, problem.Pod{Name: p.Name, UID: p.UID, Ready: true})
 	}
 	f.see(report, references(pods))
 	synctest.Wait()

@@ -14,7 +14,7 @@ import (
 // FailingContainer returns the container whose log may explain a problem of the pod: the one
 // that the problem names, or one that crashed. It returns none if no container has started.
 func FailingContainer(p problem.Problem, pod *corev1.Pod) (Container, bool) {
-	report := status.Report{Pods: []status.Pod{{Name: pod.Name, UID: pod.UID}}}
+	report := status.Report{Pods: []problem.Pod{{Name: pod.Name, UID: pod.UID}}}
 	var found Container
 	for _, c := range Containers(report, []*corev1.Pod{pod}, Wanted{Container: p.Container}) {
 		if c.phase != phaseNotStarted && (found.Name == "" || c.broken) {

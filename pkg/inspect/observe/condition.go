@@ -128,7 +128,7 @@ func WithoutTerminating(g Condition) Condition {
 	met := g.Met
 	g.Met = func(s Observation) (bool, error) {
 		is, err := met(s)
-		return is && !slices.ContainsFunc(s.Report.Pods, func(pod status.Pod) bool { return pod.Ending }), err
+		return is && !slices.ContainsFunc(s.Report.Pods, func(pod problem.Pod) bool { return pod.Ending }), err
 	}
 	return g
 }
@@ -136,12 +136,12 @@ func WithoutTerminating(g Condition) Condition {
 // Replaced is the condition that none of the old pods is left, and that the object is ready
 // without them. For an annotation beside the pod template, the generation does not show that the
 // controller has seen it, but the pods do.
-func Replaced(old []status.Pod) Condition {
+func Replaced(old []problem.Pod) Condition {
 	g := Ready()
 	g.What, g.Done = "to have new pods", "ready with new pods"
 	g.Met = func(s Observation) (bool, error) {
-		left := slices.ContainsFunc(s.Report.Pods, func(pod status.Pod) bool {
-			return slices.ContainsFunc(old, func(o status.Pod) bool { return o.UID == pod.UID })
+		left := slices.ContainsFunc(s.Report.Pods, func(pod problem.Pod) bool {
+			return slices.ContainsFunc(old, func(o problem.Pod) bool { return o.UID == pod.UID })
 		})
 		// New pods prove that the controller has seen the change.
 		return !left && (s.Report.Verdict.Settled() || s.Report.ReasonCode == problem.CodeChangeNotSeen), nil

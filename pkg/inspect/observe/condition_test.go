@@ -191,13 +191,13 @@ func TestConditionWithoutTerminating(t *testing.T) {
 		what string
 		met  bool
 		err  error
-		pods []status.Pod
+		pods []problem.Pod
 		want bool
 	}{
-		{"all stay", true, nil, []status.Pod{{}, {}}, true},
-		{"one goes", true, nil, []status.Pod{{}, {Ending: true}}, false},
-		{"not met", false, nil, []status.Pod{{}}, false},
-		{"not met, and one goes", false, nil, []status.Pod{{Ending: true}}, false},
+		{"all stay", true, nil, []problem.Pod{{}, {}}, true},
+		{"one goes", true, nil, []problem.Pod{{}, {Ending: true}}, false},
+		{"not met", false, nil, []problem.Pod{{}}, false},
+		{"not met, and one goes", false, nil, []problem.Pod{{Ending: true}}, false},
 		{"an error", false, failed, nil, false},
 	} {
 		g := WithoutTerminating(Condition{Met: func(Observation) (bool, error) { return test.met, test.err }})
@@ -259,16 +259,16 @@ func TestConditionOfAnOddStatus(t *testing.T) {
 // A restart is done when none of the pods is left that were there before.
 func TestConditionReplaced(t *testing.T) {
 	t.Parallel()
-	pods := func(uids ...string) (all []status.Pod) {
+	pods := func(uids ...string) (all []problem.Pod) {
 		for _, uid := range uids {
-			all = append(all, status.Pod{UID: types.UID(uid)})
+			all = append(all, problem.Pod{UID: types.UID(uid)})
 		}
 		return all
 	}
 	for _, test := range []struct {
 		verdict status.Verdict
 		code    problem.Code
-		now     []status.Pod
+		now     []problem.Pod
 		met     bool
 	}{
 		{status.Ready, problem.CodeReady, pods("c", "d"), true},

@@ -159,7 +159,7 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds
 
 // addNodes adds the nodes of pods that do not show why they are not ready. Each is read by
 // name, because a large cluster has many nodes.
-func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.Pod) error {
+func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem.Pod) error {
 	names := unexplainedNodes(pods)
 	e.Nodes = make(map[string]*corev1.Node, len(names))
 	for _, name := range names {
@@ -182,7 +182,7 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.
 
 // unexplainedNodes returns the nodes of pods that are not ready, or do not terminate, for no
 // visible reason.
-func unexplainedNodes(pods []status.Pod) []string {
+func unexplainedNodes(pods []problem.Pod) []string {
 	unexplained := []problem.Code{"", problem.CodeTerminating, problem.CodeContainersNotReady, problem.CodeNodeLost}
 	var names []string
 	for _, pod := range pods {

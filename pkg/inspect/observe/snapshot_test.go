@@ -387,7 +387,7 @@ func TestPodsThatTerminateAskForTheirNode(t *testing.T) {
 	})
 	e, _, err := Read(t.Context(), s.factory(t), web(), Extent{Depth: Reasons})
 	r := status.NewReport(e)
-	i := slices.IndexFunc(r.Pods, func(pod status.Pod) bool { return pod.Name == "web-1-1" })
+	i := slices.IndexFunc(r.Pods, func(pod problem.Pod) bool { return pod.Name == "web-1-1" })
 	if err != nil || i < 0 || r.Pods[i].Code != problem.CodeTerminating || e.Nodes["node-1"] == nil {
 		t.Errorf("the pods are %+v, the nodes %v, %v", r.Pods, e.Nodes, err)
 	}

@@ -471,7 +471,7 @@ func TestObservationsDiffer(t *testing.T) {
 		"the words":   {func(r *status.Report) { r.Reason += " for 5s" }, true, false},
 		"the reason":  {func(r *status.Report) { r.ReasonCode = problem.CodePodsMissing }, false, true},
 		"a count":     {func(r *status.Report) { r.Replicas.Ready = 2 }, true, true},
-		"its pods":    {func(r *status.Report) { r.Pods = []status.Pod{{}} }, false, false},
+		"its pods":    {func(r *status.Report) { r.Pods = []problem.Pod{{}} }, false, false},
 	} {
 		other := report
 		test.change(&other)

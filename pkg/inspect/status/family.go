@@ -116,7 +116,7 @@ func (f family) is(pod *PodInfo) bool { return f.uid != "" && pod.model.UID == f
 
 // has reports whether a pod is one of the object's.
 func (f family) has(pod *PodInfo) bool {
-	return f.leads(pod.model.owner) || f.is(pod) || pod.model.owner == "" && f.once[pod.model.UID]
+	return f.leads(pod.model.Owner) || f.is(pod) || pod.model.Owner == "" && f.once[pod.model.UID]
 }
 
 // pods returns the pods of the object. A pod is its own pod.
@@ -147,14 +147,14 @@ type Node struct {
 func (f family) tree(o Object, children []Child, pods Pods) Node {
 	count := map[types.UID]int{}
 	for _, pod := range pods {
-		count[pod.model.owner]++
+		count[pod.model.Owner]++
 	}
 	leaves := make(map[types.UID][]Node, len(count))
 	for _, pod := range pods {
-		if leaves[pod.model.owner] == nil {
-			leaves[pod.model.owner] = make([]Node, 0, count[pod.model.owner]) // which may be thousands
+		if leaves[pod.model.Owner] == nil {
+			leaves[pod.model.Owner] = make([]Node, 0, count[pod.model.Owner]) // which may be thousands
 		}
-		leaves[pod.model.owner] = append(leaves[pod.model.owner], Node{Kind: "Pod", Name: pod.model.Name, UID: pod.model.UID})
+		leaves[pod.model.Owner] = append(leaves[pod.model.Owner], Node{Kind: "Pod", Name: pod.model.Name, UID: pod.model.UID})
 	}
 	below := map[types.UID][]Child{}
 	for _, c := range children {

@@ -25,7 +25,7 @@ type Group struct {
 }
 
 // labeled counts the pods of each group by the label that has the names of most groups.
-func (o Object) labeled(owned Pods, pods []Pod) Object {
+func (o Object) labeled(owned Pods, pods []problem.Pod) Object {
 	named := map[string]map[string]bool{}
 	for _, pod := range owned {
 		for key, value := range pod.Pod.Labels {
@@ -157,10 +157,10 @@ func podsAtZero(v *view) *ruling {
 
 // sorts counts the sorts of pods that an object controls directly, by their names without
 // their ends.
-func (o Object) sorts(pods []Pod) int32 {
+func (o Object) sorts(pods []problem.Pod) int32 {
 	var names []string
 	for _, pod := range pods {
-		if pod.owner != o.UID || !pod.live() {
+		if pod.Owner != o.UID || !pod.Live() {
 			continue
 		}
 		words := strings.Split(pod.Name, "-")

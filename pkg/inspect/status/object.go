@@ -148,11 +148,11 @@ func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.U
 
 // counted returns the object with the counts that its status lacks, from its pods, or from
 // its /scale if no pods are visible.
-func (o Object) counted(pods []Pod, children []Child) Object {
+func (o Object) counted(pods []problem.Pod, children []Child) Object {
 	current, ready, failed := int32(0), int32(0), int32(0)
 	for _, pod := range pods {
-		if !pod.live() {
-			if pod.Phase == corev1.PodFailed && !pod.Ending && pod.owner == o.UID {
+		if !pod.Live() {
+			if pod.Phase == corev1.PodFailed && !pod.Ending && pod.Owner == o.UID {
 				failed++
 			}
 			continue
@@ -195,7 +195,7 @@ func (o Object) updatedOf(pods Pods) Object {
 
 // doubted counts only the pods as ready that the report calls ready, and notes that in the
 // conditions. The controller has counted what their kubelets said at some time.
-func (o Object) doubted(pods []Pod) Object {
+func (o Object) doubted(pods []problem.Pod) Object {
 	ready := Report{Pods: pods}.readyPods()
 	if o.indirect() || o.Ready <= ready {
 		return o

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // Pods belong to an object through whatever stands between, and to no other.
@@ -122,7 +123,7 @@ func TestWithoutPods(t *testing.T) {
 		"complete, gone": {complete, 0, 0, Ready, "its condition Complete is True: CompletionsReached"},
 		"not complete":   {complete[:1], 0, 4, Progressing, "no replica field is known for this type, and 4 pods ended"},
 	} {
-		pods := make([]Pod, test.all)
+		pods := make([]problem.Pod, test.all)
 		for i := range test.all - test.live {
 			pods[i].Phase = corev1.PodSucceeded
 		}
@@ -137,25 +138,25 @@ func TestWithoutPods(t *testing.T) {
 // finished. If no pods are visible, the count of /scale replaces them.
 func TestCountedPods(t *testing.T) {
 	t.Parallel()
-	ending, ended, failed, up, down := Pod{Ending: true, Ready: true}, Pod{Phase: corev1.PodSucceeded}, Pod{Phase: corev1.PodFailed}, Pod{Ready: true}, Pod{}
+	ending, ended, failed, up, down := problem.Pod{Ending: true, Ready: true}, problem.Pod{Phase: corev1.PodSucceeded}, problem.Pod{Phase: corev1.PodFailed}, problem.Pod{Ready: true}, problem.Pod{}
 	set := func(uid types.UID, wanted int32) Child { return Child{UID: uid, Controller: "it", Desired: &wanted} }
 	for name, test := range map[string]struct {
 		object         Object
-		pods           []Pod
+		pods           []problem.Pod
 		children       []Child
 		current, ready int32
 		several        bool
 	}{
-		"those that stay":                    {Object{Counts: Counts{Uncounted: true}}, []Pod{ending, ended, failed, up, down}, nil, 2, 1, false},
-		"the status tells":                   {Object{Counts: Counts{Current: 5, Ready: 4}}, []Pod{up}, nil, 5, 4, false},
+		"those that stay":                    {Object{Counts: Counts{Uncounted: true}}, []problem.Pod{ending, ended, failed, up, down}, nil, 2, 1, false},
+		"the status tells":                   {Object{Counts: Counts{Current: 5, Ready: 4}}, []problem.Pod{up}, nil, 5, 4, false},
 		"/scale tells":                       {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, nil, nil, 5, 5, false},
-		"/scale tells, and there is a pod":   {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, []Pod{down}, nil, 1, 0, false},
+		"/scale tells, and there is a pod":   {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, []problem.Pod{down}, nil, 1, 0, false},
 		"/scale tells, and a set has none":   {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, nil, []Child{set("a", 1)}, 0, 0, false},
 		"/scale tells, and names a selector": {Object{Counts: Counts{Uncounted: true, Told: new(int32(5)), Selects: true}}, nil, nil, 0, 0, false},
-		"one set":                            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 0)}, 1, 1, false},
-		"two sets":                           {Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, true},
-		"two sets of ours":                   {Object{Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
-		"two sets of another":                {Object{Identity: Identity{Foreign: true, UID: "that"}, Counts: Counts{Uncounted: true}}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
+		"one set":                            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 0)}, 1, 1, false},
+		"two sets":                           {Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, true},
+		"two sets of ours":                   {Object{Counts: Counts{Uncounted: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
+		"two sets of another":                {Object{Identity: Identity{Foreign: true, UID: "that"}, Counts: Counts{Uncounted: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
 	} {
 		if test.object.UID == "" {
 			test.object.UID = "it"
@@ -239,7 +240,7 @@ func TestDoubtedCounts(t *testing.T) {
 		2: ", but 1 of its pods is no longer ready, or not yet for minReadySeconds",
 		3: "", 4: "",
 	} {
-		pods := make([]Pod, 5)
+		pods := make([]problem.Pod, 5)
 		for i := range ready {
 			pods[i].Ready = true
 		}

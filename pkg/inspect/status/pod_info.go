@@ -19,7 +19,7 @@ type PodInfo struct {
 	// Pod is the pod, which must not change any more.
 	Pod *corev1.Pod
 
-	model Pod
+	model problem.Pod
 	// ownerKind is the kind of the controller; empty if there is none.
 	ownerKind schema.GroupVersionKind
 	// template is what the pod says that it was made from, and live that it has not
@@ -34,11 +34,11 @@ type PodInfo struct {
 // NewPodInfo works out what a report takes from a pod.
 func NewPodInfo(pod *corev1.Pod) *PodInfo {
 	p := &PodInfo{
-		Pod: pod, model: newPod(pod), template: pod.Labels[apis.LabelTemplateHash],
+		Pod: pod, model: problem.NewPod(pod), template: pod.Labels[apis.LabelTemplateHash],
 		live: problem.Live(pod), sound: problem.Sound(pod),
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		p.model.owner, p.ownerKind = owner.UID, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+		p.model.Owner, p.ownerKind = owner.UID, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	}
 	probed := func(c corev1.Container) bool { return c.LivenessProbe != nil }
 	p.probed = p.model.Ready && (slices.ContainsFunc(pod.Spec.Containers, probed) || slices.ContainsFunc(pod.Spec.InitContainers, probed))
@@ -70,7 +70,7 @@ func NewPods(pods []corev1.Pod) Pods {
 func (p Pods) OwnerKinds() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, pod := range p {
-		if pod.model.owner != "" && !slices.Contains(kinds, pod.ownerKind) {
+		if pod.model.Owner != "" && !slices.Contains(kinds, pod.ownerKind) {
 			kinds = append(kinds, pod.ownerKind)
 		}
 	}

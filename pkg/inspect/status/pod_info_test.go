@@ -70,3 +70,31 @@ func TestSoundPods(t *testing.T) {
 		t.Error("no pod was sound")
 	}
 }
+
+// Of a pod that is ready and has a probe, events may tell more than it does.
+func TestProbed(t *testing.T) {
+	t.Parallel()
+	probed, plain := []corev1.Container{{LivenessProbe: &corev1.Probe{}}}, []corev1.Container{{}}
+	for name, test := range map[string]struct {
+		init, main []corev1.Container
+		ready      bool
+		want       bool
+	}{
+		"no probe":              {plain, plain, true, false},
+		"a probe":               {nil, probed, true, true},
+		"a probe of a sidecar":  {probed, plain, true, true},
+		"a probe, not ready":    {probed, probed, false, false},
+		"no probe, nor ready":   {nil, plain, false, false},
+		"no containers at all":  {nil, nil, true, false},
+		"a probe of the second": {nil, append(plain, probed...), true, true},
+	} {
+		pod := ownedPod("foo-0", "u")
+		pod.Spec.InitContainers, pod.Spec.Containers = test.init, test.main
+		if test.ready {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}
+		if got := (Snapshot{Object: Object{Identity: Identity{UID: "u"}}, Pods: NewPods([]corev1.Pod{pod})}).Probed(); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}

@@ -36,8 +36,8 @@ type Report struct {
 	Conditions []metav1.Condition `json:"conditions"`
 	// Pods are those that the object owns, in the order of their slots. Tree shows how they
 	// belong to it.
-	Pods []Pod `json:"pods"`
-	Tree Node  `json:"tree"`
+	Pods []problem.Pod `json:"pods"`
+	Tree Node          `json:"tree"`
 	// Parked is the count to return to while the object is parked.
 	Parked *apis.ParkedCount `json:"parked,omitempty"`
 	// Reverts are those who will reset the number of pods, and Budgets those that guard the
@@ -83,29 +83,6 @@ type Replicas struct {
 	Ready   int32 `json:"ready"`
 	// Updated have the newest template, if the object says how many.
 	Updated *int32 `json:"updated,omitempty"`
-}
-
-// Pod is one pod of an object.
-type Pod struct {
-	Name string    `json:"name"`
-	UID  types.UID `json:"uid"`
-	// Phase is the pod's phase, Status the word that kubectl shows for it.
-	Phase  corev1.PodPhase `json:"phase"`
-	Status string          `json:"status"`
-	Ready  bool            `json:"ready"`
-	// ReadyContainers of Containers are ready.
-	ReadyContainers int       `json:"readyContainers"`
-	Containers      int       `json:"containers"`
-	Restarts        int32     `json:"restarts"`
-	Node            string    `json:"node,omitempty"`
-	Created         time.Time `json:"created"`
-	// Ending is set if the pod is being deleted.
-	Ending bool `json:"-"`
-	// owner is the UID of its controller; empty if it has none.
-	owner types.UID
-	// Code is why the pod is not ready, if that is known, and Reason says it in words.
-	Code   problem.Code `json:"code,omitempty"`
-	Reason string       `json:"reason,omitempty"`
 }
 
 // NewReport makes the model of an object from a snapshot.
@@ -166,8 +143,8 @@ func NewReport(e Snapshot) Report {
 // judgePods makes the models of pods and finds why they are not ready. The object's count of
 // ready pods is in doubt if a pod is not what its kubelet says, or does not become ready
 // without help: its controller may not have seen that yet.
-func judgePods(e Snapshot, owned Pods, events map[types.UID][]corev1.Event) (pods []Pod, findings []problem.Finding, doubted bool) {
-	pods = make([]Pod, 0, len(owned))
+func judgePods(e Snapshot, owned Pods, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
+	pods = make([]problem.Pod, 0, len(owned))
 	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
 	for _, pod := range owned {
 		model := pod.model
@@ -175,7 +152,7 @@ func judgePods(e Snapshot, owned Pods, events map[types.UID][]corev1.Event) (pod
 			pods = append(pods, model)
 			continue
 		}
-		if f, found := problem.OfPod(pod.Pod, model.ended(), in); found {
+		if f, found := problem.OfPod(pod.Pod, model.Ended(), in); found {
 			doubted = doubted || model.Ready || f.Fatal
 			model.Ready = false
 			model.Code = f.Code
@@ -199,7 +176,7 @@ func logsOf(o Object) commandline.Command {
 const unreadyShown = 5
 
 // relevant returns the events to show, without the events of pods that are not listed.
-func relevant(events []corev1.Event, pods []Pod) []problem.Event {
+func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
 		return nil // looking at very many pods takes a while
 	}
@@ -231,7 +208,7 @@ func (r Report) Gone() Report {
 func (r Report) LivePods() int {
 	n := 0
 	for _, pod := range r.Pods {
-		if pod.live() {
+		if pod.Live() {
 			n++
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 func ownedPod(name string, owner types.UID) corev1.Pod {
@@ -96,7 +97,7 @@ func TestPodStatus(t *testing.T) {
 			t.Parallel()
 			pod := ownedPod("foo-0", "u")
 			test.change(&pod)
-			p := newPod(&pod)
+			p := problem.NewPod(&pod)
 			if p.Status != test.status || p.Reason != test.reason || p.Ready != test.ready || p.ReadyContainers != test.readies || p.Restarts != test.restarts {
 				t.Errorf("got %+v, want %+v", p, test)
 			}
@@ -138,10 +139,10 @@ func TestReportPods(t *testing.T) {
 // The events of pods that are ready are not shown, nor the events of the sixth unready pod.
 func TestRelevantEvents(t *testing.T) {
 	t.Parallel()
-	pods := []Pod{{UID: "ready", Ready: true}}
+	pods := []problem.Pod{{UID: "ready", Ready: true}}
 	events := []corev1.Event{{InvolvedObject: corev1.ObjectReference{UID: "ready", Name: "ready"}}, {InvolvedObject: corev1.ObjectReference{UID: "it", Name: "it"}}}
 	for _, uid := range []types.UID{"a", "b", "c", "d", "e", "f"} {
-		pods = append(pods, Pod{UID: uid})
+		pods = append(pods, problem.Pod{UID: uid})
 		events = append(events, corev1.Event{InvolvedObject: corev1.ObjectReference{UID: uid, Name: string(uid)}})
 	}
 	var shown []string

@@ -59,7 +59,7 @@ func (v *view) changeSeen() bool {
 	return byItself(spec, status) || slices.ContainsFunc(v.children, func(c Child) bool {
 		made, _ := fieldpath.LastWrites(c.Managers)
 		return c.Controller == o.UID && (c.Created.After(spec.Time.Time) || answered(spec, made))
-	}) || slices.ContainsFunc(v.report.Pods, func(pod Pod) bool {
+	}) || slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool {
 		ownPod := func(n Node) bool { return n.Kind == "Pod" && n.UID == pod.UID }
 		return pod.Created.After(spec.Time.Time) && slices.ContainsFunc(v.report.Tree.Children, ownPod)
 	})
@@ -117,7 +117,7 @@ func (v *view) changedBelow(pods bool) bool {
 	return slices.ContainsFunc(workloads(v.children), func(c Child) bool {
 		made, _ := fieldpath.LastWrites(c.Managers)
 		return c.Controller == o.UID && (!c.Created.Before(at) || made != nil && !made.Time.Time.Before(at))
-	}) || pods && slices.ContainsFunc(v.report.Pods, func(pod Pod) bool { return !pod.Created.Before(at) || pod.Ending })
+	}) || pods && slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool { return !pod.Created.Before(at) || pod.Ending })
 }
 
 // countBelow reports whether the pods, or what the children want together or one of them

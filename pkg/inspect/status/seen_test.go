@@ -71,7 +71,7 @@ func TestCountShows(t *testing.T) {
 		"nobody knows of how many":         {Object{Counts: Counts{Desired: 2, Several: true}}, 2, nil, false},
 		"units":                            {Object{Counts: Counts{Desired: 2, Unit: "shard", Total: new(int32(2))}}, 2, nil, false},
 	} {
-		if got := (&view{Snapshot: Snapshot{Object: test.object}, report: Report{Pods: make([]Pod, test.pods)}, children: test.children}).countShows(); got != test.want {
+		if got := (&view{Snapshot: Snapshot{Object: test.object}, report: Report{Pods: make([]problem.Pod, test.pods)}, children: test.children}).countShows(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestPodMadeSince(t *testing.T) {
 		"another pod":        {changed.Add(time.Second), Node{Kind: "Pod", UID: "a"}, false},
 		"no pod of these":    {changed.Add(time.Second), Node{Kind: "Pod", UID: "c"}, false},
 	} {
-		r := Report{Reconciler: by, Pods: []Pod{{UID: "a", Created: changed.Add(-time.Hour)}, {UID: "b", Created: test.made}}, Tree: Node{Children: []Node{test.node}}}
+		r := Report{Reconciler: by, Pods: []problem.Pod{{UID: "a", Created: changed.Add(-time.Hour)}, {UID: "b", Created: test.made}}, Tree: Node{Children: []Node{test.node}}}
 		if got := (&view{Snapshot: Snapshot{Object: Object{Evidence: Evidence{Generation: 2, Managers: wrote("", 10, 0)}}}, report: r}).changeSeen(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
@@ -186,7 +186,7 @@ func TestCountBelow(t *testing.T) {
 		"none, and a set of another": {Object{}, 2, []Child{set(2, "that")}, false},
 	} {
 		test.object.UID = "it"
-		if got := (&view{Snapshot: Snapshot{Object: test.object}, report: Report{Pods: make([]Pod, test.pods)}, children: test.children}).countBelow(); got != test.want {
+		if got := (&view{Snapshot: Snapshot{Object: test.object}, report: Report{Pods: make([]problem.Pod, test.pods)}, children: test.children}).countBelow(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

@@ -149,7 +149,7 @@ func pairs(title string, m map[string]string) [][]string {
 }
 
 // phases counts the pods by phase, as kubectl describe does.
-func phases(pods []status.Pod) string {
+func phases(pods []problem.Pod) string {
 	count := map[corev1.PodPhase]int{}
 	for _, pod := range pods {
 		count[pod.Phase]++

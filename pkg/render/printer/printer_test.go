@@ -61,7 +61,7 @@ func ready() status.Report {
 		Conditions: []metav1.Condition{
 			{Type: "Ready", Status: metav1.ConditionTrue, Reason: "PodsReady", Message: "1 of 1 pods ready", LastTransitionTime: metav1.NewTime(ago(time.Hour))},
 		},
-		Pods: []status.Pod{
+		Pods: []problem.Pod{
 			{Name: "foo-01234567-0", Phase: corev1.PodRunning, Status: "Running", Ready: true, ReadyContainers: 1, Containers: 1, Node: "node-1", Created: ago(2 * time.Hour)},
 		},
 	}
@@ -81,10 +81,10 @@ func failed() status.Report {
 		Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "QuotaExceeded", Message: "exceeded quota: few", LastTransitionTime: metav1.NewTime(ago(time.Minute)),
 	})
 	r.Pods = append(r.Pods,
-		status.Pod{Name: "foo-01234567-1", Phase: corev1.PodPending, Status: "ImagePullBackOff", Containers: 2, Restarts: 7, Node: "node-2", Created: ago(time.Minute), Reason: "no such image"},
-		status.Pod{Name: "foo-01234567-2", Phase: corev1.PodPending, Status: "Pending", Containers: 1, Created: ago(time.Second), Reason: "0/1 nodes are available"},
-		status.Pod{Name: "foo-01234567-3", Phase: corev1.PodFailed, Status: "Error", Containers: 1, Node: "node-2", Created: ago(time.Second), Reason: "exit code 1"},
-		status.Pod{Name: "foo-01234567-4", Phase: corev1.PodSucceeded, Status: "Completed", Containers: 1, Node: "node-2", Created: ago(time.Second)})
+		problem.Pod{Name: "foo-01234567-1", Phase: corev1.PodPending, Status: "ImagePullBackOff", Containers: 2, Restarts: 7, Node: "node-2", Created: ago(time.Minute), Reason: "no such image"},
+		problem.Pod{Name: "foo-01234567-2", Phase: corev1.PodPending, Status: "Pending", Containers: 1, Created: ago(time.Second), Reason: "0/1 nodes are available"},
+		problem.Pod{Name: "foo-01234567-3", Phase: corev1.PodFailed, Status: "Error", Containers: 1, Node: "node-2", Created: ago(time.Second), Reason: "exit code 1"},
+		problem.Pod{Name: "foo-01234567-4", Phase: corev1.PodSucceeded, Status: "Completed", Containers: 1, Node: "node-2", Created: ago(time.Second)})
 	return r
 }
 

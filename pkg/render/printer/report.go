@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -84,7 +85,7 @@ func problemRows(r status.Report, now time.Time) [][]string {
 	return rows
 }
 
-func podRows(pods []status.Pod, now time.Time) [][]string {
+func podRows(pods []problem.Pod, now time.Time) [][]string {
 	rows := [][]string{{"POD", "READY", "STATUS", "RESTARTS", "AGE", "NODE", "REASON"}}
 	for _, pod := range pods {
 		rows = append(rows, []string{

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -90,17 +91,17 @@ func TestRolloutBeganWithTheLastChange(t *testing.T) {
 // How many pods are ready is counted where the pods may be ahead of the status.
 func TestReadyNow(t *testing.T) {
 	t.Parallel()
-	pods := func(ready ...bool) []status.Pod {
-		var all []status.Pod
+	pods := func(ready ...bool) []problem.Pod {
+		var all []problem.Pod
 		for _, is := range ready {
-			all = append(all, status.Pod{Ready: is})
+			all = append(all, problem.Pod{Ready: is})
 		}
 		return all
 	}
 	for name, test := range map[string]struct {
 		verdict  status.Verdict
 		replicas status.Replicas
-		pods     []status.Pod
+		pods     []problem.Pod
 		want     int32
 	}{
 		"the pods are ahead":              {status.Progressing, status.Replicas{Current: 2, Ready: 0}, pods(true, true, false), 2},

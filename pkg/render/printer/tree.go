@@ -24,7 +24,7 @@ type branch struct {
 
 // tree shows the objects below an object, down to its pods.
 func (f frame) tree(r status.Report, d detail) []line {
-	t := podTree{frame: f, detail: d, pods: make(map[types.UID]*status.Pod, len(r.Pods)), fatal: map[string]bool{}}
+	t := podTree{frame: f, detail: d, pods: make(map[types.UID]*problem.Pod, len(r.Pods)), fatal: map[string]bool{}}
 	for i := range r.Pods {
 		t.pods[r.Pods[i].UID] = &r.Pods[i]
 	}
@@ -56,7 +56,7 @@ func (f frame) draw(all []branch, indent string) []line {
 type podTree struct {
 	frame
 	detail detail
-	pods   map[types.UID]*status.Pod
+	pods   map[types.UID]*problem.Pod
 	// fatal holds the pods that will not become ready without help.
 	fatal map[string]bool
 }
@@ -64,7 +64,7 @@ type podTree struct {
 // branches returns the branches directly below a node.
 func (t podTree) branches(of status.Node, depth int) []branch {
 	var all []branch
-	var pods []*status.Pod
+	var pods []*problem.Pod
 	for _, n := range of.Children {
 		if pod, is := t.pods[n.UID]; is && n.Kind == "Pod" {
 			pods = append(pods, pod)
@@ -86,7 +86,7 @@ type kindOfPod struct {
 	status string
 }
 
-func (t podTree) kindOf(pod *status.Pod) kindOfPod {
+func (t podTree) kindOf(pod *problem.Pod) kindOfPod {
 	switch {
 	case pod.Ready:
 		return kindOfPod{3, "ready"}
@@ -103,8 +103,8 @@ func (k kindOfPod) verdict() status.Verdict {
 }
 
 // podBranches shows pods, and of equal ones only some individually.
-func (t podTree) podBranches(pods []*status.Pod, depth int) []branch {
-	alike := map[kindOfPod][]*status.Pod{}
+func (t podTree) podBranches(pods []*problem.Pod, depth int) []branch {
+	alike := map[kindOfPod][]*problem.Pod{}
 	for _, pod := range pods {
 		k := t.kindOf(pod)
 		alike[k] = append(alike[k], pod)
@@ -113,7 +113,7 @@ func (t podTree) podBranches(pods []*status.Pod, depth int) []branch {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.status, b.status))
 	})
 	shown := map[kindOfPod]int{}
-	var alone []*status.Pod
+	var alone []*problem.Pod
 	for _, k := range kinds {
 		shown[k] = t.byThemselves(k, len(alike[k]))
 		alone = append(alone, alike[k][:shown[k]]...)
@@ -158,7 +158,7 @@ func (t podTree) byThemselves(k kindOfPod, n int) int {
 }
 
 // podCells returns the cells of a pod.
-func (t podTree) podCells(pod *status.Pod, color string) []piece {
+func (t podTree) podCells(pod *problem.Pod, color string) []piece {
 	restarts := ""
 	if pod.Restarts > 0 {
 		restarts = problem.Quantity(pod.Restarts, "restart")
@@ -169,7 +169,7 @@ func (t podTree) podCells(pod *status.Pod, color string) []piece {
 
 // podWidths returns the widths of the columns of pods at a depth, zero for one that does not
 // fit, and how much is left of the line.
-func (t podTree) podWidths(pods []*status.Pod, depth int) (widths []int, left int) {
+func (t podTree) podWidths(pods []*problem.Pod, depth int) (widths []int, left int) {
 	widths = make([]int, 6)
 	for _, pod := range pods {
 		widen(widths, t.podCells(pod, ""))
@@ -202,7 +202,7 @@ func (f frame) shortened(name string, width int) string {
 // leastReason is how much of a line must be left for a reason to start in it.
 const leastReason = 40
 
-func (t podTree) pod(pod *status.Pod, reason string, k kindOfPod, widths []int, left int) branch {
+func (t podTree) pod(pod *problem.Pod, reason string, k kindOfPod, widths []int, left int) branch {
 	sign, color := t.style.look(k.verdict())
 	cells := t.podCells(pod, color)
 	cells[0].text = t.shortened(pod.Name, widths[0])

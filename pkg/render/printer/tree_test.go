@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -41,7 +42,7 @@ func TestKindsOfPodsAreRanked(t *testing.T) {
 	t.Parallel()
 	tree := podTree{fatal: map[string]bool{"fatal": true}}
 	var ranks []int
-	for _, pod := range []status.Pod{{Name: "fatal", Code: "ImagePull"}, {Name: "a", Code: "Unhealthy"}, {Name: "b"}, {Name: "fatal", Ready: true}} {
+	for _, pod := range []problem.Pod{{Name: "fatal", Code: "ImagePull"}, {Name: "a", Code: "Unhealthy"}, {Name: "b"}, {Name: "fatal", Ready: true}} {
 		ranks = append(ranks, tree.kindOf(&pod).rank)
 	}
 	if want := []int{0, 1, 2, 3}; !slices.Equal(ranks, want) {
@@ -54,7 +55,7 @@ func TestKindsOfPodsAreRanked(t *testing.T) {
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	count := int32(3)
-	tree := podTree{frame: frame{Screen: Screen{}}, pods: map[types.UID]*status.Pod{"1": {Name: "foo"}}}
+	tree := podTree{frame: frame{Screen: Screen{}}, pods: map[types.UID]*problem.Pod{"1": {Name: "foo"}}}
 	of := status.Node{Children: []status.Node{
 		{Kind: "Set", Name: "both", Desired: &count, Ready: &count},
 		{Kind: "Set", Name: "desired", Desired: &count},

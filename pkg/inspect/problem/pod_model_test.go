@@ -1,4 +1,4 @@
-package status
+package problem
 
 import (
 	"testing"
@@ -45,12 +45,12 @@ func TestPodThatInitializes(t *testing.T) {
 		"it is not started yet":                          {[]corev1.ContainerStatus{started(status("side", 2, running), false, false)}, "Init:0/3", "", 0, 2},
 		"one that is started, and is none to run beside": {[]corev1.ContainerStatus{started(status("a", 1, running), true, true)}, "Init:0/3", "", 0, 1},
 	} {
-		pod := ownedPod("foo-0", "u")
+		pod := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		pod.Spec.InitContainers = []corev1.Container{{Name: "a"}, {Name: "b"}, {Name: "side", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 		pod.Status.InitContainerStatuses = test.init
 		main := started(status("main", 5, running), true, true)
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{main}
-		p := newPod(&pod)
+		p := NewPod(&pod)
 		if p.Status != test.status || p.Reason != test.reason || p.ReadyContainers != int(test.readies) || p.Restarts != test.restarts || p.Containers != 2 {
 			t.Errorf("%s: got %+v, want %+v", name, p, test)
 		}
@@ -61,10 +61,10 @@ func TestPodThatInitializes(t *testing.T) {
 func TestPodThatIsNotScheduled(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{"SchedulingGated": "SchedulingGated", "Unschedulable": "Pending"} {
-		pod := ownedPod("foo-0", "u")
+		pod := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		pod.Status.Phase = corev1.PodPending
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: "why"}}
-		if p := newPod(&pod); p.Status != want || p.Reason != "why" {
+		if p := NewPod(&pod); p.Status != want || p.Reason != "why" {
 			t.Errorf("%s: its status is %s, %q, want %s", reason, p.Status, p.Reason, want)
 		}
 	}
@@ -77,38 +77,10 @@ func TestReasonOfAPodThatWaits(t *testing.T) {
 		"no node": {Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no node"},
 		"":        {Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "a node"},
 	} {
-		pod := ownedPod("foo-0", "u")
+		pod := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		pod.Status.Conditions = []corev1.PodCondition{condition, {Type: corev1.PodInitialized, Status: corev1.ConditionFalse, Message: "it starts"}}
-		if got := newPod(&pod).Reason; got != want {
+		if got := NewPod(&pod).Reason; got != want {
 			t.Errorf("the reason is %q, want %q", got, want)
-		}
-	}
-}
-
-// Of a pod that is ready and has a probe, events may tell more than it does.
-func TestProbed(t *testing.T) {
-	t.Parallel()
-	probed, plain := []corev1.Container{{LivenessProbe: &corev1.Probe{}}}, []corev1.Container{{}}
-	for name, test := range map[string]struct {
-		init, main []corev1.Container
-		ready      bool
-		want       bool
-	}{
-		"no probe":              {plain, plain, true, false},
-		"a probe":               {nil, probed, true, true},
-		"a probe of a sidecar":  {probed, plain, true, true},
-		"a probe, not ready":    {probed, probed, false, false},
-		"no probe, nor ready":   {nil, plain, false, false},
-		"no containers at all":  {nil, nil, true, false},
-		"a probe of the second": {nil, append(plain, probed...), true, true},
-	} {
-		pod := ownedPod("foo-0", "u")
-		pod.Spec.InitContainers, pod.Spec.Containers = test.init, test.main
-		if test.ready {
-			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-		}
-		if got := (Snapshot{Object: Object{Identity: Identity{UID: "u"}}, Pods: NewPods([]corev1.Pod{pod})}).Probed(); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
 }

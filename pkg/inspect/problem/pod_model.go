@@ -1,18 +1,41 @@
-package status
+package problem
 
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"k8s.io/apimachinery/pkg/types"
 )
 
-// newPod is the model of a pod. Its counts and the word for its status are
+// Pod is one pod of an object, as reports show it.
+type Pod struct {
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid"`
+	// Phase is the pod's phase, Status the word that kubectl shows for it.
+	Phase  corev1.PodPhase `json:"phase"`
+	Status string          `json:"status"`
+	Ready  bool            `json:"ready"`
+	// ReadyContainers of Containers are ready.
+	ReadyContainers int       `json:"readyContainers"`
+	Containers      int       `json:"containers"`
+	Restarts        int32     `json:"restarts"`
+	Node            string    `json:"node,omitempty"`
+	Created         time.Time `json:"created"`
+	// Ending is set if the pod is being deleted.
+	Ending bool `json:"-"`
+	// Owner is the UID of its controller; empty if it has none.
+	Owner types.UID `json:"-"`
+	// Code is why the pod is not ready, if that is known, and Reason says it in words.
+	Code   Code   `json:"code,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// NewPod makes the model of a pod. Its counts and the word for its status are
 // found as kubectl finds them (k8s.io/kubernetes/pkg/printers/internalversion,
 // printPod).
-func newPod(pod *corev1.Pod) Pod {
+func NewPod(pod *corev1.Pod) Pod {
 	p := Pod{
 		Name:       pod.Name,
 		UID:        pod.UID,
@@ -68,13 +91,13 @@ func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 // counted with them.
 func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	for i := range pod.Spec.InitContainers {
-		if problem.Sidecar(&pod.Spec.InitContainers[i]) {
+		if Sidecar(&pod.Spec.InitContainers[i]) {
 			p.Containers++
 		}
 	}
 	restarts := int32(0)
 	for i, c := range pod.Status.InitContainerStatuses {
-		beside := slices.ContainsFunc(pod.Spec.InitContainers, func(s corev1.Container) bool { return s.Name == c.Name && problem.Sidecar(&s) })
+		beside := slices.ContainsFunc(pod.Spec.InitContainers, func(s corev1.Container) bool { return s.Name == c.Name && Sidecar(&s) })
 		restarts += c.RestartCount
 		switch t := c.State.Terminated; {
 		case t != nil && t.ExitCode == 0:
@@ -116,13 +139,13 @@ func exit(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("exit code %d", t.ExitCode)
 }
 
-// live reports whether the pod has not finished and was not told to go.
-func (p Pod) live() bool {
+// Live reports whether the pod has not finished and was not told to go.
+func (p Pod) Live() bool {
 	return !p.Ending && p.Phase != corev1.PodSucceeded && p.Phase != corev1.PodFailed
 }
 
-// ended is how a pod that has finished did: the word for it, and why.
-func (p Pod) ended() string {
+// Ended is how a pod that has finished did: the word for it, and why.
+func (p Pod) Ended() string {
 	if p.Reason == "" {
 		return p.Status
 	}

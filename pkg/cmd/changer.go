@@ -43,17 +43,16 @@ func newChangeFlags(common commonOptions, done string) changeFlags {
 	return changeFlags{common: common, print: genericclioptions.NewPrintFlags(done), manager: kinds.FieldManager}
 }
 
-// addFlags adds the flags. waitUsage is the help of --wait.
-func (f *changeFlags) addFlags(cmd *cobra.Command, waitUsage string) {
+func (f *changeFlags) addFlags(cmd *cobra.Command) {
 	f.targets.addFlags(cmd)
-	f.addOutputFlags(cmd, waitUsage)
+	f.addOutputFlags(cmd)
 }
 
 // addOutputFlags adds the flags of a verb whose objects do not exist yet.
-func (f *changeFlags) addOutputFlags(cmd *cobra.Command, waitUsage string) {
+func (f *changeFlags) addOutputFlags(cmd *cobra.Command) {
 	addPrintFlags(cmd, f.print)
 	f.dryRun.addFlag(cmd)
-	f.wait.addFlags(cmd, waitUsage)
+	f.wait.addFlags(cmd)
 }
 
 func (f *changeFlags) addManagerFlag(cmd *cobra.Command) {

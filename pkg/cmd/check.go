@@ -45,7 +45,7 @@ as optional and does not fail.`,
   # Print the checks for a script
   kubectl imoocpod check -o json`,
 	}
-	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Check all namespaces.")
+	addAllNamespacesFlag(cmd, &o.allNamespaces)
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json")
 	o.color.addFlag(cmd)
 	return command(cmd, o.complete, o.output.validate, o.run)

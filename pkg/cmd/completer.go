@@ -80,7 +80,7 @@ func addCompletion(root *cobra.Command, c *kube.Factory) {
 	}
 	root.PersistentFlags().VisitAll(offer(root))
 	for _, verb := range commandsBelow(root) {
-		verb.LocalNonPersistentFlags().VisitAll(offer(verb))
+		verb.LocalFlags().VisitAll(offer(verb))
 		if len(verb.ValidArgs) > 0 {
 			continue
 		}

@@ -46,31 +46,15 @@ type createOptions struct {
 func newCreateCommand(common commonOptions) *cobra.Command {
 	o := &createOptions{change: newChangeFlags(common, "created"), replicas: 1}
 	cmd := &cobra.Command{
-		Use:   "create (NAME | TYPE/NAME | -f FILENAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [--wait] [-- COMMAND [args...]]",
+		Use:   "create (NAME | TYPE/NAME | -f FILENAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [flags] [-- COMMAND [args...]]",
 		Short: "Create an ImoocPod or another object with replicas",
-		Long: `Create an ImoocPod, which is a number of identical pods, or, with TYPE/NAME, an
-object of any type. The object contains the replica count and the fields that
---set gives, and nothing else. The Deployment of an AppService has the name of the
-AppService unless --set .spec.deploymentName=NAME gives another.
+		Long: `Create an ImoocPod (NAME), which is a number of identical pods, or an object of any
+type (TYPE/NAME) with the replica count and the fields that --set gives. With -f,
+create the objects of a file, a directory, or a URL as they are.
 
-Without --image, each pod of an ImoocPod sleeps in a small busybox container that
-meets the restricted Pod Security level. With --image, the pods run that image and
-nothing else is set, as with "kubectl create deployment". The words after -- are
-the command of the container.
-
-With -f, the command creates the objects of a file, a directory or a URL as they
-are, like "kubectl create -f".
-
-With --wait, the command waits until the object is ready. It exits with code 3 if
-the object cannot become ready without help (see --fail-after), with code 4 when
-the timeout is over, and with code 5 if someone else changes what it created. With
---on-failure=revert, it deletes the object then, and exits with code 9. With -o json
-it prints one document per line: the object, followed by a status report for every
-change.`,
-		Example: `  # Create three pods that sleep
-  kubectl imoocpod create foo --replicas 3
-
-  # Create three pods and wait until they are ready
+Without --image, each pod of an ImoocPod sleeps in a small busybox container. The
+words after -- are the command of the container.`,
+		Example: `  # Create three pods that sleep, and wait until they are ready
   kubectl imoocpod create foo --replicas 3 --wait --timeout 2m
 
   # Create two pods with your own image
@@ -79,27 +63,19 @@ change.`,
   # Create the default pod with another command
   kubectl imoocpod create nap -- sleep 60
 
-  # Create objects of the other kinds that "run-controller" reconciles
-  kubectl imoocpod create appservice/foo --replicas 2 --image nginx:1.27
-  kubectl imoocpod create helloworld/hi --replicas 3
-  kubectl imoocpod create mydaemonset/agent --image nginx
-
   # Create an object of any type
   kubectl imoocpod create foos.samplecontroller.k8s.io/bar --replicas 2 --replicas-path .spec.replicas --set .spec.deploymentName=bar
-
-  # Create the objects of a file and wait until they are ready
-  kubectl imoocpod create -f foos.yaml --wait
 
   # Print a manifest to start from
   kubectl imoocpod create foo --replicas 3 --dry-run=client -o yaml`,
 	}
-	o.change.addOutputFlags(cmd, "Wait until the object is ready.")
+	o.change.addOutputFlags(cmd)
 	o.change.targets.addFileFlags(cmd, "with the objects to create")
 	cmd.Flags().VarP(countFlag(&o.replicas, 0), "replicas", "r", "The desired number of replicas.")
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "Set a field, as PATH=VALUE; the schema gives the type of the value (can be repeated).")
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "Set a field to a string, as PATH=VALUE (can be repeated).")
-	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the container; required for a MyDaemonSet.")
+	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the container.")
 	addReasonFlag(cmd, &o.reason)
 	o.dash, o.given = cmd.ArgsLenAtDash, cmd.Flags().Changed
 	return command(cmd, o.complete, o.validate, o.run)

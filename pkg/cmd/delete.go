@@ -31,27 +31,22 @@ type deleteOptions struct {
 func newDeleteCommand(common commonOptions) *cobra.Command {
 	o := &deleteOptions{common: common, cascade: "background", wait: true}
 	cmd := &cobra.Command{
-		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--cascade=background|foreground|orphan] [--dry-run=server|client|none] [--wait]",
+		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [flags]",
 		Short: "Delete an ImoocPod or another object with its pods",
-		Long: `Delete an ImoocPod (NAME) or other objects (TYPE/NAME, or other arguments of
-kubectl). The garbage collector of the cluster removes their pods, whether or not
-a controller runs: after the object (background), before it (foreground), or not
-at all (orphan).`,
+		Long: `Delete an ImoocPod (NAME) or other objects (TYPE/NAME). The garbage collector of the
+cluster removes their pods, whether or not a controller runs.`,
 		Example: `  # Delete an ImoocPod and its pods
   kubectl imoocpod delete foo
 
   # Delete an ImoocPod and wait until its pods are gone
-  kubectl imoocpod delete foo --cascade=foreground
-
-  # Delete an ImoocPod and keep its pods
-  kubectl imoocpod delete foo --cascade=orphan`,
+  kubectl imoocpod delete foo --cascade=foreground`,
 	}
 	o.targets.addFlags(cmd)
 	o.dryRun.addFlag(cmd)
 	addChoice(cmd, &o.cascade, "cascade", "Must be %s. Delete the pods after the object, before it, or not at all.", "background", "foreground", "orphan")
 	cmd.Flags().Lookup("cascade").NoOptDefVal = "background"
 	cmd.Flags().BoolVar(&o.wait, "wait", o.wait, "If true, wait for the object to be gone before returning.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "The length of time to wait before giving up on a delete, zero means to wait forever.")
+	addTimeout(cmd, &o.timeout)
 	cmd.Flags().BoolVar(&o.ignoreNotFound, "ignore-not-found", false, `Treat "not found" as a successful delete.`)
 	o.output = addOutputFlag(cmd, "Output mode. One of: (%s), for shorter output (resource/name).", "name")
 	return command(cmd, o.targets.complete, o.validate, o.targets.explained(common.clients, o.run))

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -82,6 +84,33 @@ func alternatives[T ~string](words []T) string {
 	return strings.Join(quoted[:last], ", ") + ", or " + quoted[last]
 }
 
+// addDuration adds a flag for a duration, with the value as its default.
+func addDuration(flags *pflag.FlagSet, value *time.Duration, name, usage string) {
+	flags.Var(parsed[time.Duration]{value, parseDuration, "duration"}, name, usage)
+	if *value == 0 {
+		flags.Lookup(name).DefValue = ""
+	}
+}
+
+// parseDuration is time.ParseDuration with days, such as 2d or 1d12h.
+func parseDuration(word string) (time.Duration, error) {
+	days, rest, found := strings.Cut(word, "d")
+	if !found {
+		return time.ParseDuration(word)
+	}
+	n, err := strconv.ParseInt(days, 10, 32)
+	length := time.Duration(n) * 24 * time.Hour
+	if err == nil && rest != "" {
+		var more time.Duration
+		more, err = time.ParseDuration(rest)
+		length += more
+	}
+	if err != nil {
+		return 0, fmt.Errorf("invalid duration %q: use a number and a unit, such as 30s, 5m, 2h, or 1d", word)
+	}
+	return length, nil
+}
+
 // countFlag returns a flag for a number of replicas that must be at least least.
 func countFlag(value *int32, least int32) parsed[int32] {
 	return parsed[int32]{value, func(word string) (int32, error) {
@@ -94,11 +123,15 @@ func countFlag(value *int32, least int32) parsed[int32] {
 }
 
 func addReplicasPathFlag(cmd *cobra.Command, path **fieldpath.Path) {
-	cmd.Flags().Var(replicasPathFlag(path), "replicas-path", "JSONPath of the replica field, for types that do not name it.")
+	cmd.Flags().Var(optional(path, parseReplicasPath, "path"), "replicas-path", "JSONPath of the replica field, for types that do not name it.")
 }
 
-func replicasPathFlag(path **fieldpath.Path) parsed[*fieldpath.Path] {
-	return optional(path, parseReplicasPath, "path")
+func addAllNamespacesFlag(cmd *cobra.Command, all *bool) {
+	cmd.Flags().BoolVarP(all, "all-namespaces", "A", false, "Act on all namespaces instead of the current one.")
+}
+
+func addYesFlag(cmd *cobra.Command, yes *bool) {
+	cmd.Flags().BoolVar(yes, "yes", false, "Do not ask before a change that takes away the pods of objects.")
 }
 
 func parseReplicasPath(word string) (fieldpath.Path, error) {

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ type waitFlags struct {
 	logs bool
 	// given reports whether one of these flags was given.
 	given func(flag string) bool
+	own   *pflag.FlagSet
 }
 
 // failAfter is how long an object may be failed before a wait for it fails. A kubelet retries
@@ -26,7 +26,7 @@ const failAfter = 20 * time.Second
 // addFlags adds the flags except --timeout, because the meaning of zero depends on the verb.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	own := f.addFailFlags(cmd)
-	own.DurationVar(&f.Settle, "settle", 0, "How long the objects must stay ready, such as 30s, before the wait is over.")
+	addDuration(own, &f.Settle, "settle", "How long the objects must stay ready, such as 30s, before the wait is over.")
 	own.BoolVar(&f.logs, "logs", false, "If an object cannot become ready without help, print the last ten lines of the container that failed.")
 	cmd.Flags().AddFlagSet(own)
 }
@@ -39,28 +39,41 @@ func (f *waitFlags) addFailFlags(cmd *cobra.Command) *pflag.FlagSet {
 			own.AddFlag(flag)
 		}
 	}
-	own.DurationVar(&f.FailAfter, "fail-after", failAfter, "How long to wait for an object that needs help to become ready, such as another image, before exiting with code 3.")
-	own.BoolVar(&f.FailFast, "fail-fast", true, "If false, wait for an object that needs help until the timeout.")
+	f.FailFast, f.FailAfter = true, failAfter
+	own.Var((*failAfterFlag)(&f.Limits), "fail-after", `How long to wait for an object that needs help to become ready, such as another image, before exiting with code 3; "never" waits until the timeout.`)
 	cmd.Flags().AddFlagSet(own)
-	f.given = own.Changed
+	f.given, f.own = own.Changed, own
 	return own
 }
 
+// failAfterFlag is --fail-after: a duration or "never".
+type failAfterFlag observe.Limits
+
+const never = "never"
+
+func (f *failAfterFlag) Set(word string) (err error) {
+	if f.FailFast = word != never; f.FailFast {
+		f.FailAfter, err = parseDuration(word)
+	}
+	return err
+}
+
+func (f *failAfterFlag) String() string {
+	if !f.FailFast {
+		return never
+	}
+	return f.FailAfter.String()
+}
+
+func (f *failAfterFlag) Type() string { return "duration" }
+
 // flags returns the given flags, for a command that continues.
-func (f *waitFlags) flags() []string {
-	var words []string
-	if f.given("timeout") {
-		words = append(words, "--timeout", f.Timeout.String())
-	}
-	if f.given("settle") {
-		words = append(words, "--settle", f.Settle.String())
-	}
-	if f.given("fail-after") {
-		words = append(words, "--fail-after", f.FailAfter.String())
-	}
-	if f.given("fail-fast") {
-		words = append(words, fmt.Sprintf("--fail-fast=%t", f.FailFast))
-	}
+func (f *waitFlags) flags() (words []string) {
+	f.own.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed && flag.Name != "logs" {
+			words = append(words, "--"+flag.Name+"="+flag.Value.String())
+		}
+	})
 	return words
 }
 
@@ -74,7 +87,7 @@ func (f *waitFlags) validate(waits bool) error {
 	case f.Timeout > 0 && f.Timeout <= f.Settle:
 		return usageErrorf("--timeout must be longer than --settle")
 	}
-	for _, flag := range []string{"on-failure", "fail-after", "fail-fast", "settle", "logs"} {
+	for _, flag := range []string{"on-failure", "fail-after", "settle", "logs"} {
 		if !waits && f.given(flag) {
 			return usageErrorf("--%s can only be used with a command that waits", flag)
 		}
@@ -89,6 +102,11 @@ type changeWaitFlags struct {
 	onFailure onFailure
 }
 
+// addTimeout adds --timeout of a verb that may wait without a limit.
+func addTimeout(cmd *cobra.Command, timeout *time.Duration) {
+	addDuration(cmd.Flags(), timeout, "timeout", "The length of time to wait before giving up, such as 1m; implies --wait. Zero means no limit.")
+}
+
 // onFailure is what to do with a change if the wait for it fails or times out.
 type onFailure string
 
@@ -97,11 +115,11 @@ const (
 	revertOnFailure onFailure = "revert"
 )
 
-// addFlags adds the flags. waitUsage is the help of --wait.
-func (f *changeWaitFlags) addFlags(cmd *cobra.Command, waitUsage string) {
+// addFlags adds the flags.
+func (f *changeWaitFlags) addFlags(cmd *cobra.Command) {
 	f.onFailure = stopOnFailure
-	cmd.Flags().BoolVar(&f.wait, "wait", false, waitUsage)
-	cmd.Flags().DurationVar(&f.limits.Timeout, "timeout", 0, "The length of time to wait before giving up, such as 1m; implies --wait. Zero means no limit with --wait, and no wait without it.")
+	cmd.Flags().BoolVar(&f.wait, "wait", false, "Wait until the change has its full effect: the objects are ready, paused, or parked.")
+	addTimeout(cmd, &f.limits.Timeout)
 	addChoice(cmd, &f.onFailure, "on-failure", "Must be %s. If an object fails or is not ready in time, keep the change, or put back what was there before and exit with code 9. Revert implies --wait.", stopOnFailure, revertOnFailure)
 	f.limits.addFlags(cmd)
 }
@@ -109,15 +127,6 @@ func (f *changeWaitFlags) addFlags(cmd *cobra.Command, waitUsage string) {
 // waits reports whether the flags ask for a wait.
 func (f *changeWaitFlags) waits() bool {
 	return f.wait || f.limits.Timeout > 0 || f.onFailure == revertOnFailure
-}
-
-// flags returns the given flags, for a command that continues.
-func (f *changeWaitFlags) flags() []string {
-	words := f.limits.flags()
-	if f.onFailure == revertOnFailure {
-		words = append(words, "--on-failure=revert")
-	}
-	return words
 }
 
 // validate rejects invalid combinations. waits means that the command waits at all.

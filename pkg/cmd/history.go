@@ -34,24 +34,17 @@ type historyOptions struct {
 func newHistoryCommand(common commonOptions) *cobra.Command {
 	o := &historyOptions{common: common, targets: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
-		Use:   "history (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--revision=N | --diff=N..M]",
+		Use:   "history (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--revision=N | --diff=N..M] [flags]",
 		Short: "Show the earlier pod templates of an object",
-		Long: `Show the revisions of an ImoocPod (NAME) or another resource (TYPE/NAME, or other
-arguments of kubectl), the newest first: when each was made, by whom, and what it
-changed.
-
-"run-controller" keeps a revision for each pod template that it has rolled out.
-For other resources, the command reads the ControllerRevisions and ReplicaSets that
-their controllers keep, such as those of Deployments, StatefulSets, DaemonSets,
-CloneSets, and Rollouts.
+		Long: `Show the revisions of an ImoocPod (NAME) or another resource (TYPE/NAME), the newest
+first: when each was made, by whom, and what it changed. The revisions are those that
+"run-controller" keeps, and the ControllerRevisions and ReplicaSets of other
+controllers.
 
 CHANGE is the reason that was given with --reason, or else what differs from the
 revision before. For a Deployment or a Rollout, AGE is that of its ReplicaSet.`,
 		Example: `  # Show the revisions of a Deployment
   kubectl imoocpod history deployment/web
-
-  # Show the whole pod template of revision 2
-  kubectl imoocpod history deployment/web --revision 2
 
   # Show what changed from revision 1 to revision 2
   kubectl imoocpod history deployment/web --diff 1..2`,

@@ -75,10 +75,10 @@ controller needs in the current namespace. It binds them to nobody.`,
 	o.dryRun.addFlag(cmd)
 	cmd.Flags().BoolVar(&o.controller, "controller", false, "Install the controller as well.")
 	cmd.Flags().BoolVar(&o.roles, "roles", false, "Install the roles for people, and the role of a controller in the current namespace.")
-	cmd.Flags().BoolVarP(&o.settings.AllNamespaces, "all-namespaces", "A", false, "Install a controller for all namespaces.")
+	addAllNamespacesFlag(cmd, &o.settings.AllNamespaces)
 	cmd.Flags().StringVar(&o.settings.Image, "image", defaultImage, "Image of the controller.")
 	cmd.Flags().VarP(countFlag(&o.settings.Replicas, 0), "replicas", "r", "Number of pods of the controller, one of which is active.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "The length of time to wait for each definition to be served and for the controller to be ready.")
+	addDuration(cmd.Flags(), &o.timeout, "timeout", "The length of time to wait for each definition to be served and for the controller to be ready.")
 	o.given = cmd.Flags().Changed
 	return command(cmd, o.complete, o.validate, o.run)
 }

@@ -58,8 +58,8 @@ an existing definition: one with different content is an error.`,
 	addPrintFlags(cmd, o.print)
 	cmd.Flags().StringVar(&o.scaffold.Group, "group", "", "API group of the kind, a domain.")
 	addChoice(cmd, &o.scaffold.Plan, "plan", "What an object manages. Must be %s.", kinds.Strategies()...)
-	cmd.Flags().Var(replicasPathFlag(&o.scaffold.ReplicasPath), "replicas-path", "JSONPath of the replica field. (default .spec.replicas)")
-	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Default image of the container.")
+	addReplicasPathFlag(cmd, &o.scaffold.ReplicasPath)
+	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Image of the container.")
 	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster instead of printing it.")
 	return command(cmd, o.complete, o.validate, o.run)
 }

@@ -44,50 +44,35 @@ type logsOptions struct {
 func newLogsCommand(common commonOptions) *cobra.Command {
 	o := &logsOptions{commonOptions: common, targetFlags: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
-		Use:   "logs (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label) [-f] [--failing] [-c CONTAINER] [--tail N] [--since 10m] [--output=json|raw]",
+		Use:   "logs (NAME | TYPE/NAME ... | TYPE NAME ... | -l label) [-f] [flags]",
 		Short: "Show what the pods of an ImoocPod or another object wrote",
-		Long: `Show the logs of all pods of an ImoocPod (NAME) or of another object (TYPE/NAME, or
-other arguments of kubectl): the last 20 lines of each pod, failing pods last. Each line
-begins with the slot or the short name of its pod, and with the container where the
-pod has several. Of a pod (pod/NAME) only its own logs are shown.
+		Long: `Show the logs of all pods of an ImoocPod (NAME) or of another object (TYPE/NAME): the
+last 20 lines of each pod, failing pods last. For each pod, the command shows the
+default container and the container that is not ready. If that container crashed and
+was restarted, the last lines of the run that crashed come first.
 
-For each pod, the command shows the default container and the container that is not
-ready. If that container crashed and was restarted, the last lines of the run that
-crashed come first.
-
-With --follow, the command continues until Ctrl-C or until the object is gone. It
-prints every line exactly once, and follows replaced, restarted, and new pods. It
-reports restarts and replacements on standard error.
-
-Control characters are escaped, except with -o raw. Lines longer than 64 KiB are
-truncated.`,
+With --follow, the command prints every line exactly once, through restarts and
+replacements, until Ctrl-C or until the object is gone. See docs/logs.md.`,
 		Example: `  # Show the last lines of each pod of an ImoocPod, failing pods last
   kubectl imoocpod logs foo
 
-  # Follow all pods, through restarts and replacements
-  kubectl imoocpod logs foo -f
-
-  # Show only the pods that are not ready
-  kubectl imoocpod logs deployment/web --failing
+  # Follow the pods of a Deployment that are not ready
+  kubectl imoocpod logs deployment/web --failing -f
 
   # Show the pod of slot 2, and how its previous run ended
-  kubectl imoocpod logs foo --slot 2 --previous
-
-  # Show the last ten minutes of all containers as JSON lines
-  kubectl imoocpod logs foo --since 10m --all-containers -o json`,
+  kubectl imoocpod logs foo --slot 2 --previous`,
 	}
 	flags := cmd.Flags()
 	o.given = flags.Changed
-	flags.StringVarP(&o.selector, "selector", "l", "", "Selector (label query) to filter on (e.g. -l key1=value1,key2=value2).")
-	flags.BoolVar(&o.all, "all", false, "Select all resources in the namespace of the specified resource types.")
+	o.addSelectFlags(cmd)
 	flags.BoolVarP(&o.follow, "follow", "f", false, "Continue until Ctrl-C or until the objects are gone, through restarts and replacements.")
 	flags.BoolVar(&o.wanted.Failing, "failing", false, "Show only the pods that are not ready.")
-	flags.StringVarP(&o.wanted.Container, "container", "c", "", "Show only this container of each pod.")
+	addContainerFlag(cmd, &o.wanted.Container)
 	flags.BoolVar(&o.wanted.AllContainers, "all-containers", false, "Show all containers of each pod, init containers too.")
 	flags.StringVar(&o.wanted.Slot, "slot", "", "Show only the pod of this slot: the last part of its name.")
 	flags.BoolVarP(&o.previous, "previous", "p", false, "Show the log of the previous run of each restarted container.")
 	flags.Int64Var(&o.tail, "tail", tailByDefault, "Number of last lines of each container to show. -1 shows all. With --since, the default is all.")
-	flags.DurationVar(&o.since, "since", 0, "Show only lines newer than a duration such as 5s, 2m or 3h.")
+	addDuration(flags, &o.since, "since", "Show only lines newer than a duration such as 5s, 2m or 3h.")
 	flags.BoolVar(&o.timestamps, "timestamps", false, "Put the time before each line.")
 	flags.IntVar(&o.most, "max-log-requests", 50, "Maximum number of logs to read at once. With more containers, the logs are read in turn.")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s). JSON has an object for each line, raw the lines as they are.", "json", "raw")

@@ -30,21 +30,15 @@ type parkOptions struct {
 func newParkCommand(common commonOptions) *cobra.Command {
 	o := &parkOptions{change: newChangeFlags(common, "parked")}
 	cmd := &cobra.Command{
-		Use:   "park (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [--replicas-path=path] [--yes] [--dry-run=server|client|none] [--wait]",
+		Use:   "park (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [flags]",
 		Short: "Scale to zero and remember the replica count",
-		Long: `Scale an ImoocPod (NAME) or other objects (TYPE/NAME, or other arguments of kubectl)
-to zero, and remember the replica count in the annotation imoocpod.dev/parked of the
-object. "unpark" restores it. Until then "status" reports the object as parked.
+		Long: `Scale an ImoocPod (NAME) or other objects (TYPE/NAME) to zero, and remember the
+replica count in an annotation of the object. "unpark" restores it. Until then "status"
+reports the object as parked. Objects whose count cannot be zero are refused.
 
-The count and the annotation change in one write, and only if nobody has changed the
-object in between. An object that is parked already stays as it is. Objects whose
-count cannot be zero are refused.
-
-With -l or --all and no type, the command parks the objects of all types in the
-namespace that have a replica count. It leaves out objects that another object owns.
-
-Several objects are listed before the change. On a terminal, the command asks before
-it scales more than one object to zero.`,
+With -l or --all and no type, the command parks the objects of all types with a
+replica count that no other object owns. On a terminal, it asks before it parks more
+than one object.`,
 		Example: `  # Park an ImoocPod and a Deployment
   kubectl imoocpod park imoocpod/foo deployment/web
 
@@ -55,25 +49,20 @@ it scales more than one object to zero.`,
   kubectl imoocpod park --all -n dev --yes`,
 	}
 	addReplicasPathFlag(cmd, &o.path)
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before scaling several objects to zero.")
+	addYesFlag(cmd, &o.yes)
 	return o.command(cmd)
 }
 
 func newUnparkCommand(common commonOptions) *cobra.Command {
 	o := &parkOptions{change: newChangeFlags(common, "unparked"), back: true}
 	return o.command(&cobra.Command{
-		Use:   "unpark (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [--dry-run=server|client|none] [--wait]",
+		Use:   "unpark (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [flags]",
 		Short: "Restore the replica count of a parked object",
-		Long: `Restore the replica count that "park" has saved in the annotation imoocpod.dev/parked
-of an ImoocPod (NAME) or of other objects (TYPE/NAME, or other arguments of kubectl),
-and remove the annotation.
-
-Both change in one write, and only if nobody has changed the object in between. If
+		Long: `Restore the replica count that "park" has saved, and remove the annotation. If
 someone has scaled the object since it was parked, the command leaves it as it is
 and exits with code 5. Objects that are not parked stay as they are.
 
-With -l or --all and no type, the command restores the parked objects of all types in
-the namespace.`,
+With -l or --all and no type, the command restores the parked objects of all types.`,
 		Example: `  # Restore an ImoocPod
   kubectl imoocpod unpark foo
 
@@ -85,11 +74,7 @@ the namespace.`,
 // command adds the flags of both verbs.
 func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 	o.change.targets.without = toWrite
-	waitUsage := "Wait until the objects have no pods left."
-	if o.back {
-		waitUsage = "Wait until the objects are ready."
-	}
-	o.change.addFlags(cmd, waitUsage)
+	o.change.addFlags(cmd)
 	return command(cmd, o.change.targets.complete, o.change.validate, o.change.targets.explained(o.change.common.clients, o.run))
 }
 

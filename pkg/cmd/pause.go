@@ -32,41 +32,30 @@ type pauseOptions struct {
 func newPauseCommand(common commonOptions) *cobra.Command {
 	o := &pauseOptions{change: newChangeFlags(common, "paused"), length: pauseLength{For: time.Hour}}
 	cmd := &cobra.Command{
-		Use:   "pause (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=DURATION|forever] [--reason=TEXT] [--dry-run=server|client|none] [--wait]",
+		Use:   "pause (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [--for=DURATION|forever] [flags]",
 		Short: "Stop the controller from changing the pods of an object for a time",
 		Long: `Stop the controller from changing the pods of an ImoocPod (NAME) or another resource
-(TYPE/NAME, or other arguments of kubectl), for example to debug a pod that it would
-replace. The pause ends by itself after an hour, after the time in --for, or with
-"resume". To pause an object until someone resumes it, use --for forever.
-
-While an object is paused, the controller creates and deletes no pods for it and
-writes no Deployment. It keeps the status up to date, with the condition Paused. When
-the pause ends, it applies the changes that were made during the pause. You can delete
-a paused object. If the object is already paused, the command replaces the end.
+(TYPE/NAME), for example to debug a pod that it would replace. The pause ends by
+itself after an hour, after the time in --for, or with "resume". Changes that are
+made meanwhile wait. If the object is already paused, the command replaces the end.
 
 Other controllers have no pause that ends by itself. For their objects, the command
-needs --for forever, and sets the field that stops the controller: .spec.paused,
-.spec.suspend or .spec.updateStrategy.paused. It refuses types that have none of
-these fields. It asks before it suspends an object that has pods.`,
-		Example: `  # Pause an ImoocPod for an hour
-  kubectl imoocpod pause foo
-
-  # Pause an ImoocPod for two hours and say why
+needs --for forever, and sets the field that stops the controller, such as
+.spec.paused. It refuses types that have no such field, and asks before it suspends
+an object that has pods. See docs/pause.md.`,
+		Example: `  # Pause an ImoocPod for two hours and say why
   kubectl imoocpod pause foo --for 2h --reason INC-7
-
-  # Pause all ImoocPods in the namespace for half an hour
-  kubectl imoocpod pause imoocpods --all --for 30m
 
   # Pause the rollout of a Deployment until someone resumes it
   kubectl imoocpod pause deployment/web --for forever`,
 	}
 	o.change.targets.without = toWrite
-	o.change.addFlags(cmd, "Wait until the controller has seen the pause.")
+	o.change.addFlags(cmd)
 	o.change.addManagerFlag(cmd)
 	cmd.Flags().Var(parsed[pauseLength]{&o.length, parsePauseLength, "duration"}, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)
 	completeFlag(cmd, "for", "30m", "1h", "8h", apis.PausedForever)
 	addReasonFlag(cmd, &o.reason)
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before suspending an object that has pods.")
+	addYesFlag(cmd, &o.yes)
 	return o.change.command(cmd, o.change.targets.complete, o.change.validate, o.pause)
 }
 
@@ -199,7 +188,7 @@ func parsePauseLength(text string) (pauseLength, error) {
 	if text == apis.PausedForever {
 		return pauseLength{Forever: true}, nil
 	}
-	length, err := time.ParseDuration(text)
+	length, err := parseDuration(text)
 	if err != nil || length < time.Second {
 		return pauseLength{}, errors.New(`must be a duration of at least 1s, such as 2h, or "forever"`)
 	}

@@ -15,14 +15,14 @@ import (
 func TestPauseLength(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"2h": "2h", "1h30m": "1h30m", "90m": "1h30m", "30m": "30m", "90s": "1m30s", "1s": "1s", "26h": "26h", "1h1s": "1h0m1s", "forever": "forever",
+		"2h": "2h", "1h30m": "1h30m", "90m": "1h30m", "30m": "30m", "90s": "1m30s", "1s": "1s", "26h": "26h", "2d": "48h", "1d2h": "26h", "1h1s": "1h0m1s", "forever": "forever",
 	} {
 		l, err := parsePauseLength(text)
 		if err != nil || l.String() != want {
 			t.Errorf("%s: %q and %v, want %q", text, l.String(), err, want)
 		}
 	}
-	for _, text := range []string{"", "2", "0", "0s", "-1h", "999ms", "2d", "Forever", "never"} {
+	for _, text := range []string{"", "2", "0", "0s", "-1h", "999ms", "d", "2d3", "1.5d", "2dd", "Forever", "never"} {
 		if l, err := parsePauseLength(text); err == nil {
 			t.Errorf("%q is taken for %s", text, l)
 		}

@@ -34,32 +34,21 @@ type restartOptions struct {
 func newRestartCommand(common commonOptions) *cobra.Command {
 	o := &restartOptions{change: newChangeFlags(common, "restarted")}
 	cmd := &cobra.Command{
-		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
+		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [flags]",
 		Short: "Restart the pods of an object, a few at a time",
-		Long: `Replace the pods of an ImoocPod (NAME) or another resource (TYPE/NAME, or other
-arguments of kubectl), a few at a time. The command sets the annotation of "kubectl
-rollout restart" in the pod template, and the controller replaces the pods.
-
-It supports all kinds that "run-controller" reconciles, Deployments, StatefulSets,
-DaemonSets, and custom resources with a pod template at .spec.template. It also
-sets a restart field, such as .spec.restartAt of a Rollout; the annotation
-imoocpod.dev/restart-path of a CRD names such a field. It refuses other resources.
-
-With --wait, the command waits until all objects have new pods and are ready. It
-exits with code 3 if they cannot become ready without help (see --fail-after), with
-code 4 when the timeout is over, and with code 5 if someone else restarts them.`,
-		Example: `  # Restart an ImoocPod
-  kubectl imoocpod restart foo
-
-  # Restart an ImoocPod and wait until the new pods are ready
+		Long: `Replace the pods of an ImoocPod (NAME) or another resource (TYPE/NAME), a few at a
+time. The command sets the annotation of "kubectl rollout restart" in the pod
+template, or the restart field of a type that has one, such as .spec.restartAt of a
+Rollout. It refuses types that have neither.`,
+		Example: `  # Restart an ImoocPod and wait until the new pods are ready
   kubectl imoocpod restart foo --wait --timeout 5m
 
-  # Restart a Deployment, and all AppServices with a label
+  # Restart a Deployment, and all objects with a label
   kubectl imoocpod restart deployment/web
-  kubectl imoocpod restart appservices -l tier=front`,
+  kubectl imoocpod restart -l tier=front`,
 	}
 	o.change.targets.without = toWrite
-	o.change.addFlags(cmd, "Wait until the objects have new pods and are ready.")
+	o.change.addFlags(cmd)
 	o.change.addManagerFlag(cmd)
 	addReasonFlag(cmd, &o.reason)
 	return o.change.command(cmd, o.change.targets.complete, o.change.validate, o.restart)

@@ -18,24 +18,18 @@ type resumeOptions struct {
 func newResumeCommand(common commonOptions) *cobra.Command {
 	o := &resumeOptions{change: newChangeFlags(common, "resumed")}
 	cmd := &cobra.Command{
-		Use:   "resume (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
+		Use:   "resume (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [flags]",
 		Short: "End the pause of an object",
-		Long: `End the pause of an ImoocPod (NAME) or another resource (TYPE/NAME, or other arguments
-of kubectl). The controller then applies the changes that were made during the pause.
-
-For objects of other controllers, the command sets the field to false that "pause"
-sets to true.`,
+		Long: `End the pause of an ImoocPod (NAME) or another resource (TYPE/NAME). The controller
+then applies the changes that were made during the pause.`,
 		Example: `  # Resume an ImoocPod
   kubectl imoocpod resume foo
-
-  # Resume all ImoocPods in the namespace
-  kubectl imoocpod resume imoocpods --all
 
   # Resume the rollout of a Deployment
   kubectl imoocpod resume deployment/web`,
 	}
 	o.change.targets.without = toWrite
-	o.change.addFlags(cmd, "Wait until the objects are ready.")
+	o.change.addFlags(cmd)
 	o.change.addManagerFlag(cmd)
 	return o.change.command(cmd, o.change.targets.complete, o.change.validate, resume)
 }

@@ -79,6 +79,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 			verb.GroupID = group
 			for _, cmd := range append(commandsBelow(verb), verb) {
 				cmd.DisableFlagsInUseLine = true
+				groupFlags(cmd)
 			}
 			root.AddCommand(verb)
 		}
@@ -173,9 +174,32 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w%s", err, didYouMean(nearest))
 }
 
-// usageTemplate replaces the global flags in the help of each command with a reference to
-// "options", as in kubectl.
+// kubectlFlags are the flags that many verbs share with kubectl.
+func kubectlFlags() []string {
+	return []string{
+		"filename", "recursive", "kustomize", "selector", "all", "all-namespaces", "output", "template", "show-managed-fields",
+		"allow-missing-template-keys", "dry-run", "field-manager", "no-headers", "color",
+	}
+}
+
+// groupFlags makes help show the flags that people know from kubectl after those of the verb.
+// The help template prints persistent flags apart, and persistence makes no other difference
+// for a command without subcommands.
+func groupFlags(cmd *cobra.Command) {
+	for _, name := range kubectlFlags() {
+		if flag := cmd.Flags().Lookup(name); flag != nil && !cmd.HasSubCommands() {
+			cmd.PersistentFlags().AddFlag(flag)
+		}
+	}
+}
+
+// usageTemplate groups the flags, and replaces the global flags in the help of each command
+// with a reference to "options", as in kubectl.
 func usageTemplate(template string) string {
+	template = strings.Replace(template, "{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", `{{.LocalNonPersistentFlags.FlagUsages | trimTrailingWhitespaces}}{{if .HasAvailablePersistentFlags}}
+
+Flags as in kubectl:
+{{.PersistentFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}`, 1)
 	template = strings.Replace(template, "{{if .HasAvailableLocalFlags}}", "{{if and .HasParent .HasAvailableLocalFlags}}", 1)
 	before, rest, found := strings.Cut(template, "{{if .HasAvailableInheritedFlags}}")
 	_, after, found2 := strings.Cut(rest, "{{end}}")

@@ -28,57 +28,35 @@ func newRunControllerCommand(common commonOptions) *cobra.Command {
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
 		Short: "Run the controller in the foreground until Ctrl-C",
 		Long: `Run the controller in the foreground, against the current context, until Ctrl-C. It
-creates and removes the pods and Deployments of ImoocPods, AppServices, HelloWorlds
-and MyDaemonSets. When it stops, the objects and their pods stay. You can stop or
-kill it at any time: the next controller continues where it stopped.
+creates and removes the pods and Deployments of the four shipped kinds, and with
+--declared-kinds of every kind that a CRD declares. When it stops, the objects and
+their pods stay, and the next controller continues where it stopped.
 
 A lease allows one active controller at a time in a namespace, or in all of them. A
-second controller names the holder of the lease and waits. Ctrl-C releases the
-lease. If the holder was killed on the same machine, the next controller
-takes the lease at once.
+second controller names the holder of the lease and waits.
 
 With --once, the command exits when every object has what it asks for (code 0), when
 the other objects cannot get it without help (3), or after --timeout (4). With
---dry-run, it prints what it would do and writes nothing: no pods, no status, no
-events, no lease.
-
-By default, the controller reconciles the four built-in kinds, if they are
-installed. With --declared-kinds it also reconciles every kind that a CRD declares
-by annotations ("kubectl imoocpod kinds new" creates such CRDs), including CRDs that
-are installed or annotated later. --kinds and --selector restrict it.
-
-With -n and several namespaces, each namespace has its own controller and lease. A
-namespace without the required permissions is retried and does not stop the others.`,
-		Example: `  # Reconcile the objects of the current namespace
+--dry-run, it prints what it would do and writes nothing. See docs/operating.md.`,
+		Example: `  # Reconcile the objects of the current namespace, of two, or of all
   kubectl imoocpod run-controller
-
-  # Reconcile the objects of all namespaces
+  kubectl imoocpod run-controller -n team-a,team-b
   kubectl imoocpod run-controller -A
 
-  # Reconcile the objects of two namespaces
-  kubectl imoocpod run-controller -n team-a,team-b
-
-  # Reconcile the AppServices and HelloWorlds with a label
-  kubectl imoocpod run-controller --kinds appservices,helloworlds -l team=a
-
-  # Also reconcile the kinds that CRDs declare, or only one of them
-  kubectl imoocpod run-controller --declared-kinds
+  # Reconcile one kind that a CRD declares
   kubectl imoocpod run-controller --kinds widgets.example.com
 
   # Reconcile all objects and exit, for a script
   kubectl imoocpod run-controller --once --timeout 5m
 
   # Print what the controller would do
-  kubectl imoocpod run-controller --dry-run
-
-  # Exit with code 7 if another controller has the lease
-  kubectl imoocpod run-controller --if-held=exit`,
+  kubectl imoocpod run-controller --dry-run`,
 	}
-	cmd.Flags().BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "Reconcile the objects of all namespaces.")
+	addAllNamespacesFlag(cmd, &o.AllNamespaces)
 	addKindFlags(cmd, &o.Kinds)
-	cmd.Flags().StringVarP(&o.Selector, "selector", "l", "", "Reconcile only objects whose labels match, such as 'team=a,env!=test'.")
+	addSelectorFlag(cmd, &o.Selector)
 	cmd.Flags().IntVar(&o.Workers, "workers", o.Workers, "Number of objects to reconcile at the same time.")
-	cmd.Flags().DurationVar(&o.Resync, "resync", 0, "How often to reconcile every object without an event. Zero means never.")
+	addDuration(cmd.Flags(), &o.Resync, "resync", "How often to reconcile every object without an event. Zero means never.")
 	addLeaseFlags(cmd, &o.Lease)
 	addLogFlag(cmd, &o.Log)
 	o.addOnceFlags(cmd)
@@ -193,7 +171,7 @@ func addKindFlags(cmd *cobra.Command, k *run.Kinds) {
 func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.Once, "once", false, "Reconcile until every object has what it asks for, then exit.")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "Print what the controller would do, and change nothing.")
-	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to run with --once or --dry-run before giving up, such as 5m. Zero means forever.")
+	addDuration(cmd.Flags(), &o.limits.Timeout, "timeout", "The length of time to run with --once or --dry-run before giving up, such as 5m. Zero means forever.")
 	o.limits.addFailFlags(cmd)
 	o.output = addOutputFlag(cmd, "Output format of --dry-run. One of: (%s). Empty means text.", "json")
 }

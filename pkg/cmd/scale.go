@@ -31,96 +31,40 @@ type scaleOptions struct {
 func newScaleCommand(common commonOptions) *cobra.Command {
 	o := &scaleOptions{change: newChangeFlags(common, "scaled"), count: replicas.Request{Current: replicas.AnyCount}}
 	cmd := &cobra.Command{
-		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE | --remove=POD | --undo) [--reuse] [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--step=step] [--wait] [--timeout=duration]",
+		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE | --remove=POD | --undo) [flags]",
 		Short: "Set a new number of replicas",
 		Long: `Set the number of replicas of an ImoocPod (NAME) or of any resource that has a
-replica count (TYPE/NAME, or other arguments of kubectl).
+replica count (TYPE/NAME). If neither the type nor --replicas-path names the replica
+field, the command changes nothing, and lists the possible fields.
 
-The replica field comes from --replicas-path, from the built-in kinds, from /scale,
-or from the annotation imoocpod.dev/replicas-path of the CRD.
-If none of these names it, the command changes nothing. It lists the candidates,
-with the command for each.
-
---by changes the count by a number or by a percentage, rounded away from zero. The
-command sets the result only if the count has not changed in between, and retries
-otherwise. It refuses a result below zero.
-
---remove scales down by the pods that it names, so that the controller deletes these
-and no others. If "run-controller" creates the pods of the kind, their slots are not
-filled again. Scaling up fills higher slots, or with --reuse the removed ones first.
-The command removes pods of a CloneSet in the same way. Of a Deployment or ReplicaSet,
-it sets the deletion cost of the pods before the count; the ReplicaSet controller
-deletes pods that are not ready first. It refuses other kinds.
-
---undo returns to the count before the last change by this command. It works for kinds
-that "run-controller" reconciles. If someone else has set the count since, the command
-leaves it as it is and exits with code 5.
-
-With --current-replicas or --resource-version, the command changes the object only
-if it has that count or version. It refuses to scale an object that is being deleted.
-The old and the new count are printed to standard error.
-
-With --step, the count changes in steps: so many replicas at a time, or so many percent
-of the whole change. Each step begins when the pods of the last one are ready (and have
-been for --settle) or, on the way down, are gone. If they cannot become ready, or not
-before the --timeout for each step, the command stops there, or goes back to the count
-before with --on-failure=revert. It never overwrites a count that someone else has set,
-and refuses a step that would break a PodDisruptionBudget. The same command with
---replicas continues from where an earlier one was interrupted.
-
-Several objects are listed before the change. On a terminal, the command asks before
-it scales more than one object to zero.
-
-With --wait or --timeout, the command waits until the controller has seen the change
-and all pods are ready. It exits with code 3 if they cannot become ready without
-help (see --fail-after), with code 4 when the timeout is over, and with code 5 if
-someone else changes the replica count.`,
-		Example: `  # Scale an ImoocPod to three
-  kubectl imoocpod scale foo --replicas 3
-
-  # Scale to three and wait until all are ready, for at most a minute
+With --step, each step begins when the pods of the last one are ready, or gone on the
+way down. If a step fails, the command stops there, or goes back to where it began
+with --on-failure=revert. It refuses a step that would break a PodDisruptionBudget.
+See docs/scaling.md.`,
+		Example: `  # Scale to three and wait until all are ready, for at most a minute
   kubectl imoocpod scale foo --replicas 3 --timeout 1m
 
-  # Scale to three if the current count is two
-  kubectl imoocpod scale foo --current-replicas 2 --replicas 3
-
-  # Add two replicas, or half of the current count
-  kubectl imoocpod scale foo --by +2
-  kubectl imoocpod scale foo --by 50%
+  # Add half of the current count
+  kubectl imoocpod scale deployment/web --by 50%
 
   # Remove one pod and no other
   kubectl imoocpod scale foo --remove foo-f4e4e66e-1
 
-  # Scale up, and fill slots that were removed
-  kubectl imoocpod scale foo --by +1 --reuse
-
-  # Go back to the count before the last scale
-  kubectl imoocpod scale foo --undo
-
-  # Scale to forty in steps of ten; go back one step if its pods do not become ready
-  kubectl imoocpod scale deployment/web --replicas 40 --step 10 --settle 5s --on-failure=revert
-
-  # Scale any resource that has a replica count
-  kubectl imoocpod scale deployment/web --replicas 3
-
-  # Scale one of several groups
-  kubectl imoocpod scale elasticsearch/es --replicas 3 --group hot
-
-  # Scale one element of a list
-  kubectl imoocpod scale elasticsearch/es --replicas 3 --replicas-path '.spec.nodeSets[?(@.name=="hot")].count'`,
+  # Scale to forty in steps of ten, and go back if the pods do not become ready
+  kubectl imoocpod scale deployment/web --replicas 40 --step 10 --on-failure=revert`,
 	}
-	o.change.addFlags(cmd, "Wait until the controller has seen the change and all pods are ready.")
-	cmd.Flags().VarP(countFlag(&o.count.Replicas, 0), "replicas", "r", "The new desired number of replicas. This, --by, --remove, or --undo is required.")
+	o.change.addFlags(cmd)
+	cmd.Flags().VarP(countFlag(&o.count.Replicas, 0), "replicas", "r", "The desired number of replicas.")
 	cmd.Flags().Var(optional(&o.count.By, candidates.ParseCountChange, "change"), "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
 	cmd.Flags().StringSliceVar(&o.count.Remove, "remove", nil, "Names of pods to remove. The number of replicas goes down by as many.")
-	cmd.Flags().BoolVar(&o.count.Undo, "undo", false, "Return to the number of replicas before the last change by this command.")
+	cmd.Flags().BoolVar(&o.count.Undo, "undo", false, "Return to the number of replicas before the last change by this command, if nobody has changed it since.")
 	cmd.Flags().BoolVar(&o.count.Reuse, "reuse", false, "Scale up into the slots of pods that --remove removed.")
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringVar(&o.group, "group", "", "Group of pods to scale, in a resource that has several: the key of a list element, or the name of a field.")
 	cmd.Flags().Var(countFlag(&o.count.Current, replicas.AnyCount), "current-replicas", "Scale only if this is the current number of replicas. -1 (default) for no condition.")
 	cmd.Flags().StringVar(&o.count.ResourceVersion, "resource-version", "", "Scale only if this is the current resource version.")
 	o.steps.addFlags(cmd)
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before scaling several objects to zero.")
+	addYesFlag(cmd, &o.yes)
 	o.given = cmd.Flags().Changed
 	return command(cmd, o.change.targets.complete, o.validate, o.change.targets.explained(common.clients, o.run))
 }

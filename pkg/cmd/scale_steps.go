@@ -187,7 +187,8 @@ func (o *scaleOptions) notSet(c *changer, l *located, at, to int32, err error) e
 }
 
 // stepNotReady returns the error for a step whose pods did not become ready. With
-// --on-failure=revert, it restores the previous count unless someone else has changed it.
+// --on-failure=revert, it restores the count before the first step unless someone else has
+// changed it.
 func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located, before, at, to int32, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
@@ -198,23 +199,25 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 		o.tellStopped(c, l, at, to, before)
 		return err
 	}
-	if _, back := o.set(ctx, c, l, replicas.Request{Replicas: before, Current: at, Began: l.began}); back != nil {
+	began := *l.began
+	if _, back := o.set(ctx, c, l, replicas.Request{Replicas: began, Current: at, Began: l.began}); back != nil {
 		if errors.Is(back, outcome.ErrPrecondition) {
-			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrOverwritten, before, back, err) //nolint:errorlint // as above
+			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrOverwritten, began, back, err) //nolint:errorlint // as above
 		}
 		o.tellStopped(c, l, at, to, before)
-		return fmt.Errorf("%w\nthe count could not be set back to %d: %w", err, before, back)
+		return fmt.Errorf("%w\nthe count could not be set back to %d: %w", err, began, back)
 	}
-	c.tell("%s: reverted to %d", l.target, before)
-	return fmt.Errorf("%w\n%s %w: %d → %d", outcome.WithoutHints(err), l.target, outcome.ErrUndone, at, before)
+	return fmt.Errorf("%w\n%s %w: %d → %d", outcome.WithoutHints(err), l.target, outcome.ErrUndone, at, began)
 }
 
 // tellStopped prints the count at which an object stopped, and how to continue or to return
 // to the last count whose pods were ready.
 func (o *scaleOptions) tellStopped(c *changer, l *located, at, to, good int32) {
-	c.tell("%s: stopped at %d on the way to %d", l.target, at, to)
-	if at != to {
-		c.tell("hint: to continue: %s", c.line(o.command(l, to, append(o.steps.flags(), o.change.wait.flags()...)...)))
+	if at == to {
+		c.tell("%s: stopped at %d, which is not ready", l.target, at)
+	} else {
+		c.tell("%s: stopped at %d on the way to %d", l.target, at, to)
+		c.tell("hint: to continue: %s", c.line(o.command(l, to, append(o.steps.flags(), o.change.wait.limits.flags()...)...)))
 	}
 	if good != at {
 		c.tell("hint: to go back: %s", c.line(o.command(l, good)))

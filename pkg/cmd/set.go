@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,16 +37,6 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 	return cmd
 }
 
-// setWaits is the end of the help of the subcommands of set.
-const setWaits = `
-
-With --wait, the command waits until all objects have pods of the new template and
-are ready. It exits with code 3 if they cannot become ready without help (see
---fail-after), with code 4 when the timeout is over, and with code 5 if someone else
-changes the same fields. With --on-failure=revert, it writes back what was there
-before, unless someone else has changed the same fields since, and exits with
-code 9.`
-
 // setFlags are the flags of the subcommands of set, and their arguments that are settings.
 type setFlags struct {
 	what     string
@@ -62,17 +51,9 @@ func newSetFlags(common commonOptions, what, done string) setFlags {
 }
 
 func (f *setFlags) addFlags(cmd *cobra.Command) {
-	f.change.addFlags(cmd, "Wait until the objects have pods of the new template and are ready.")
+	f.change.addFlags(cmd)
 	f.change.addManagerFlag(cmd)
 	addReasonFlag(cmd, &f.reason)
-	cmd.Flags().BoolFunc("undo-on-failure", "Another name of --on-failure=revert.", func(value string) error {
-		undo, err := strconv.ParseBool(value)
-		if undo {
-			f.change.wait.onFailure = revertOnFailure
-		}
-		return err
-	})
-	_ = cmd.Flags().MarkDeprecated("undo-on-failure", "use --on-failure=revert") // it has just been added
 	cmd.Flags().Var(specFieldFlag(&f.template), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 

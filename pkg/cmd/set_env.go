@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,11 +21,10 @@ type setEnvOptions struct {
 func newSetEnvCommand(common commonOptions) *cobra.Command {
 	o := &setEnvOptions{set: newSetFlags(common, "env", "env updated")}
 	cmd := &cobra.Command{
-		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY-) ... [-c CONTAINER] [--wait] [--on-failure=stop|revert]",
+		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY-) ... [flags]",
 		Short: "Set or remove environment variables",
 		Long: `Set (KEY=VALUE) or remove (KEY-) environment variables of the containers of an
-ImoocPod (NAME) or another resource with a pod template (TYPE/NAME, or other
-arguments of kubectl).` + setWaits,
+ImoocPod (NAME) or another resource with a pod template (TYPE/NAME).`,
 		Example: `  # Set a variable of an ImoocPod
   kubectl imoocpod set env foo LOG=debug
 
@@ -37,7 +37,7 @@ arguments of kubectl).` + setWaits,
 }
 
 func addContainerFlag(cmd *cobra.Command, container *string) {
-	cmd.Flags().StringVarP(container, "containers", "c", podtemplate.AllContainers, "The names of containers in the pod template to change; can be a pattern.")
+	cmd.Flags().StringVarP(container, "container", "c", "", "Only this container of each pod. In a pod template, it can be a pattern.")
 }
 
 func (o *setEnvOptions) complete(args []string) error {
@@ -72,7 +72,7 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {
 		return nil, err
 	case places.Template != nil:
 		return inTemplate(t, *places.Template, func(template map[string]any) error {
-			return podtemplate.SetEnv(template, o.container, o.env)
+			return podtemplate.SetEnv(template, cmp.Or(o.container, podtemplate.AllContainers), o.env)
 		}), nil
 	case places.Env == nil:
 		return nil, fmt.Errorf("%s has no field for environment variables", t)

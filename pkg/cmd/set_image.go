@@ -23,20 +23,15 @@ type setImageOptions struct {
 func newSetImageCommand(common commonOptions) *cobra.Command {
 	o := &setImageOptions{set: newSetFlags(common, "image", "image updated")}
 	cmd := &cobra.Command{
-		Use:   "image (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [CONTAINER=]IMAGE ... [--wait] [--on-failure=stop|revert]",
+		Use:   "image (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [CONTAINER=]IMAGE ... [flags]",
 		Short: "Set the image of a container",
-		Long: `Set the images of containers of an ImoocPod (NAME) or another resource (TYPE/NAME,
-or other arguments of kubectl). An IMAGE without the name of a container is for
-objects with one container. CONTAINER can be a pattern; "*" means all.
+		Long: `Set the images of containers of an ImoocPod (NAME) or another resource (TYPE/NAME).
+An IMAGE without the name of a container is for objects with one container.
+CONTAINER can be a pattern; "*" means all.
 
-The command changes the pod template of the object, or the image field of a kind
-without one. For custom resources of others, it reads the schema: it uses the only
-pod template, or the string .spec.image, if there is no other field for an image.
-Otherwise it changes nothing and lists the candidates, with the command for each.` + setWaits,
-		Example: `  # Set the image of an ImoocPod
-  kubectl imoocpod set image foo nginx:1.30
-
-  # Set the image, and put the old one back if the new pods fail
+If a custom resource has several fields that may be meant, the command changes
+nothing and lists them. See docs/undo.md.`,
+		Example: `  # Set the image, and put the old one back if the new pods fail
   kubectl imoocpod set image foo nginx:1.30 --on-failure=revert --timeout 5m
 
   # Set the image of one of several containers of a Deployment

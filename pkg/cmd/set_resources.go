@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -20,11 +21,11 @@ type setResourcesOptions struct {
 func newSetResourcesCommand(common commonOptions) *cobra.Command {
 	o := &setResourcesOptions{set: newSetFlags(common, "resources", "resource requirements updated")}
 	cmd := &cobra.Command{
-		Use:   "resources (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--requests=REQUESTS] [--limits=LIMITS] [-c CONTAINER] [--wait] [--on-failure=stop|revert]",
+		Use:   "resources (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--requests=REQUESTS] [--limits=LIMITS] [flags]",
 		Short: "Set resource requests and limits",
 		Long: `Set the resource requests and limits of the containers of an ImoocPod (NAME) or
-another resource with a pod template (TYPE/NAME, or other arguments of kubectl).
-Resources that are not named stay as they are.` + setWaits,
+another resource with a pod template (TYPE/NAME). Resources that are not named stay
+as they are.`,
 		Example: `  # Set requests and limits of an ImoocPod
   kubectl imoocpod set resources foo --requests=cpu=100m,memory=128Mi --limits=memory=256Mi
 
@@ -71,6 +72,6 @@ func (o *setResourcesOptions) want(c *changer, t *observe.Target) (wanted, error
 		return nil, fmt.Errorf("%s has no field for resources", t)
 	}
 	return inTemplate(t, *places.Template, func(template map[string]any) error {
-		return podtemplate.SetResources(template, o.container, o.requested, o.limited)
+		return podtemplate.SetResources(template, cmp.Or(o.container, podtemplate.AllContainers), o.requested, o.limited)
 	}), nil
 }

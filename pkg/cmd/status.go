@@ -49,65 +49,42 @@ type statusOptions struct {
 func newStatusCommand(common commonOptions) *cobra.Command {
 	o := &statusOptions{commonOptions: common, print: genericclioptions.NewPrintFlags(""), targetFlags: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
-		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--only=STATE] [--exit-code] [--watch | --wait] [--output=wide|json|yaml|name|...]",
+		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--only=STATE] [--watch | --wait] [flags]",
 		Short: "Show whether ImoocPods and other objects are ready, and why not",
-		Long: `Show whether ImoocPods (NAME) and other objects with replicas (TYPE/NAME, or other
-arguments of kubectl) are ready. For one object, the command shows the verdict with
-its reason and a hint, the counts, autoscalers and other writers of the count, the
-problem of each pod, the last line of the log if a pod crashes, and the conditions.
-For a list, it prints a table. A TYPE alone lists the objects of that type. Without
-arguments, it lists the objects of all types with replicas. For a pod, the command
-shows its owner.
+		Long: `Show whether ImoocPods (NAME) and other objects with replicas (TYPE/NAME) are ready,
+and why not. One object is shown in full, and several are a table. A TYPE alone
+lists the objects of that type. Without arguments, the command lists the objects of
+all types with replicas. For a pod, it shows the owner.
 
-The verdict is "ready" if the controller has seen the current object, all desired
-pods are ready, none is surplus and no failure is reported; "failed" if the object
-cannot become ready without help; "paused" if someone paused it; "not reconciled" if
-no controller has seen the current object, or none is running; and "progressing"
-otherwise.
+The verdict is "ready", "failed" if the object cannot become ready without help,
+"paused", "parked", "not reconciled" if no controller has seen the object, or
+"progressing". docs/status-json.md explains the verdicts and reasons.
 
 The exit code is 0 if the objects could be read, whatever the verdicts. With
 --exit-code it is 0 if all are ready, 3 if one has failed or is paused, and 4
-otherwise.
-
-On a terminal, one object is shown as a tree that folds similar pods. --watch and
---wait update it in place: --watch until Ctrl-C, --wait until all objects are ready
-or one cannot become ready without help. Without a terminal, they print a line for
-every change.`,
-		Example: `  # Show an ImoocPod in full
+otherwise.`,
+		Example: `  # Show an ImoocPod, or any object that has pods, in full
   kubectl imoocpod status foo
-
-  # List all objects in the namespace, with the reasons
-  kubectl imoocpod status -o wide
+  kubectl imoocpod status deployment/web
 
   # List what is not ready, or paused, in all namespaces, with the reasons
   kubectl imoocpod status -A --only not-ready,paused
 
-  # Show any object that has pods, or list a type
-  kubectl imoocpod status deployment/web
-  kubectl imoocpod status deployments
-
-  # Watch, listing every pod
-  kubectl imoocpod status foo -w --pods
-
   # Watch until both are ready, for at most five minutes
   kubectl imoocpod status imoocpod/foo deployment/web --wait --timeout 5m
 
-  # Watch all objects
-  kubectl imoocpod status -w
-
-  # Print the reason for a script, and use the verdict as the exit code
-  kubectl imoocpod status foo -o jsonpath='{.reasonCode}'
-  kubectl imoocpod status foo --exit-code -o name`,
+  # Print the reason for a script
+  kubectl imoocpod status foo -o jsonpath='{.reasonCode}'`,
 	}
 	addListPrintFlags(cmd, o.print)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, watch for changes until Ctrl-C.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Watch until all objects are ready, or one cannot become ready without help.")
-	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to wait before giving up, zero means to wait forever.")
+	addTimeout(cmd, &o.limits.Timeout)
 	o.limits.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.pods, "pods", false, "On a terminal, list every pod instead of folding similar ones.")
 	o.color.addFlag(cmd)
 	o.addFlags(cmd)
-	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Show the objects of all namespaces.")
+	addAllNamespacesFlag(cmd, &o.allNamespaces)
 	addChoices(cmd, (*[]string)(&o.only), "only", "Show only the objects in these states, with the reasons. Must be %s; commas separate several.", status.States()...)
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with code 0 if all objects are ready, 3 if one has failed or is paused, and 4 otherwise.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
@@ -123,6 +100,7 @@ func (o *statusOptions) complete(args []string) (err error) {
 			return err
 		}
 	}
+	o.wait = o.wait || o.limits.Timeout > 0
 	if o.write, err = o.writer(); err != nil {
 		return usageErrorf("%w", err)
 	}
@@ -143,9 +121,6 @@ func (o *statusOptions) validate() error {
 	}
 	if o.limits.Timeout < 0 {
 		return usageErrorf("--timeout must be 0 (wait forever) or more, not %s", o.limits.Timeout)
-	}
-	if !o.wait && o.limits.given("timeout") {
-		return usageErrorf("--timeout needs --wait")
 	}
 	return o.limits.validate(o.wait)
 }

@@ -123,10 +123,11 @@ type statusWatch struct {
 
 	mu sync.Mutex
 	// toList is how many sources have not been listed yet, and found means that one had
-	// objects, and listed that the user may list one.
-	toList int
-	found  bool
-	listed bool
+	// objects, and listed that the user may list one. refused is why the user may not.
+	toList  int
+	found   bool
+	listed  bool
+	refused error
 }
 
 // show shows the new state of an object. When an object is deleted, it disappears from a
@@ -185,12 +186,16 @@ func (w *statusWatch) noteListed(found bool, refused error) error {
 	defer w.mu.Unlock()
 	w.toList--
 	w.found = w.found || found
-	w.listed = w.listed || !apierrors.IsForbidden(refused)
+	if !apierrors.IsForbidden(refused) {
+		w.listed = true
+	} else if w.refused == nil || refused.Error() < w.refused.Error() {
+		w.refused = refused // always the same one
+	}
 	switch {
 	case w.toList > 0 || w.found:
 		return nil
 	case !w.listed:
-		return refused
+		return w.refused
 	}
 	return w.sayNothingFound(&w.commonOptions)
 }

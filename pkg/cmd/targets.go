@@ -72,8 +72,17 @@ func (f *targetFlags) command(names []string) commandline.Command {
 func (f *targetFlags) addFlags(cmd *cobra.Command) {
 	f.cmd = cmd
 	f.addFileFlags(cmd, "identifying the objects")
-	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter on (e.g. -l key1=value1,key2=value2).")
-	cmd.Flags().BoolVar(&f.all, "all", false, "Select all resources in the namespace of the specified resource types.")
+	f.addSelectFlags(cmd)
+}
+
+// addSelectFlags adds the flags that select objects.
+func (f *targetFlags) addSelectFlags(cmd *cobra.Command) {
+	addSelectorFlag(cmd, &f.selector)
+	cmd.Flags().BoolVar(&f.all, "all", false, "Select all objects of the TYPE in the namespace, or without a TYPE, of all types with replicas.")
+}
+
+func addSelectorFlag(cmd *cobra.Command, selector *string) {
+	cmd.Flags().StringVarP(selector, "selector", "l", "", "Selector (label query) to filter on (e.g. -l key1=value1,key2=value2).")
 }
 
 // addFileFlags adds the flags for files. what describes the objects in them.

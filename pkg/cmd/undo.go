@@ -27,32 +27,21 @@ type undoOptions struct {
 func newUndoCommand(common commonOptions) *cobra.Command {
 	o := &undoOptions{change: newChangeFlags(common, "undone")}
 	cmd := &cobra.Command{
-		Use:   "undo (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--to-revision=N] [--dry-run=server|client|none] [--wait]",
+		Use:   "undo (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--to-revision=N] [flags]",
 		Short: "Return to an earlier pod template",
-		Long: `Give an ImoocPod (NAME) or another resource (TYPE/NAME, or other arguments of
-kubectl) the pod template of an earlier revision. "history" lists the revisions.
+		Long: `Give an ImoocPod (NAME) or another resource (TYPE/NAME) the pod template of an earlier
+revision, which "history" lists. The replica count, the labels, and everything else
+stay. With --dry-run, the command shows the difference and changes nothing.
 
-The command changes the pod template alone: the replica count, the labels, and
-everything else stay. It changes the object only if its pod template is still the
-one that was read. With --dry-run, it shows the difference and changes nothing.
-
-It warns if Argo CD, Flux, Helm, or another tool manages the pod template, because
-the next run of that tool restores the value.
-
-With --wait, the command waits until all objects have pods of that template and are
-ready. It exits with code 3 if they cannot become ready without help (see
---fail-after), with code 4 when the timeout is over, and with code 5 if someone else
-changes the pod template.`,
+It warns if the revision never became ready, or if a tool such as Argo CD, Flux, or
+Helm manages the pod template, because its next run restores the value.`,
 		Example: `  # Return to the previous pod template of a Deployment
   kubectl imoocpod undo deployment/web
-
-  # Show what would change
-  kubectl imoocpod undo deployment/web --dry-run=server
 
   # Return to revision 1 and wait until the pods are ready
   kubectl imoocpod undo deployment/web --to-revision 1 --wait --timeout 5m`,
 	}
-	o.change.addFlags(cmd, "Wait until the objects have pods of the new template and are ready.")
+	o.change.addFlags(cmd)
 	o.change.addManagerFlag(cmd)
 	addReasonFlag(cmd, &o.reason)
 	cmd.Flags().Int64Var(&o.revision, "to-revision", 0, "The revision to return to. Default to 0 (the last revision with another pod template).")

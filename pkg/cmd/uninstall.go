@@ -51,10 +51,10 @@ while there are any, unless you pass --delete-objects.`,
   # Remove the CRDs and all their objects
   kubectl imoocpod uninstall --crds --delete-objects`,
 	}
-	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Remove the controller for all namespaces.")
+	addAllNamespacesFlag(cmd, &o.allNamespaces)
 	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions instead of a controller.")
 	cmd.Flags().BoolVar(&o.deleteObjects, "delete-objects", false, "Also delete all objects of the definitions, in all namespaces.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "The length of time to wait for each object to be gone.")
+	addDuration(cmd.Flags(), &o.timeout, "timeout", "The length of time to wait for each object to be gone.")
 	return command(cmd, o.complete, o.validate, o.run)
 }
 

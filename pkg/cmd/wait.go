@@ -43,14 +43,14 @@ func newWaitCommand(common commonOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=" + strings.Join(usages, "|") + "] [--timeout=duration]",
 		Short: "Wait until objects are ready or meet a condition",
-		Long: `Wait until an ImoocPod (NAME) or other objects (TYPE/NAME, or other arguments of
-kubectl) are ready, all at the same time, or meet a condition of "kubectl wait". A
-condition that is older than the current generation of its object does not count.
-With --for=ready, which is the default, the owner of a pod is waited for.
+		Long: `Wait until an ImoocPod (NAME) or other objects (TYPE/NAME) are ready, all at the same
+time, or meet a condition of "kubectl wait". A condition that is older than the
+current generation of its object does not count. With --for=ready, which is the
+default, the owner of a pod is waited for.
 
-The command exits with code 3 if an object cannot become ready without help (see
---fail-after), with code 4 when the timeout is over, and with code 6 if an object
-does not exist or is deleted. With --for=create, the object may not exist yet.`,
+The command exits with code 3 if an object cannot become ready without help, with
+code 4 when the timeout is over, and with code 6 if an object does not exist or is
+deleted.`,
 		Example: `  # Wait until an ImoocPod is ready, for at most two minutes
   kubectl imoocpod wait foo --timeout 2m
 
@@ -60,18 +60,15 @@ does not exist or is deleted. With --for=create, the object may not exist yet.`,
   # Wait until an ImoocPod exists and is ready
   kubectl imoocpod wait foo --for=create --for=ready
 
-  # Wait until an ImoocPod is gone
-  kubectl imoocpod wait foo --for=delete
-
   # Wait until a field has a value
   kubectl imoocpod wait foo --for=jsonpath='{.status.readyReplicas}'=3`,
 	}
 	addPrintFlags(cmd, o.print)
 	o.addFlags(cmd)
-	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "If present, wait for the objects of all namespaces.")
+	addAllNamespacesFlag(cmd, &o.allNamespaces)
 	cmd.Flags().StringArrayVar(&o.words, "for", o.words, "What to wait for: "+strings.Join(usages, ", ")+" (can be repeated).")
 	completeFlag(cmd, "for", conditions...)
-	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", o.limits.Timeout, "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
+	addDuration(cmd.Flags(), &o.limits.Timeout, "timeout", "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
 	o.limits.addFlags(cmd)
 	return command(cmd, o.complete, o.validate, o.explained(o.clients, o.Run))
 }

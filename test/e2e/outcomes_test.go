@@ -18,7 +18,7 @@ func TestFailsEarly(t *testing.T) {
 	if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "error: imoocpod/foo has failed: ") || !strings.Contains(r.Stderr, "exceeded quota: few") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
-	r = cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "5s", "--fail-after", "0", "--fail-fast=false")
+	r = cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "5s", "--fail-after=never")
 	if r.Code != harness.ExitTimeout || !strings.Contains(r.Stderr, "timed out; last seen: failed: ") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}

@@ -30,7 +30,7 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 	kubectl(t, manifest(t, namespace, name, shakyNode, 1, "containers: [{name: main, command: "+act("-http=:8080")+", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}]"), "create", "-f", "-")
 	wait := func(what ...string) {
 		t.Helper()
-		kubectl(t, "", append([]string{"imoocpod", "wait", name, "-n", namespace, "--fail-fast=false", "--timeout=" + deadline.String()}, what...)...)
+		kubectl(t, "", append([]string{"imoocpod", "wait", name, "-n", namespace, "--fail-after=never", "--timeout=" + deadline.String()}, what...)...)
 	}
 	look := func() report {
 		t.Helper()

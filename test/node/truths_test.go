@@ -398,7 +398,7 @@ func (r truth) run(t *testing.T, w *witness) {
 	}
 	if r.repair != nil {
 		r.repair(t)
-		kubectl(t, "", "imoocpod", "wait", r.name, "-n", namespaceOfTruths, "--timeout="+deadline.String(), "--fail-fast=false")
+		kubectl(t, "", "imoocpod", "wait", r.name, "-n", namespaceOfTruths, "--timeout="+deadline.String(), "--fail-after=never")
 	}
 }
 

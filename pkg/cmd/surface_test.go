@@ -1,0 +1,117 @@
+package cmd
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// longestHelp is how many lines of help a person reads.
+const longestHelp = 60
+
+// exceptions are flags that differ between verbs, and why.
+func exceptions() map[string]string {
+	return map[string]string{
+		"wait --timeout":           "as in kubectl wait: 30 seconds, zero checks once, negative waits for a week",
+		"install --timeout":        "for each object, never without a limit",
+		"uninstall --timeout":      "likewise",
+		"run-controller --timeout": "only with --once and --dry-run",
+		"run-controller --dry-run": "there are no requests to check on the server",
+		"run-controller --output":  "of --dry-run",
+		"delete --wait":            "as in kubectl delete: waits by default",
+		"status --wait":            "changes nothing",
+		"create --replicas":        "has a default",
+		"install --replicas":       "of the controller",
+		"install --image":          "of the controller",
+		"new --image":              "has a default",
+		"new --group":              "an API group",
+		"rbac --filename":          "one file, with CRDs",
+		"pause --for":              "a time; in kubectl wait, --for is a condition",
+		"kinds --output":           "lists have more formats",
+		"status --output":          "likewise",
+		"create --filename":        "with objects that do not exist yet",
+	}
+}
+
+// verbsOf returns the commands without subcommands, by name.
+func verbsOf(t *testing.T) map[string]*cobra.Command {
+	t.Helper()
+	all := map[string]*cobra.Command{}
+	for _, cmd := range commandsBelow(NewRootCommand("v1", genericiooptions.NewTestIOStreamsDiscard())) {
+		all[cmd.Name()] = cmd
+	}
+	return all
+}
+
+// The same flag means the same wherever it is.
+func TestFlagsAreTheSame(t *testing.T) {
+	t.Parallel()
+	type flag struct{ kind, value, usage, shorthand string }
+	first, of := map[string]flag{}, map[string]string{}
+	unused := exceptions()
+	for name, cmd := range verbsOf(t) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			key := name + " --" + f.Name
+			if f.Name == "help" || exceptions()[key] != "" {
+				delete(unused, key)
+				return
+			}
+			is := flag{f.Value.Type(), f.DefValue, f.Usage, f.Shorthand}
+			if f.Name == "output" {
+				is.usage = "" // has the formats of the verb
+			}
+			if was, seen := first[f.Name]; seen && was != is {
+				t.Errorf("%s: %+v, but %s: %+v", key, is, of[f.Name], was)
+			}
+			first[f.Name], of[f.Name] = is, name
+		})
+	}
+	for key := range unused {
+		t.Errorf("%s is no flag", key)
+	}
+}
+
+// Every verb that changes objects takes the same flags for what it writes and for what follows.
+func TestCommonFlags(t *testing.T) {
+	t.Parallel()
+	all := verbsOf(t)
+	for _, name := range strings.Fields("create scale park unpark restart pause resume image env resources undo") {
+		for _, flag := range strings.Fields("filename recursive kustomize output dry-run wait timeout settle fail-after logs on-failure") {
+			if all[name].Flag(flag) == nil {
+				t.Errorf("%s has no --%s", name, flag)
+			}
+		}
+	}
+	for _, name := range strings.Fields("scale park unpark restart pause resume image env resources undo delete status describe history wait logs") {
+		for _, flag := range strings.Fields("selector all") {
+			if all[name].Flag(flag) == nil {
+				t.Errorf("%s has no --%s", name, flag)
+			}
+		}
+	}
+}
+
+// The help of a verb is short, and the flags that people know from kubectl come last.
+func TestHelpIsShort(t *testing.T) {
+	t.Parallel()
+	for name, cmd := range verbsOf(t) {
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		cmd.InitDefaultHelpFlag()
+		if err := cmd.Help(); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(out.String(), "\n"); n > longestHelp {
+			t.Errorf("the help of %s has %d lines", name, n)
+		}
+		_, own, _ := strings.Cut(out.String(), "\nFlags:\n")
+		own, kubectls, _ := strings.Cut(own, "\nFlags as in kubectl:\n")
+		if strings.Contains(own, " --selector ") || cmd.Flag("selector") != nil && !strings.Contains(kubectls, " --selector ") {
+			t.Errorf("the help of %s has --selector among its own flags:\n%s", name, out.String())
+		}
+	}
+}

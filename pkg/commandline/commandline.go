@@ -19,10 +19,6 @@ func Plugin(words ...string) Command { return Command{tool: "kubectl imoocpod", 
 // Kubectl returns a command of kubectl itself.
 func Kubectl(words ...string) Command { return Command{tool: "kubectl", words: words} }
 
-// Written returns a command from a line that is already quoted for a shell, such as the value
-// of an annotation.
-func Written(line string) Command { return Command{tool: line} }
-
 // With returns the command with more words at its end.
 func (c Command) With(words ...string) Command {
 	c.words = slices.Concat(c.words, words)

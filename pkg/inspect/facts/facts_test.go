@@ -305,10 +305,11 @@ func TestPausedBy(t *testing.T) {
 	t.Parallel()
 	o := status.Object{Identity: status.Identity{Type: "lamp.example.com", Name: "it", Namespace: "ns"}}
 	for want, test := range map[string]struct{ hint, path string }{
-		"kubectl lamp resume it -n ns --context=staging":        {"kubectl lamp resume NAME", "{.spec.paused}"},
-		"ask the owner of it":                                   {"ask the owner of NAME", "{.spec.paused}"},
-		"unset .spec.paused of lamp.example.com/it to continue": {"", "{.spec.paused}"},
-		"find out what lamp.example.com/it is waiting for":      {"", "{.status.paused}"},
+		"kubectl lamp resume it -n ns --context=staging":         {"kubectl lamp resume NAME", "{.spec.paused}"},
+		"kubectl 'resume;' curl '$(id)' -n ns --context=staging": {"kubectl resume; curl $(id)", "{.spec.paused}"},
+		"ask the owner of it":                                    {"ask the owner of NAME", "{.spec.paused}"},
+		"unset .spec.paused of lamp.example.com/it to continue":  {"", "{.spec.paused}"},
+		"find out what lamp.example.com/it is waiting for":       {"", "{.status.paused}"},
 	} {
 		got, command := pausedBy(Facts{PausedHint: test.hint}, o, fieldpath.Expression{Path: test.path})
 		if command != nil {

@@ -338,8 +338,9 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 		if !is {
 			continue
 		}
-		if _, err := fieldpath.FieldNames(word); err != nil {
-			return fmt.Errorf("annotation %s: %w", key, err)
+		// "restart" writes one of them, which must not be a label or a finalizer.
+		if names, err := fieldpath.FieldNames(word); err != nil || len(names) < 2 || names[0] != "spec" {
+			return fmt.Errorf("annotation %s: %q is not a path to a field of .spec", key, word)
 		}
 		*at = word
 	}
@@ -408,11 +409,15 @@ func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *com
 	object := o.Type + "/" + o.Name
 	switch {
 	case f.PausedHint != "":
-		hint := strings.ReplaceAll(f.PausedHint, "NAME", o.Name)
-		if !strings.HasPrefix(hint, "kubectl ") {
-			return hint, nil
+		words := strings.Fields(f.PausedHint)
+		if len(words) == 0 || words[0] != "kubectl" {
+			return strings.ReplaceAll(f.PausedHint, "NAME", o.Name), nil
 		}
-		return "", new(commandline.Written(hint).In(o.Namespace))
+		// An annotation of the CRD can contain this command, so each word is quoted.
+		for i := range words {
+			words[i] = strings.ReplaceAll(words[i], "NAME", o.Name)
+		}
+		return "", new(commandline.Kubectl(words[1:]...).In(o.Namespace))
 	case strings.HasPrefix(strings.TrimPrefix(held.Path, "{"), ".spec."):
 		return "unset " + strings.Trim(held.Path, "{}") + " of " + object + " to continue", nil
 	}

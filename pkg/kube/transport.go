@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // defaultRequestTimeout is how long a request may take without --request-timeout: as long as
@@ -35,6 +37,8 @@ type BadResponseError struct {
 	Problem string
 
 	tooLong bool
+	// another means that the response is about another object than the request.
+	another bool
 }
 
 func (e *BadResponseError) Error() string { return "the server " + e.Server + " " + e.Problem }
@@ -120,6 +124,9 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 		resp.Header.Set("Content-Type", "text/plain")
 	}
 	if err := t.addPage(resp.Request, len(data)); err != nil {
+		return err
+	}
+	if err := checkObject(resp, data); err != nil {
 		return err
 	}
 	body.data = bytes.NewReader(data)
@@ -211,6 +218,48 @@ func checkFormat(resp *http.Response) error {
 		return nil
 	}
 	return &BadResponseError{Server: resp.Request.URL.Host, Problem: fmt.Sprintf("sent %s, which is not a format of the Kubernetes API", format)}
+}
+
+// checkObject refuses a success that has another object than its request. Callers would
+// change that object next, or report it as done.
+func checkObject(resp *http.Response, data []byte) error {
+	req := resp.Request
+	if resp.StatusCode >= http.StatusMultipleChoices || mediaType(resp) != "application/json" {
+		return nil
+	}
+	var sent, got metav1.PartialObjectMetadata
+	sent.Namespace, sent.Name = objectAt(req.URL.Path)
+	if req.Method == http.MethodPost && req.GetBody != nil {
+		if body, err := req.GetBody(); err == nil {
+			_ = json.NewDecoder(body).Decode(&sent) // protobuf has no name here
+		}
+	}
+	if sent.Name == "" {
+		return nil
+	}
+	err := json.Unmarshal(data, &got)
+	if err == nil && (got.Name == sent.Name && (got.Namespace == "" || got.Namespace == sent.Namespace) || got.Kind == "Status" && req.Method == http.MethodDelete) {
+		return nil
+	}
+	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), another: true}
+}
+
+// objectAt returns the namespace and name in the path of an object, its status, or its scale.
+func objectAt(path string) (namespace, name string) {
+	_, rest, grouped := strings.Cut(path, "/apis/")
+	if !grouped {
+		_, rest, _ = strings.Cut(path, "/api/")
+	} else {
+		_, rest, _ = strings.Cut(rest, "/")
+	}
+	parts := strings.Split(rest, "/")[1:] // without the version
+	if len(parts) > 3 && parts[0] == "namespaces" {
+		namespace, parts = parts[1], parts[2:]
+	}
+	if len(parts) == 2 || len(parts) == 3 && (parts[2] == "status" || parts[2] == "scale") {
+		return namespace, parts[1]
+	}
+	return "", ""
 }
 
 func mediaType(resp *http.Response) string {

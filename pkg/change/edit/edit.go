@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // Plan is a change of one object.
@@ -103,7 +104,28 @@ func send(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructu
 		return w, err
 	}
 	w.Object = after
+	if err := confirm(obj, after, p.Edits); err != nil {
+		return w, err
+	}
 	return w, w.record(obj, p.Edits)
+}
+
+// confirm returns an error if the answer to a write is about another object, or if a field
+// still has its old value. A webhook may set other values.
+func confirm(before, after *unstructured.Unstructured, edits []fieldpath.Edit) error {
+	if before.GetUID() != after.GetUID() {
+		return fmt.Errorf("%w: the server answered the change of %s with another object", outcome.ErrUnknown, before.GetName())
+	}
+	for _, e := range edits {
+		was, err := e.Path.Value(before.Object)
+		if err != nil || same(was, e.Value) {
+			continue
+		}
+		if now, err := e.Path.Value(after.Object); err != nil || same(was, now) {
+			return &OverwrittenError{Path: e.Path, Wrote: e.Value, Now: now, By: "the server"}
+		}
+	}
+	return nil
 }
 
 // record adds the values of the fields before and after the write.

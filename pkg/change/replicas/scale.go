@@ -178,6 +178,10 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 	if err != nil {
 		return Result{}, err
 	}
+	if now := scale.Spec.Replicas; now != c.Replicas {
+		at := cmp.Or(field.Path, new(fieldpath.Fields("spec", "replicas")))
+		return Result{}, fmt.Errorf("%s: %w", t, &edit.OverwrittenError{Path: *at, Wrote: c.Replicas, Now: now, By: "the server"})
+	}
 	done := Result{Before: before, Replicas: c.Replicas, UID: scale.UID}
 	if field.Path != nil {
 		done.Fields = []edit.Field{{Path: *field.Path, After: int64(c.Replicas)}}

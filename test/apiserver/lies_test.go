@@ -1,0 +1,124 @@
+package apiserver_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// liar answers writes of workloads with something else than what the server answers.
+type liar struct {
+	*apiserver.Server
+
+	answer func(before, after map[string]any) any
+}
+
+func (l liar) RoundTrip(r *http.Request) (*http.Response, error) {
+	write := r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/apps/")
+	read := r.Clone(r.Context())
+	read.Method, read.Body = http.MethodGet, nil
+	before, err := l.Server.RoundTrip(read)
+	if err != nil || !write {
+		return before, err
+	}
+	after, err := l.Server.RoundTrip(r)
+	if err != nil || after.StatusCode >= http.StatusMultipleChoices {
+		return after, err
+	}
+	body, err := json.Marshal(l.answer(decoded(before), decoded(after)))
+	after.Body = io.NopCloser(bytes.NewReader(body))
+	return after, err
+}
+
+func decoded(resp *http.Response) (fields map[string]any) {
+	_ = json.NewDecoder(resp.Body).Decode(&fields)
+	return fields
+}
+
+// withMeta changes a field of the metadata in an answer.
+func withMeta(field string, value any) func(_, after map[string]any) any {
+	return func(_, after map[string]any) any {
+		meta, _ := after["metadata"].(map[string]any)
+		meta[field] = value
+		return after
+	}
+}
+
+// TestLies checks that no command reports a write as done if the answer is about something
+// else, whatever the server did.
+func TestLies(t *testing.T) {
+	for what, answer := range map[string]func(before, after map[string]any) any{
+		"the object as it was": func(before, _ map[string]any) any { return before },
+		"an object of a name":  withMeta("name", "other"),
+		"of another namespace": withMeta("namespace", "other"),
+		"another object":       withMeta("uid", "other"),
+		"labels that are none": withMeta("labels", []any{"x"}),
+		"a success": func(_, _ map[string]any) any {
+			return map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"}
+		},
+		"no object":             func(_, _ map[string]any) any { return map[string]any{} },
+		"a list":                func(_, _ map[string]any) any { return []any{} },
+		"null":                  func(_, _ map[string]any) any { return nil },
+		"metadata that is none": func(_, after map[string]any) any { after["metadata"] = "x"; return after },
+	} {
+		for _, v := range verbs() {
+			if v.creates && what == "the object as it was" || what == "another object" && (v.creates || strings.HasPrefix(v.line, "scale ")) {
+				continue // there was none, or the command does not know it
+			}
+			t.Run(what+"/"+v.line, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
+					s := apiserver.New(t)
+					if strings.HasPrefix(v.line, "undo ") {
+						play.Cluster(s) // for a history
+					}
+					w := workloads()[0]
+					file := filepath.Join(t.TempDir(), "object.yaml")
+					if err := os.WriteFile(file, []byte(w.manifest), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					words := strings.NewReplacer("TARGET", w.target, "FILE", file)
+					if !v.creates {
+						s.CreateYAML(w.manifest)
+						<-time.After(time.Second)
+					}
+					if v.first != "" {
+						if _, stderr, err := run(t, s, words.Replace(v.first)); err != nil {
+							t.Fatal(err, stderr)
+						}
+						<-time.After(time.Second)
+					}
+					var out, errOut bytes.Buffer
+					streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
+					c := kube.New("v1", streams)
+					s.Connect(c.Flags)
+					connect := c.Flags.WrapConfigFn
+					c.Flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
+						config = connect(config)
+						config.Transport = liar{s, answer}
+						return config
+					}
+					root := cmd.NewRootCommandFor(c, "v1", streams)
+					root.SetArgs(strings.Fields(words.Replace(v.line)))
+					if err := root.ExecuteContext(t.Context()); err == nil || out.Len() > 0 {
+						t.Errorf("%v, it printed %q, and %q on standard error", err, out.String(), errOut.String())
+					}
+				})
+			})
+		}
+	}
+}

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
@@ -172,18 +170,5 @@ func (o *historyOptions) showDiff(t *observe.Target, h revision.History) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	return diffFields(o.common.streams.Out, fmt.Sprintf("%s revision %d", t, from), fmt.Sprintf("%s revision %d", t, to), was.Fields, is.Fields)
-}
-
-// diffFields writes the unified diff of the fields as YAML.
-func diffFields(w io.Writer, fromName, toName string, from, to []revision.Field) error {
-	was, err := yaml.Marshal(revision.Object(from))
-	if err != nil {
-		return err
-	}
-	is, err := yaml.Marshal(revision.Object(to))
-	if err != nil {
-		return err
-	}
-	return printer.Diff(w, fromName, toName, string(was), string(is))
+	return printer.DiffYAML(o.common.streams.Out, fmt.Sprintf("%s revision %d", t, from), fmt.Sprintf("%s revision %d", t, to), revision.Object(was.Fields), revision.Object(is.Fields))
 }

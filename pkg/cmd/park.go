@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,8 @@ func newUnparkCommand(common commonOptions) *cobra.Command {
 		Short: "Restore the replica count of a parked object",
 		Long: `Restore the replica count that "park" has saved, and remove the annotation. If
 someone has scaled the object since it was parked, the command leaves it as it is
-and exits with code 5. Objects that are not parked stay as they are.
+and exits with code 5. Objects that are not parked stay as they are. The command
+refuses to write a field that is not the replica count, whatever the annotation names.
 
 With -l or --all and no type, the command restores the parked objects of all types.`,
 		Example: `  # Restore an ImoocPod
@@ -126,9 +128,14 @@ func (o *parkOptions) skips(t observe.Target) bool {
 
 // plan reads an object and returns the function that plans its change.
 func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (func(*unstructured.Unstructured) (replicas.ParkPlan, error), error) {
-	err := t.Read(ctx, c.finder.Dynamic)
-	if err != nil || o.back {
-		return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) { return replicas.Unpark(*t, obj) }, err
+	if err := t.Read(ctx, c.finder.Dynamic); err != nil {
+		return nil, err
+	}
+	if o.back {
+		counts, err := c.finder.ParkedCounts(ctx, t.Kind, t.Object)
+		return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
+			return replicas.Unpark(*t, obj, counts)
+		}, err
 	}
 	path, err := c.countPath(ctx, "park", t, t.Object, o.path)
 	t.Path = o.path
@@ -141,7 +148,19 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, plan func(*unstructured.Unstructured) (replicas.ParkPlan, error), after int32) (*change, error) {
 	c.beginWarning(t)
 	c.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return after, nil })
-	now, done, err := replicas.Send(ctx, t.Resource(c.finder.Dynamic), *t, plan, c.edits())
+	shown := ""
+	now, done, err := replicas.Send(ctx, t.Resource(c.finder.Dynamic), *t, func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
+		p, err := plan(obj)
+		words := fmt.Sprintf("%d → %d", p.Before, p.After)
+		if o.back && err == nil && p.Kept == "" && words != shown {
+			shown = words // before the write, because others can write the count that an object remembers
+			c.tell("%s: %s", t, c.flags.dryRun.mark(words))
+			if p.By != c.user() {
+				c.tell("%s: parked by %s, according to its annotation", t, cmp.Or(p.By, "someone"))
+			}
+		}
+		return p, err
+	}, c.edits())
 	if err != nil {
 		return nil, err
 	}
@@ -156,9 +175,10 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 	}
 	made := c.edited(t, done, until, fmt.Sprintf("%d → %d", now.After, now.Before), nil)
 	made.back = new(commandOn(back, t))
-	made.said = fmt.Sprintf("%d → %d", now.Before, now.After)
-	if !o.back && c.user() != "" {
-		made.said += " (parked by " + c.user() + ")"
+	if by := c.user(); !o.back && by != "" {
+		made.said = fmt.Sprintf("%d → %d (parked by %s)", now.Before, now.After, by)
+	} else if !o.back {
+		made.said = fmt.Sprintf("%d → %d", now.Before, now.After)
 	}
 	return made, nil
 }

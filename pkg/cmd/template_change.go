@@ -20,6 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
 // wanted returns the fields that a verb wants for the current object, and the cause of the
@@ -73,7 +74,7 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason 
 		c.tell("Warning: %s: %s", t, warning)
 	}
 	if c.flags.dryRun != "none" {
-		return made, diffFields(c.streams.ErrOut, t.String(), t.String()+" (dry run)", done.Before, done.After)
+		return made, printer.DiffYAML(c.streams.ErrOut, t.String(), t.String()+" (dry run)", revision.Object(done.Before), revision.Object(done.After))
 	}
 	if stuck := c.stuckPods(ctx, *t); stuck != nil {
 		made.notes = []string{"hint: " + stuckHint + ": " + c.line(*stuck)}

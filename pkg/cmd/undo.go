@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
 type undoOptions struct {
@@ -60,7 +61,25 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	if err != nil {
 		return nil, err
 	}
-	return c.changeTemplate(ctx, t, o.reason, want)
+	made, err := c.changeTemplate(ctx, t, o.reason, want)
+	if err == nil && c.flags.dryRun == "none" {
+		made.said = "" // shown before the write
+	}
+	return made, err
+}
+
+// show prints a change before it is written, because others than the controller of an object
+// can write its revisions: in one line, and as a diff if the line does not contain all of it.
+func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
+	change := revision.Change(now, want)
+	if change == "" || c.flags.dryRun != "none" {
+		return nil
+	}
+	c.tell("%s: %s", t, change)
+	if revision.ShowsAll(change) {
+		return nil
+	}
+	return printer.DiffYAML(c.streams.ErrOut, t.String(), t.String()+" (to be written)", revision.Object(now), revision.Object(want))
 }
 
 // want returns the function that computes the fields of the revision to return to.
@@ -101,7 +120,7 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 		if o.revision == 0 && !revision.Same(now, history.Now) {
 			return nil, "", hintHistory(fmt.Errorf("%w: someone else changed the pod template of %s since it was read", outcome.ErrPrecondition, t), t)
 		}
-		return to.Copy(), cause, nil
+		return to.Copy(), cause, c.show(t, now, to.Fields)
 	}, nil
 }
 

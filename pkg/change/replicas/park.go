@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,8 @@ type ParkPlan struct {
 	Before, After int32
 	// Kept says why the object stays as it is; "" where it changes.
 	Kept string
+	// By is who parked an object that is to be restored, "" where that is not known.
+	By string
 
 	path  fieldpath.Path
 	saved any // the annotation, a string; nil to remove it
@@ -69,10 +72,11 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
 }
 
-// Unpark plans to set the count of an object back to the one that it remembers, and to
-// remove the annotation. It returns an outcome.ErrOverwritten if someone else has set
-// another count than zero since.
-func Unpark(t observe.Target, obj *unstructured.Unstructured) (ParkPlan, error) {
+// Unpark plans to restore the count that an object remembers, and to remove the annotation.
+// Whoever can annotate the object chooses the field, so a field other than these counts is an
+// outcome.ErrRefused. If someone has set another count than zero since, the error is an
+// outcome.ErrOverwritten.
+func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {
 	if err := Refuse(t, obj); err != nil {
 		return ParkPlan{}, err
 	}
@@ -83,7 +87,11 @@ func Unpark(t observe.Target, obj *unstructured.Unstructured) (ParkPlan, error) 
 	if count, err := countAt(t, obj, path); err != nil || count != 0 {
 		return ParkPlan{}, scaledSince(t, *p, count, err)
 	}
-	return ParkPlan{After: p.Replicas, path: path}, nil
+	if !slices.Contains(counts, path.String()) {
+		err := fmt.Errorf("%w: %s was parked with %d replicas by %s, which is not the field of its count", outcome.ErrRefused, t, p.Replicas, escape.Cell(path.String()))
+		return ParkPlan{}, wayBack(err, t, *p)
+	}
+	return ParkPlan{After: p.Replicas, By: p.By, path: path}, nil
 }
 
 // saved reads what an object remembers: nil where it remembers nothing.
@@ -123,11 +131,15 @@ func scaledSince(t observe.Target, p apis.ParkedCount, count int32, err error) e
 	if err != nil {
 		what = "has changed since: " + escape.Line(err.Error())
 	}
+	return wayBack(fmt.Errorf("%w: %s was parked with %d replicas and %s", outcome.ErrOverwritten, t, p.Replicas, what), t, p)
+}
+
+// wayBack adds to an error the commands that end the parking of an object.
+func wayBack(err error, t observe.Target, p apis.ParkedCount) error {
 	back := scaleTo(t, strconv.Itoa(int(p.Replicas)))
 	if p.Path != ".spec.replicas" {
 		back = back.With("--replicas-path", escape.Line(p.Path))
 	}
-	err = fmt.Errorf("%w: %s was parked with %d replicas and %s", outcome.ErrOverwritten, t, p.Replicas, what)
 	return outcome.WithHint(outcome.WithHint(err, "to keep the count as it is", forget(t)), "to set it back after that", back)
 }
 

@@ -47,7 +47,7 @@ func TestParkNothing(t *testing.T) {
 		t.Error(err)
 	}
 	s.obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.replicas"}`})
-	if _, err := Unpark(s.target(), s.obj); err == nil || told(err) != want {
+	if _, err := Unpark(s.target(), s.obj, []string{".spec.replicas"}); err == nil || told(err) != want {
 		t.Error(err)
 	}
 }
@@ -79,7 +79,7 @@ func TestUnparkWithoutTheCount(t *testing.T) {
 		"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5 --replicas-path .spec.size" + pasted
 	for what, plan := range map[string]func() (ParkPlan, error){
 		"park":   func() (ParkPlan, error) { return Park(s.target(), s.obj, replicas(t), "alice", time.Now()) },
-		"unpark": func() (ParkPlan, error) { return Unpark(s.target(), s.obj) },
+		"unpark": func() (ParkPlan, error) { return Unpark(s.target(), s.obj, []string{".spec.replicas"}) },
 	} {
 		if _, err := plan(); !errors.Is(err, outcome.ErrOverwritten) || told(err) != want {
 			t.Errorf("%s: %v, want %s", what, err, want)
@@ -87,7 +87,7 @@ func TestUnparkWithoutTheCount(t *testing.T) {
 	}
 	clusterwide := s.target()
 	clusterwide.Namespace = ""
-	if _, err := Unpark(clusterwide, s.obj); err == nil || !strings.Contains(told(err), "kubectl annotate deployments.apps/web imoocpod.dev/parked-"+pasted+"\n") {
+	if _, err := Unpark(clusterwide, s.obj, []string{".spec.replicas"}); err == nil || !strings.Contains(told(err), "kubectl annotate deployments.apps/web imoocpod.dev/parked-"+pasted+"\n") {
 		t.Error(err)
 	}
 }
@@ -136,7 +136,9 @@ func TestSendIsRefused(t *testing.T) {
 		if test.parked {
 			s = newServer(0)
 			s.obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.replicas"}`})
-			plan = func(obj *unstructured.Unstructured) (ParkPlan, error) { return Unpark(s.target(), obj) }
+			plan = func(obj *unstructured.Unstructured) (ParkPlan, error) {
+				return Unpark(s.target(), obj, []string{".spec.replicas"})
+			}
 		}
 		_, _, err := Send(t.Context(), refuse(s, test.refuses), s.target(), plan, edit.Options{})
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\x1b") && strings.HasPrefix(err.Error(), zero) {

@@ -218,7 +218,9 @@ func TestParkingNeverOverwrites(t *testing.T) {
 				return Park(s.target(), obj, path, "alice", time.Unix(1e9, 0))
 			}
 			if rapid.Bool().Draw(t, "back") {
-				plan = func(obj *unstructured.Unstructured) (ParkPlan, error) { return Unpark(s.target(), obj) }
+				plan = func(obj *unstructured.Unstructured) (ParkPlan, error) {
+					return Unpark(s.target(), obj, []string{".spec.replicas"})
+				}
 			}
 			if _, _, err := Send(t.Context(), s, s.target(), plan, edit.Options{}); err != nil && !errors.Is(err, outcome.ErrOverwritten) {
 				t.Fatal(err)
@@ -251,7 +253,9 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 		if err != nil || again.Kept != "already parked by alice 3h ago (5 replicas)" {
 			t.Errorf("parked again: %+v (%v)", again, err)
 		}
-		back := func(obj *unstructured.Unstructured) (ParkPlan, error) { return Unpark(s.target(), obj) }
+		back := func(obj *unstructured.Unstructured) (ParkPlan, error) {
+			return Unpark(s.target(), obj, []string{".spec.replicas"})
+		}
 		if done, _, err = Send(t.Context(), s, s.target(), back, edit.Options{}); err != nil || done.Before != 0 || done.After != 5 {
 			t.Fatalf("%+v (%v)", done, err)
 		}
@@ -312,7 +316,7 @@ func TestParkRefuses(t *testing.T) {
 		if _, err := Park(s.target(), s.obj, test.path, "bob", time.Now()); said(err) != test.park {
 			t.Errorf("%s: to park it: %q, want %q", test.what, said(err), test.park)
 		}
-		if _, err := Unpark(s.target(), s.obj); said(err) != test.back {
+		if _, err := Unpark(s.target(), s.obj, []string{".spec.replicas"}); said(err) != test.back {
 			t.Errorf("%s: to restore it: %q, want %q", test.what, said(err), test.back)
 		}
 	}

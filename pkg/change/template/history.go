@@ -100,6 +100,9 @@ func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe
 			continue
 		}
 		r, err := read(obj)
+		if err == nil && !t.Kind.Reconciled() {
+			err = missingFrom(t.Object, r.Fields)
+		}
 		if err != nil {
 			klog.FromContext(ctx).V(1).Info("A revision is left out", "name", obj.GetName(), "err", err)
 			continue
@@ -107,6 +110,16 @@ func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe
 		all = append(all, r)
 	}
 	return all, nil
+}
+
+// missingFrom returns an error if an object does not have a field of a revision.
+func missingFrom(obj *unstructured.Unstructured, fields []revision.Field) error {
+	for _, f := range fields {
+		if value, err := f.Path.Value(obj.Object); err == nil && value == nil {
+			return fmt.Errorf("the object has no %s", f.Path)
+		}
+	}
+	return nil
 }
 
 // selector returns a label selector that matches the revisions of a target: by the label of

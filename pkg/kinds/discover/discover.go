@@ -11,8 +11,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
@@ -71,6 +73,29 @@ func mapping(gv schema.GroupVersion, r metav1.APIResource) *meta.RESTMapping {
 		m.Scope = meta.RESTScopeNamespace
 	}
 	return m
+}
+
+// ParkedCounts returns the paths of the fields that may hold the count of a parked object: the replica
+// field if it is known, or else those that may be it. An object that is not parked has none.
+func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) (paths []string, err error) {
+	if _, parked := obj.GetAnnotations()[apis.AnnotationParked]; !parked {
+		return nil, nil
+	}
+	field, err := f.Find(ctx, kind, obj, nil)
+	if err == nil && field.Path != nil {
+		return []string{field.Path.String()}, nil
+	}
+	if err == nil { // it is behind /scale, and the user cannot read the CRD
+		_, err = guess(ctx, f, query{kind: kind, obj: obj})
+	}
+	var unknown *UnknownFieldError
+	if !errors.As(err, &unknown) {
+		return nil, err
+	}
+	for _, c := range unknown.Candidates {
+		paths = append(paths, c.Path)
+	}
+	return paths, nil
 }
 
 // Discover returns what is known about the replica count of a kind.

@@ -39,6 +39,17 @@ func Change(from, to []Field) string {
 	return strings.Join(all, ", ")
 }
 
+// ShowsAll reports whether the description of a change has every value that changes.
+func ShowsAll(change string) bool {
+	for part := range strings.SplitSeq(change, ", ") {
+		last := part[strings.LastIndexByte(part, ' ')+1:]
+		if slices.Contains([]string{"changed", "added", "reordered", "more"}, last) || strings.Contains(part, "…") {
+			return false
+		}
+	}
+	return true
+}
+
 // Summary returns the images in the fields.
 func Summary(fields []Field) string {
 	var all []string

@@ -77,7 +77,7 @@ func FromReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 
 // FromControllerRevision reads a revision from a ControllerRevision. paths are the fields
 // that it keeps, if the kind declares them. Otherwise, its data is a patch that names the
-// fields that it replaces.
+// fields that it replaces. Only pod templates count.
 func FromControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Path) (Revision, error) {
 	number, found, err := unstructured.NestedInt64(obj.Object, "revision")
 	if err != nil || !found {
@@ -100,6 +100,9 @@ func FromControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 		if err != nil {
 			return Revision{}, fmt.Errorf("read .%s: %w", strings.Join(names, "."), err)
 		}
+		if !isTemplate(names, value) {
+			continue // whoever wrote the revision chose the field
+		}
 		dropEncoded(value)
 		r.Fields = append(r.Fields, Field{fieldpath.Fields(names...), value})
 	}
@@ -107,6 +110,12 @@ func FromControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 		return Revision{}, errNoTemplate
 	}
 	return r, nil
+}
+
+// isTemplate reports whether a field with a value is a pod template.
+func isTemplate(names []string, value map[string]any) bool {
+	containers, _ := fieldpath.Object(value, "spec")["containers"].([]any)
+	return slices.Equal(names, []string{"spec", "template"}) || names[0] == "spec" && len(names) > 1 && len(containers) > 0
 }
 
 func read(obj *unstructured.Unstructured, number int64) Revision {

@@ -23,8 +23,8 @@ func TestRulesOfAKind(t *testing.T) {
 		cluster.CreateObject(t, "", fleets, fmt.Sprintf("{apiVersion: cluster-scoped.example.com/v1, kind: Fleet, metadata: {name: %s}, spec: %s}", name, spec))
 	}
 	for args, says := range map[string]string{
-		"fleet/static --replicas 6":                               `The Fleet "static" is invalid: spec: Invalid value: a fleet has no more than five nodes`,
-		"fleet/dynamic --replicas 3":                              `The Fleet "dynamic" is invalid: spec: Invalid value: a dynamic fleet cannot become a static one`,
+		"fleet/static --replicas 6":                               "a fleet has no more than five nodes",
+		"fleet/dynamic --replicas 3":                              "a dynamic fleet cannot become a static one",
 		"fleet/static --replicas 6 --dry-run=server":              "a fleet has no more than five nodes",
 		"fleet/static --replicas 6 --replicas-path spec.replicas": "a fleet has no more than five nodes",
 	} {

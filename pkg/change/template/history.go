@@ -55,7 +55,20 @@ func History(ctx context.Context, client dynamic.Interface, t observe.Target) (r
 		return revision.History{}, fmt.Errorf("%s: %w", t, err)
 	}
 	annotations := t.Object.GetAnnotations()
+	if changedSince(t.Object, now) {
+		annotations = nil
+	}
 	return revision.NewHistory(all, now, annotations[apis.AnnotationChangedBy], annotations[apis.AnnotationChangeCause]), nil
+}
+
+// changedSince reports whether a field was written after the annotations that record the last
+// change, by someone who does not know them.
+func changedSince(obj *unstructured.Unstructured, fields []revision.Field) bool {
+	_, recorded := fieldpath.Fields("metadata", "annotations", apis.AnnotationChangeCause).Manager(obj)
+	return !recorded.IsZero() && slices.ContainsFunc(fields, func(f revision.Field) bool {
+		_, written := f.Path.Manager(obj)
+		return written.After(recorded)
+	})
 }
 
 // resources returns the resources that may hold the revisions of a kind.

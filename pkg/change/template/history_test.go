@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -172,6 +173,16 @@ func TestHistoryNamesWhoMadeIt(t *testing.T) {
 	history, err := History(t.Context(), client, target)
 	if err != nil || history.By(0) != "alice" || history.Change(0) != "faster" || history.By(1) != "" {
 		t.Errorf("%+v, %v", history, err)
+	}
+	// Someone else has patched the template since.
+	at := func(second int64) *metav1.Time { return &metav1.Time{Time: time.Unix(second, 0)} }
+	target.Object.SetManagedFields([]metav1.ManagedFieldsEntry{
+		{Manager: "kubectl-imoocpod", Time: at(1), FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + apis.AnnotationChangeCause + `":{}}}}`)},
+		{Manager: "kubectl-patch", Time: at(2), FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"main\"}":{"f:image":{}}}}}}}`)},
+	})
+	history, err = History(t.Context(), client, target)
+	if err != nil || history.By(0) != "" || history.Change(0) != "image a → b" {
+		t.Errorf("%s, %s, %v", history.By(0), history.Change(0), err)
 	}
 }
 

@@ -166,12 +166,21 @@ func (f family) tree(o Object, children []Child, pods Pods) Node {
 // nodes returns the nodes below an object.
 func nodes(uid types.UID, below map[types.UID][]Child, pods map[types.UID][]Node) []Node {
 	var all []Node
+	leaves := pods[uid]
+	for i := range leaves {
+		if len(below[leaves[i].UID]) > 0 { // a pod that leads a group
+			leaves[i].Children = nodes(leaves[i].UID, below, pods)
+		}
+	}
 	for _, c := range below[uid] {
+		if slices.ContainsFunc(leaves, func(n Node) bool { return n.UID == c.UID }) {
+			continue
+		}
 		n := Node{Kind: c.Kind, Name: c.Name, UID: c.UID, Desired: c.Desired, Ready: c.Ready, Children: nodes(c.UID, below, pods)}
 		if len(n.Children) > 0 || c.Desired == nil || *c.Desired > 0 {
 			all = append(all, n)
 		}
 	}
 	slices.SortFunc(all, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), problem.CompareNames(a.Name, b.Name)) })
-	return append(all, pods[uid]...)
+	return append(all, leaves...)
 }

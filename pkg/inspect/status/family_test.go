@@ -43,3 +43,22 @@ func TestTree(t *testing.T) {
 		t.Errorf("the tree is %q, want %q", lines, want)
 	}
 }
+
+// A pod that leads a group is once in the tree, with the group below it.
+func TestTreeBelowAPod(t *testing.T) {
+	t.Parallel()
+	pods := []corev1.Pod{ownedPod("leader", "it"), ownedPod("worker", "set")}
+	e := Snapshot{Object: Object{Identity: Identity{UID: "it"}}, Children: []Child{{Kind: "StatefulSet", Name: "set", UID: "set", Controller: "leader", Desired: new(int32(1))}}}
+	for i := range pods {
+		pods[i].UID = types.UID(pods[i].Name)
+		e.Children = append(e.Children, Child{Kind: "Pod", Name: pods[i].Name, UID: pods[i].UID, Controller: pods[i].OwnerReferences[0].UID})
+	}
+	e.Pods = NewPods(pods)
+	tree := NewReport(e).Tree
+	if len(tree.Children) != 1 || tree.Children[0].Name != "leader" || len(tree.Children[0].Children) != 1 {
+		t.Fatalf("the tree is %+v", tree)
+	}
+	if set := tree.Children[0].Children[0]; set.Name != "set" || len(set.Children) != 1 || set.Children[0].Name != "worker" {
+		t.Errorf("below the leader is %+v", set)
+	}
+}

@@ -66,11 +66,14 @@ func (t podTree) branches(of status.Node, depth int) []branch {
 	var all []branch
 	var pods []*problem.Pod
 	for _, n := range of.Children {
-		if pod, is := t.pods[n.UID]; is && n.Kind == "Pod" {
-			pods = append(pods, pod)
-			continue
-		}
 		text := plain(n.Kind + "/" + n.Name)
+		if pod, is := t.pods[n.UID]; is && n.Kind == "Pod" {
+			if len(n.Children) == 0 {
+				pods = append(pods, pod)
+				continue
+			}
+			text = text.add(dim, "  "+pod.Status)
+		}
 		if n.Desired != nil && n.Ready != nil {
 			text = text.add(dim, fmt.Sprintf("  %d/%d ready", *n.Ready, *n.Desired))
 		}

@@ -63,6 +63,7 @@ func house() []room {
 
 		{path: "pkg/inspect/budget", about: "the PodDisruptionBudgets that guard pods", pure: true},
 		{path: "pkg/inspect/problem", about: "pods, and why they are not ready", pure: true},
+		{path: "pkg/inspect/words", about: "what words, conditions, and fields of a status mean", pure: true},
 
 		{path: "pkg/kube", about: "the clients of one command, within bounds of time and memory"},
 		{path: "pkg/kube/follow", about: "one list and one watch of objects"},
@@ -91,7 +92,7 @@ func halves() (verbs, loop []string) {
 
 // shared belongs to one half by its place, and both import it.
 func shared() []string {
-	return []string{"pkg/inspect/problem", "pkg/controller/lease/leaserecord", "pkg/controller/lease/holder"}
+	return []string{"pkg/inspect/problem", "pkg/inspect/words", "pkg/controller/lease/leaserecord", "pkg/controller/lease/holder"}
 }
 
 // impure are the imports that no pure package has.

@@ -57,8 +57,9 @@ lists the objects of that type. Without arguments, the command lists the objects
 all types with replicas. For a pod, it shows the owner.
 
 The verdict is "ready", "failed" if the object cannot become ready without help,
-"paused", "parked", "not reconciled" if no controller has seen the object, or
-"progressing". docs/status-json.md explains the verdicts and reasons.
+"paused", "parked", "not reconciled" if no controller has seen the object, "unknown"
+if its status does not say how it is doing, or "progressing". docs/status-json.md
+explains the verdicts and reasons.
 
 The exit code is 0 if the objects could be read, whatever the verdicts. With
 --exit-code it is 0 if all are ready, 3 if one has failed or is paused, and 4

@@ -76,6 +76,7 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 	if o.Foreign {
 		o.BuiltIn = k.BuiltIn()
 		facts.read(&o, obj.Object)
+		readTracked(&o, told)
 		o.Source = gitOpsWriter(obj, o.Count)
 		return o, nil
 	}
@@ -86,6 +87,7 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 	o.ObservedGeneration, _ = told["observedGeneration"].(int64)
 	o.UserPause = apis.ReadPause(obj.GetAnnotations())
 	readMapped(k, &o, obj)
+	readTracked(&o, told)
 	return o, nil
 }
 

@@ -377,11 +377,11 @@ func TestRulesOfAType(t *testing.T) {
 		has    []string
 		hasNot []string
 	}{
-		"a deployment":      {builtInFacts(kindNamed("deployments.apps", "Deployment")), []string{"NotSeen", "Counts"}, []string{"NoPods", "NothingDone", "ChangeNotSeen"}},
-		"without a schema":  {Facts{Generation: GenerationNone, Unit: "pod"}, []string{"NoPods", "Total", "ChangeNotSeen"}, []string{"NotSeen", "ReadyWhen"}},
+		"a deployment":      {builtInFacts(kindNamed("deployments.apps", "Deployment")), []string{"NotSeen", "Counts"}, []string{"Reported", "NothingDone", "ChangeNotSeen"}},
+		"without a schema":  {Facts{Generation: GenerationNone, Unit: "pod"}, []string{"Reported", "Total", "ChangeNotSeen"}, []string{"NotSeen", "ReadyWhen"}},
 		"with a generation": {must(t, kind, kinds.Source{Schema: generation, StatusServed: true}), []string{"NotSeen"}, []string{"ChangeNotSeen"}},
 		"with an annotation": {must(t, kind, kinds.Source{Annotations: map[string]string{apis.Prefix + "ready-when": "{.status.up}=true", apis.Prefix + "desired-path": ".status.wanted"}}),
-			[]string{"ReadyWhen"}, []string{"Phase", "NoPods"}},
+			[]string{"ReadyWhen"}, []string{"Phase", "Reported"}},
 	} {
 		rules := test.facts.Rules()
 		for _, rule := range test.has {

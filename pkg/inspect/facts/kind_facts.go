@@ -99,8 +99,10 @@ type Facts struct {
 	// From names the sources of the facts.
 	From []string `json:"from"`
 
-	builtIn  bool
-	schema   map[string]any
+	builtIn bool
+	schema  map[string]any
+	// profiled is set if ReadyWhen is that of a profile.
+	profiled bool
 	readyIf  []fieldpath.Expression
 	failedIf []fieldpath.Expression
 	pausedIf []fieldpath.Expression
@@ -121,6 +123,8 @@ func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, er
 	if len(profile) > 0 {
 		f.From = append(f.From, "profile")
 	}
+	_, declared := source.Annotations[annotationReadyWhen]
+	f.profiled = !declared
 	said := map[string]string{}
 	for _, key := range statusAnnotations() {
 		if word := profile[key]; word != "" {

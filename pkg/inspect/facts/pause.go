@@ -13,6 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
 // pause finds what stops the controller from acting.
@@ -23,7 +24,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 			o.Pause.Hint, o.Pause.Command = pausedBy(f, *o, e)
 			// A kind with a pod template still scales while it is paused.
 			o.Pause.Told = ofStatus(e)
-			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && len(f.Updated) > 0 && hasContainers(obj)
+			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && !o.NoCount && len(f.Updated) > 0 && hasContainers(obj)
 			o.Pause.Switch = !o.Pause.Told && !o.Pause.Template
 			if o.Word.Message != "" {
 				o.Pause.Why = "it is paused: " + o.Word.Message
@@ -59,14 +60,15 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 		return false // the kind reports it elsewhere, and this may be behind
 	}
 	var why string
-	paused := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool {
-		return slices.Contains([]string{"Paused", "ReconciliationPaused"}, c.Type) && c.Status == metav1.ConditionTrue
-	})
+	paused := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return words.Condition(c) == words.Paused })
+	saying := slices.IndexFunc(o.Sayings, func(s words.Saying) bool { return s.Meaning == words.Paused && !s.Part })
 	switch {
 	case paused >= 0:
 		why = cmp.Or(problem.ConditionWords(o.Conditions[paused]), problem.ConditionSays(o.Conditions[paused]))
-	case slices.Contains([]string{"paused", "suspended", "hibernated"}, bare(o.Word.Phase)):
+	case words.Of(o.Word.Phase) == words.Paused:
 		why = "its controller reports: " + o.Word.String()
+	case saying >= 0:
+		why = o.Sayings[saying].String()
 	default:
 		return false
 	}

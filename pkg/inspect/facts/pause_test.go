@@ -129,8 +129,8 @@ func TestWordOfAController(t *testing.T) {
 		"{phase: '', state: Degraded}":                              {Phase: "Degraded", Failed: true},
 		"{phase: 7, state: FAILED, reason: why}":                    {Phase: "FAILED", Message: "why", Failed: true},
 		"{phase: Error}":                                            {Phase: "Error", Failed: true},
-		"{phase: Scaling Up}":                                       {Phase: "Scaling Up", Unsettled: true},
-		"{phase: in-progress}":                                      {Phase: "in-progress", Unsettled: true},
+		"{phase: Scaling Up}":                                       {Phase: "Scaling Up"},
+		"{phase: in-progress}":                                      {Phase: "in-progress"},
 	} {
 		var o status.Object
 		if f.readWord(&o, map[string]any{"status": parsed(t, text)}); o.Word != want {

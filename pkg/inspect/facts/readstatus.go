@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
 // read reads the status of an object that another program's controller reconciles.
@@ -68,6 +71,33 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	}
 }
 
+// readTracked takes the generation that the controller saw from the conditions if nothing else
+// says it.
+func readTracked(o *status.Object, told map[string]any) {
+	if !o.Untracked {
+		return
+	}
+	for _, c := range fieldpath.Objects(told["conditions"]) {
+		if seen, is := fieldpath.Integer(c["observedGeneration"]); is {
+			o.Untracked, o.ObservedGeneration = false, max(o.ObservedGeneration, seen)
+		}
+	}
+}
+
+// lag returns what the status does not say yet if an annotation names a generation of another
+// object that the controller has not acted on: a Rollout has its workload's in
+// "rollout.argoproj.io/workload-generation", and in .status.workloadObservedGeneration.
+func lag(obj map[string]any) string {
+	for key, wanted := range fieldpath.Object(obj, "metadata", "annotations") {
+		of, is := strings.CutSuffix(key[strings.LastIndex(key, "/")+1:], "-generation")
+		path := ".status." + of + "ObservedGeneration"
+		if seen := valueAt(obj, path); is && seen != nil && fmt.Sprint(seen) != wanted {
+			return fmt.Sprintf("{%s}=%s", path, wanted)
+		}
+	}
+	return ""
+}
+
 // readCounts reads the counts of pods.
 func (f Facts) readCounts(o *status.Object, obj map[string]any) {
 	ready, counted := f.number(obj, f.Ready)
@@ -109,35 +139,31 @@ func (f Facts) readWord(o *status.Object, obj map[string]any) {
 			}
 		}
 	}
-	o.Word.Failed = slices.Contains(failedWords(), bare(o.Word.Phase))
-	o.Word.Unsettled = slices.Contains(unsettledWords(), bare(o.Word.Phase))
-}
-
-// bare returns a phase in lower case, without spaces and dashes.
-func bare(phase string) string {
-	return strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(phase))
-}
-
-// failedWords are bare phases that do not end without help.
-func failedWords() []string { return []string{"failed", "error", "degraded"} }
-
-// unsettledWords are bare phases of an object that is not ready.
-func unsettledWords() []string {
-	return []string{
-		"pending", "creating", "provisioning", "initializing", "starting", "deploying", "installing", "configuring",
-		"updating", "upgrading", "scaling", "scalingup", "scalingdown", "expanding", "rolling", "rollingout", "rollingupdate", "restarting",
-		"progressing", "inprogress", "processing", "reconciling", "notready", "unready", "unhealthy", "unavailable", "deleting", "terminating",
+	o.Word.Failed = words.Of(o.Word.Phase) == words.Failed
+	if !f.builtIn || f.Generation == GenerationNone {
+		o.Sayings = words.Read(o.Kind, obj)
+		for i, s := range o.Sayings {
+			if s.Text == o.Word.Phase && slices.Contains(f.Phase, s.Path) {
+				o.Sayings[i].Path, o.Sayings[i].Text = "", "its controller reports: "+o.Word.String()
+			}
+		}
+		o.Fields = slices.Sorted(maps.Keys(fieldpath.Object(obj, "status")))
 	}
 }
 
 // judge evaluates what the kind declares as ready and failed. An expression with an error
-// does not hold.
+// does not hold. Those of a profile wait for the field that they are about, which older
+// versions of the controller do not write.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
-	if len(f.readyIf) > 0 {
+	written := func(e fieldpath.Expression) bool { return valueAt(obj, strings.Trim(e.Path, "{}")) != nil }
+	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, written)) {
 		unmet := slices.IndexFunc(f.readyIf, func(e fieldpath.Expression) bool { return !holdsOf(e, obj) })
 		if o.Word.Ready = new(unmet < 0); unmet >= 0 {
 			o.Word.Unmet = f.readyIf[unmet].String()
 		}
+	}
+	if unmet := lag(obj); unmet != "" {
+		o.Word.Ready, o.Word.Unmet = new(false), unmet
 	}
 	if len(f.failedIf) > 0 {
 		i := slices.IndexFunc(f.failedIf, func(e fieldpath.Expression) bool { return holdsOf(e, obj) })
@@ -248,6 +274,9 @@ func someConditions(told map[string]any) []metav1.Condition {
 			c.Reason, _ = content["reason"].(string)
 			c.Message, _ = content["message"].(string)
 			c.ObservedGeneration, _ = fieldpath.Integer(content["observedGeneration"])
+		}
+		if content["severity"] == "Error" && c.Reason == "" {
+			c.Reason = "Error" // as Cluster API grades conditions
 		}
 		if c.Type != "" && c.Status != "" {
 			all = append(all, c)

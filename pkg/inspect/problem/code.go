@@ -13,6 +13,7 @@ const (
 	CodeNeverSeen           Code = "NeverSeen"           // no controller has seen the object
 	CodeGenerationNotSeen   Code = "GenerationNotSeen"   // the controller has not seen the last change
 	CodeNoController        Code = "NoController"        // the controller that should act is not running
+	CodeNothingReported     Code = "NothingReported"     // the status does not say how the object is doing
 	CodeNoPods              Code = "NoPods"              // no pods, and nothing says how many are wanted
 	CodeCountOutOfBounds    Code = "CountOutOfBounds"    // a minimum or maximum beside the count does not admit it
 	CodePodsMissing         Code = "PodsMissing"         // pods are still to be created

@@ -11,6 +11,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
 const (
@@ -23,13 +24,6 @@ const (
 	deadlineExceeded = "ProgressDeadlineExceeded"
 )
 
-// failureConditions returns the condition types of an object that report a lasting failure,
-// including the conditions of operator-sdk (Failure, ReleaseFailed, Irreconcilable, ReconcileError)
-// and of Keycloak (HasErrors). On a child, such as a Job, they mean nothing for the object.
-func failureConditions() []string {
-	return []string{"Failed", "Failure", "Error", "HasErrors", "InvalidSpec", "ReconcileError", "ReleaseFailed", "Irreconcilable"}
-}
-
 // Reported returns the failures that an object reports in its conditions or, failing that, in
 // an event about pods that could not be created.
 func Reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event, commands commandline.Context) []Finding {
@@ -41,7 +35,7 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 		case c.Type == apis.ConditionReplicaFailure && c.Status == metav1.ConditionTrue:
 			refused = true
 			f.refusal(c.Reason, c.Message, namespace)
-		case c.Status == metav1.ConditionTrue && (c.Type == stalled || whose == "" && slices.Contains(failureConditions(), c.Type)):
+		case c.Status == metav1.ConditionTrue && (c.Type == stalled || whose == "" && words.Condition(c) == words.Failed):
 			f.Code, f.Message = CodeReportedFailure, cmp.Or(ConditionWords(c), ConditionSays(c))
 		case c.Status == metav1.ConditionTrue && c.Type == degraded && whose == "":
 			// It may resolve by itself, for example while pods are starting.
@@ -83,19 +77,19 @@ func refusedLast(events []corev1.Event) (corev1.Event, bool) {
 // in the text of the message (k8s.io/apiserver/pkg/admission/plugin/resourcequota, /webhook).
 func (f *Finding) refusal(reason, message, namespace string) {
 	message = withoutJSON(message)
-	words := strings.TrimPrefix(message, "Error creating: ")
+	why := strings.TrimPrefix(message, "Error creating: ")
 	if _, after, found := strings.Cut(message, "is forbidden: "); found {
-		words = after
+		why = after
 	}
 	switch {
 	case strings.Contains(message, "exceeded quota"), strings.Contains(message, "failed quota"):
-		f.Code, f.Message = CodeQuotaExceeded, "cannot create more pods: "+words
+		f.Code, f.Message = CodeQuotaExceeded, "cannot create more pods: "+why
 		f.Hint = f.commands.Line(commandline.Kubectl("describe", "quota").In(namespace))
 	case reason == "NameTaken":
 		f.Code, f.Message = CodeNameTaken, message
 		f.Hint = "delete or rename the object that has this name"
 	case strings.Contains(message, "admission webhook"), strings.Contains(message, "forbidden"), strings.Contains(message, "denied"):
-		f.Code, f.Message = CodeAdmissionRefused, "pods are rejected: "+words
+		f.Code, f.Message = CodeAdmissionRefused, "pods are rejected: "+why
 		f.Hint = "fix the pod template, or ask the owner of the policy"
 	default:
 		f.Code, f.Message = CodeCreateFailed, fmt.Sprintf("cannot create pods: %s", message)
@@ -116,8 +110,8 @@ func ConditionWords(c metav1.Condition) string {
 // ConditionSays returns a condition with its status and message.
 func ConditionSays(c metav1.Condition) string {
 	says := "its condition " + c.Type + " is " + string(c.Status)
-	if words := ConditionWords(c); words != "" {
-		says += ": " + words
+	if why := ConditionWords(c); why != "" {
+		says += ": " + why
 	}
 	return says
 }

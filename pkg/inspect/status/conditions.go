@@ -4,11 +4,13 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
 const (
@@ -34,6 +36,10 @@ func objectFindings(e Snapshot, children []Child, events map[types.UID][]corev1.
 		f := problem.Finding{Code: problem.CodeReportedFailure, Message: "its controller reports: " + o.Word.String(), Fatal: true, Events: events[o.UID]}
 		all = append(all, f)
 	}
+	fatal := slices.ContainsFunc(all, func(f problem.Finding) bool { return f.Fatal })
+	if s := o.says(); !fatal && o.unmeasured() && (o.Untracked || o.ObservedGeneration >= o.Generation) && s.Meaning >= words.Broken && !e.HasPods() {
+		all = append(all, problem.Finding{Code: problem.CodeReportedFailure, Message: s.String(), Fatal: true, Events: events[o.UID]})
+	}
 	for _, c := range children {
 		all = append(all, problem.Reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID], e.Commands)...)
 	}
@@ -44,33 +50,36 @@ func byGarbageCollector(finalizer string) bool {
 	return finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
 }
 
-// wantedTrue are the conditions of Kubernetes, Crossplane (Synced), RabbitMQ
-// (AllReplicasReady, ReconcileSuccess), and operator-sdk (Successful) that are True for an
-// object that is ready.
-func wantedTrue() []string {
-	return []string{readyCondition, "Reconciled", "Healthy", "Synced", "UpToDate", "AllReplicasReady", "PodsReady", "ReconcileSuccess", "Successful"}
+// objections returns the conditions that say that the object is not ready.
+func objections(o Object) []metav1.Condition {
+	return slices.DeleteFunc(o.newest(), func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c) })
 }
 
-// wantedFalse are the conditions of kstatus (Reconciling), Strimzi (NotReady), Keycloak
-// (RollingUpdate), and Cluster API (RollingOut, ScalingUp, ScalingDown) that are not.
-func wantedFalse() []string {
-	return []string{"Reconciling", "NotReady", "Unhealthy", "Degraded", "RollingOut", "RollingUpdate", "ScalingUp", "ScalingDown", "Scaling", "Updating", "Upgrading"}
+// excuses reports whether a condition does not matter: if the object has a count, how many
+// are available does not matter if none are wanted, and Progressing if all are ready. If Ready
+// is true, a part does not matter, because the object may not use it.
+func (o Object) excuses(c metav1.Condition) bool {
+	counted := !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing)
+	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && meta.IsStatusConditionTrue(o.newest(), readyCondition)
 }
 
-// contradiction returns a condition that says that the object is not ready.
-func contradiction(o Object) (metav1.Condition, bool) {
-	conditions := o.newest()
-	i := slices.IndexFunc(conditions, func(c metav1.Condition) bool {
-		switch {
-		case slices.Contains(wantedTrue(), c.Type):
-			return c.Status != metav1.ConditionTrue
-		case slices.Contains(wantedFalse(), c.Type):
-			return c.Status == metav1.ConditionTrue
+// says returns what the controller says about the object in its conditions and in other
+// fields of the status.
+func (o Object) says() words.Saying {
+	var all []words.Saying
+	waits := slices.ContainsFunc(o.newest(), words.Waits)
+	for _, c := range o.newest() {
+		meaning := words.Condition(c)
+		if waits && c.Status != metav1.ConditionTrue {
+			meaning = min(meaning, words.Working)
 		}
-		return c.Type == availableCondition && c.Status != metav1.ConditionTrue && o.Desired > 0
-	})
-	if i < 0 {
-		return metav1.Condition{}, false
+		if !o.excuses(c) {
+			all = append(all, words.Saying{Text: problem.ConditionSays(c), Meaning: meaning})
+		}
 	}
-	return conditions[i], true
+	return words.Sum(append(all, o.Sayings...))
 }
+
+// unmeasured reports whether only the controller's own report says how an object is doing,
+// which has no count and no pods.
+func (o Object) unmeasured() bool { return o.NoCount && o.Current == 0 && o.Word.Ready == nil }

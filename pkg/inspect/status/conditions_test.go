@@ -80,8 +80,8 @@ func TestContradiction(t *testing.T) {
 		{"Progressing", metav1.ConditionFalse, 3, false},
 	} {
 		o := Object{Counts: Counts{Desired: test.desired}, Evidence: Evidence{Conditions: []metav1.Condition{{Type: "Other", Status: metav1.ConditionFalse}, {Type: test.kind, Status: test.status}}}}
-		if c, against := contradiction(o); against != test.against || against && c.Type != test.kind {
-			t.Errorf("%s is %s: %t (%s)", test.kind, test.status, against, c.Type)
+		if against := objections(o); len(against) > 0 != test.against || test.against && against[0].Type != test.kind {
+			t.Errorf("%s is %s: %v", test.kind, test.status, against)
 		}
 	}
 }

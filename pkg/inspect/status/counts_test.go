@@ -137,7 +137,7 @@ func TestWithoutACount(t *testing.T) {
 		"a pod of two in the spec":   {Object{Counts: Counts{Total: new(int32(2))}}, pod, problem.CodeCannotTell},
 		"a pod of one in the spec":   {Object{Counts: Counts{Total: new(int32(1))}}, pod, problem.CodeReady},
 		"two in the spec, its word":  {Object{Counts: Counts{Total: new(int32(2))}, Evidence: Evidence{Word: Word{Ready: new(true)}}}, pod, problem.CodeReady},
-		"an untracked condition":     {Object{Evidence: Evidence{Untracked: true, Conditions: up}}, nil, problem.CodeNoPods},
+		"an untracked condition":     {Object{Evidence: Evidence{Untracked: true, Conditions: up}}, nil, problem.CodeChangeNotSeen},
 		"two in the spec, condition": {Object{Counts: Counts{Total: new(int32(2))}, Evidence: Evidence{Conditions: up}}, pod, problem.CodeReady},
 	} {
 		o := test.object

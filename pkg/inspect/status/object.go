@@ -14,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
 // Object is what a verdict reads of a replica resource.
@@ -98,8 +99,11 @@ type Evidence struct {
 	Managers []metav1.ManagedFieldsEntry
 	// OnlyCounted is set if the last change of the spec changed only the count.
 	OnlyCounted bool
-	// Word is what the controller itself says in the status.
-	Word Word
+	// Word is what the controller itself says in the status, and Sayings are the fields of
+	// the status that mean something. Fields are the names of all of them.
+	Word    Word
+	Sayings []words.Saying
+	Fields  []string
 }
 
 // Beside is a count of the spec beside the one that is scaled.
@@ -116,9 +120,8 @@ type Word struct {
 	// is its first expression that does not hold.
 	Ready *bool
 	Unmet string
-	// Failed is set if the type's failed condition holds, and Unsettled if the phase is
-	// one of work that is not done.
-	Failed, Unsettled bool
+	// Failed is set if the type's failed condition holds, or the phase is a failure.
+	Failed bool
 }
 
 // Pause is a wait for a person.
@@ -257,20 +260,6 @@ func (o Object) newest() []metav1.Condition {
 	return slices.DeleteFunc(slices.Clone(o.Conditions), func(c metav1.Condition) bool {
 		return c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
 	})
-}
-
-// tracked takes the generation that the controller saw from the conditions if nothing else
-// says it.
-func (o Object) tracked() Object {
-	if !o.Untracked {
-		return o
-	}
-	for _, c := range o.Conditions {
-		if c.ObservedGeneration > 0 {
-			o.Untracked, o.ObservedGeneration = false, max(o.ObservedGeneration, c.ObservedGeneration)
-		}
-	}
-	return o
 }
 
 // String returns the phase and the sentence.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -116,7 +117,7 @@ func TestWithoutPods(t *testing.T) {
 		verdict    Verdict
 		reason     string
 	}{
-		"no pods":        {nil, 0, 0, NotReconciled, "no replica field is known for this type, and it has no pods"},
+		"no pods":        {nil, 0, 0, NotReconciled, "no controller has written its status; no replica field is known for this type, and it has no pods"},
 		"a pod ended":    {nil, 0, 1, Progressing, "no replica field is known for this type, and 1 pod ended"},
 		"pods run":       {nil, 2, 3, Progressing, "its status counts none of 2 pods as ready"},
 		"complete":       {complete, 0, 4, Ready, "its condition Complete is True: CompletionsReached"},
@@ -127,8 +128,8 @@ func TestWithoutPods(t *testing.T) {
 		for i := range test.all - test.live {
 			pods[i].Phase = corev1.PodSucceeded
 		}
-		e := Snapshot{Object: Object{Identity: Identity{Resource: "jobs.batch"}, Evidence: Evidence{Conditions: test.conditions}}}
-		if v := noPods(&view{Snapshot: e, report: Report{Pods: pods}}); v.verdict != test.verdict || v.reason != test.reason {
+		o := Object{Identity: Identity{Resource: "jobs.batch", Foreign: true, BuiltIn: true}, Counts: Counts{NoCount: true}, Evidence: Evidence{Untracked: true, Generation: 1, Managers: wrote("", 60, 30), Conditions: test.conditions}}
+		if v := judge(Snapshot{Object: o}, Report{Pods: pods, Reconciler: Reconciler{Status: &fieldpath.Write{}}}, nil); v.verdict != test.verdict || v.reason != test.reason {
 			t.Errorf("%s: %s: %s, want %s: %s", name, v.verdict, v.reason, test.verdict, test.reason)
 		}
 	}

@@ -87,7 +87,7 @@ type Replicas struct {
 
 // NewReport makes the model of an object from a snapshot.
 func NewReport(e Snapshot) Report {
-	e.Object = e.Object.tracked().paused(e.Now)
+	e.Object = e.Object.paused(e.Now)
 	family := newFamily(e)
 	owned := family.pods(e.Pods)
 	between := family.own(e.Children)

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
 func deleting(v *view) *ruling {
@@ -49,26 +51,29 @@ func failed(p problem.Problem) *ruling {
 	return &ruling{verdict: Failed, code: p.Code, reason: p.String(), hint: p.Hint}
 }
 
-// noPods is the verdict on an object that counts no pods, if nothing says how many it
-// wants.
-func noPods(v *view) *ruling {
+// reported is the verdict on an object that counts no pods, if nothing says how many it
+// wants. Its controller's own report decides.
+func reported(v *view) *ruling {
 	o, live, all := v.Object, v.report.LivePods(), len(v.report.Pods)
-	if o.Current > 0 || o.Word.Ready != nil || o.vouched() {
-		return nil
-	}
-	complete := slices.IndexFunc(o.newest(), func(c metav1.Condition) bool {
-		return slices.Contains([]string{"Complete", "Completed", "Succeeded"}, c.Type) && c.Status == metav1.ConditionTrue
-	})
-	const unknown = "no replica field is known for this type, and "
+	s := o.says()
+	const uncounted = "no replica field is known for this type, and "
+	nothing := &ruling{verdict: Unknown, code: problem.CodeNothingReported, reason: "its status has " + strings.Join(o.Fields, ", ") +
+		", and nothing that says whether it is ready; " + uncounted + "it has no pods", hint: nameTheField(o, v.Commands)}
 	switch {
-	case complete >= 0:
-		return &ruling{verdict: Ready, code: problem.CodeReady, reason: problem.ConditionSays(o.newest()[complete])}
+	case o.Word.Ready == nil && all == 0 && o.Word.Phase != "" && words.Of(o.Word.Phase) == words.Nothing && (s.Meaning == words.Nothing || s.Part && o.vouched()):
+		return nothing // its parts are ready, and its own state is not known
+	case !o.unmeasured(), o.vouched(), s.Meaning == words.Paused && o.Pause != nil:
+		return nil
+	case s.Meaning > words.Nothing:
+		return &ruling{verdict: Progressing, code: problem.CodeConditionFalse, reason: s.String()}
 	case live > 0:
 		return &ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: "its status counts none of " + problem.Quantity(live, "pod") + " as ready"}
 	case all > 0:
-		return &ruling{verdict: Progressing, code: problem.CodeNoPods, reason: unknown + problem.Quantity(all, "pod") + " ended"}
+		return &ruling{verdict: Progressing, code: problem.CodeNoPods, reason: uncounted + problem.Quantity(all, "pod") + " ended"}
+	case len(o.Fields) > 0:
+		return nothing
 	}
-	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: unknown + "it has no pods", hint: nameTheField(o, v.Commands)}
+	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no controller has written its status; " + uncounted + "it has no pods", hint: nameTheField(o, v.Commands)}
 }
 
 // nameTheField is the command that names the replica field of a kind; "" for a kind
@@ -85,8 +90,8 @@ func countsOff(v *view) *ruling {
 		return nil
 	}
 	reason := v.shortfall.reason
-	if against, found := contradiction(v.Object); found && len(v.report.Problems) == 0 && v.Object.ofOthers() {
-		reason += "; " + problem.ConditionSays(against)
+	if against := objections(v.Object); len(against) > 0 && len(v.report.Problems) == 0 && v.Object.ofOthers() {
+		reason += "; " + problem.ConditionSays(against[0])
 	}
 	return v.progressing(v.shortfall.code, "%s", reason)
 }
@@ -169,19 +174,19 @@ func (v *view) gaveUp(job Child) bool {
 }
 
 func conditionAgainst(v *view) *ruling {
-	against, found := contradiction(v.Object)
-	if !found {
+	against := objections(v.Object)
+	if len(against) == 0 {
 		return nil
 	}
-	return v.contradicted("%s", problem.ConditionSays(against))
+	return v.contradicted("%s", problem.ConditionSays(against[0]))
 }
 
 func phaseUnsettled(v *view) *ruling {
 	o := v.Object
-	if !o.Word.Unsettled || !o.NoCount && o.Desired == 0 {
-		return nil
+	if s := o.says(); s.Meaning >= words.Working && (o.NoCount || o.Desired > 0) {
+		return v.contradicted("%s", s)
 	}
-	return v.contradicted("its controller reports: %s", o.Word)
+	return nil
 }
 
 // nothingDone is the verdict on an object whose controller may have reported that it saw
@@ -219,9 +224,9 @@ func (o Object) bound() bool { return o.declaredReady() || o.NoCount && o.vouche
 // declaredReady reports whether what the type declares as ready holds.
 func (o Object) declaredReady() bool { return o.Word.Ready != nil && *o.Word.Ready }
 
-// vouched reports whether the controller says that this generation is ready.
+// vouched reports whether the controller says that the object is ready.
 func (o Object) vouched() bool {
-	return !o.Untracked && meta.IsStatusConditionTrue(o.Conditions, readyCondition)
+	return slices.Contains([]words.Meaning{words.Ready, words.Done}, o.says().Meaning)
 }
 
 func nothingVisible(v *view) *ruling {
@@ -254,7 +259,7 @@ func changeNotSeen(v *view) *ruling {
 func ready(v *view) *ruling {
 	r := &ruling{verdict: Ready, code: problem.CodeReady, reason: v.counts}
 	if o := v.Object; o.Foreign && o.NoCount && o.Current == 0 && o.bound() {
-		r.reason = "its controller reports that it is ready"
+		r.reason = cmp.Or(o.says().String(), "its controller reports that it is ready")
 	}
 	return r
 }

@@ -24,6 +24,8 @@ const (
 	Paused Verdict = "paused"
 	// Failed: cannot get there without help.
 	Failed Verdict = "failed"
+	// Unknown: the status says nothing about it.
+	Unknown Verdict = "unknown"
 	// NotReconciled: no controller has seen the object as it is now.
 	NotReconciled Verdict = "not reconciled"
 	// Parked: scaled to zero for a time, with the earlier count remembered.
@@ -76,7 +78,7 @@ func rules() []rule {
 		{"Deleting", always, deleting},
 		{"NotSeen", Object.reportsChange, notSeen},
 		{"Problem", always, fatalProblem},
-		{"NoPods", Object.countUnknown, noPods},
+		{"Reported", Object.countUnknown, reported},
 		{"OutOfBounds", Object.ofOthers, outOfBounds},
 		{"Counts", always, countsOff},
 		{"Groups", Object.grouping, groupShort},

@@ -12,10 +12,12 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
 func TestVerdict(t *testing.T) {
 	t.Parallel()
+	updating := []words.Saying{{Text: "its controller reports: Updating", Meaning: words.Working}}
 	const hint = "kubectl imoocpod run-controller -n ns --kinds lamps.x"
 	failure := func(s metav1.ConditionStatus) []metav1.Condition {
 		return []metav1.Condition{{Type: apis.ConditionReplicaFailure, Status: s, Reason: "QuotaExceeded", Message: "exceeded quota"}}
@@ -106,19 +108,19 @@ func TestVerdict(t *testing.T) {
 			Progressing, "2 of 3 pods ready; its condition Ready is False: Syncing: the members elect", "",
 		},
 		"a phase of work that is not done": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Updating", Unsettled: true}}},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Updating"}, Sayings: updating}},
 			Progressing, "3 of 3 pods ready, but its controller reports: Updating", "",
 		},
 		"a phase of work, while none are wanted": {
-			Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Pending", Unsettled: true}}},
+			Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Pending"}, Sayings: updating}},
 			Ready, "0 of 0 pods ready", "",
 		},
 		"a phase of work, where the kind declares what is ready": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Updating", Unsettled: true, Ready: new(true)}}},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Updating", Ready: new(true)}, Sayings: updating}},
 			Ready, "3 of 3 pods ready", "",
 		},
 		"a condition of an older generation": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 4, Conditions: ready(metav1.ConditionTrue, 3)}},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{ObservedGeneration: 3, Conditioned: true, Generation: 4, Conditions: ready(metav1.ConditionTrue, 3)}},
 			NotReconciled, "its controller has not seen the last change (generation 4, observed 3)", "check that the controller of lamps.x is installed and running",
 		},
 		"a condition says that it is ready, of which change nobody knows": {
@@ -130,7 +132,7 @@ func TestVerdict(t *testing.T) {
 			Ready, "3 of 3 pods ready", "",
 		},
 		"a condition of this generation says that it is ready": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Conditioned: true, Generation: 4, Conditions: ready(metav1.ConditionTrue, 4)}},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{ObservedGeneration: 4, Conditioned: true, Generation: 4, Conditions: ready(metav1.ConditionTrue, 4)}},
 			Ready, "3 of 3 pods ready", "",
 		},
 		"a condition says that it is not ready, whatever the counts": {
@@ -344,7 +346,7 @@ func TestChildren(t *testing.T) {
 		code     problem.Code
 		reason   string
 	}{
-		"no count, as its controller says":        {Object{Counts: Counts{Uncounted: true, NoCount: true, Total: new(int32(3))}, Evidence: Evidence{Conditions: vouches}}, nil, Ready, problem.CodeReady, "its controller reports that it is ready"},
+		"no count, as its controller says":        {Object{Counts: Counts{Uncounted: true, NoCount: true, Total: new(int32(3))}, Evidence: Evidence{Conditions: vouches}}, nil, Ready, problem.CodeReady, "its condition Ready is True"},
 		"no count, and nobody says anything":      {Object{Counts: Counts{Uncounted: true, NoCount: true, Total: new(int32(3))}}, nil, NotReconciled, problem.CodeNoPods, "no replica field is known for this type"},
 		"no count, and fewer than the spec names": {Object{Counts: Counts{NoCount: true, Total: new(int32(3))}}, nil, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 3, and 0 are visible"},
 		"one of several counts":                   {Object{Counts: Counts{Several: true, Count: ".spec.a", Total: new(int32(5))}}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 5, and 0 are visible"},
@@ -475,8 +477,8 @@ func TestRules(t *testing.T) {
 		"of shards":            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Unit: "shard"}}, "NotSeen Phase NothingDone NothingVisible Total OutOfBounds PodsAtZero"},
 		"of groups":            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Several: true}}, "NotSeen Phase NothingDone NothingVisible Total OutOfBounds Groups PodsAtZero"},
 		"of shards, ours":      {Object{Counts: Counts{Unit: "shard"}}, "NotSeen Phase NoController"},
-		"without a count":      {Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true}}, "NotSeen NoPods StatusBehind Phase NothingDone Total OutOfBounds Groups"},
-		"ours without a count": {Object{Counts: Counts{NoCount: true}}, "NotSeen NoPods StatusBehind Phase SurplusPods NoController"},
+		"without a count":      {Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase NothingDone Total OutOfBounds Groups"},
+		"ours without a count": {Object{Counts: Counts{NoCount: true}}, "NotSeen Reported StatusBehind Phase SurplusPods NoController"},
 		"that declares ready":  {Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Word: Word{Ready: new(true)}}}, "NotSeen StatusBehind NothingDone ReadyWhen OutOfBounds PodsAtZero"},
 	} {
 		want := strings.Fields(usual + " " + test.more)

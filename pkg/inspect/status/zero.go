@@ -37,7 +37,7 @@ func scaledToZero(v *view) *ruling {
 // doubtsZero reports whether a verdict only says that no evidence shows that no pods are
 // wanted.
 func (v ruling) doubtsZero() bool {
-	return slices.Contains([]problem.Code{problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeNoPods}, v.code)
+	return slices.Contains([]problem.Code{problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeNoPods, problem.CodeNothingReported}, v.code)
 }
 
 // zeroBy returns the autoscaler that has scaled an object to zero, "" if none has. It reports

@@ -151,7 +151,7 @@ func (f frame) render(lines []line, height int) []string {
 
 // urgency ranks reports: those with the lowest rank need attention first.
 func urgency(r status.Report) int {
-	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Progressing, status.Deleted, status.Parked, status.Ready}, r.Verdict)
+	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Unknown, status.Progressing, status.Deleted, status.Parked, status.Ready}, r.Verdict)
 }
 
 // object shows one object.

@@ -65,7 +65,7 @@ func (s Style) look(v status.Verdict) (sign, color string) {
 		return s.sign("○", "o"), dim
 	case status.Failed:
 		return s.sign("✖", "x"), red
-	case status.NotReconciled:
+	case status.NotReconciled, status.Unknown:
 		return "?", yellow
 	case status.Deleted:
 		return s.sign("∅", "-"), dim

@@ -1,0 +1,136 @@
+package words
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Condition returns what a condition means:
+//
+//   - A type such as Ready or FullyApplied means Ready if it is true. If it is false, it
+//     means Broken if the reason or the message says what is wrong, and Working otherwise.
+//   - A type such as Reconciling, Paused, or FetchFailed has that meaning if it is true, and
+//     means nothing otherwise.
+//   - Progressing is true for Deployments that are at work, and for those that are done.
+//     The reason decides. The same applies to Running, which operator-sdk uses.
+func Condition(c metav1.Condition) Meaning {
+	words := ofType(c.Type)
+	meaning, is := meaningOf(words), c.Status == metav1.ConditionTrue
+	switch last := words[max(0, len(words)-1):]; {
+	case slices.ContainsFunc(last, unsaid):
+		return Nothing
+	case len(words) == 1 && (words[0] == "progressing" || words[0] == "running"):
+		return moving(c)
+	case meaning > Done && is:
+		if slices.ContainsFunc(last, lacks) && blames(c) {
+			return Broken
+		}
+		return meaning
+	case meaning == Nothing, meaning > Done:
+		return Nothing
+	case is && worst(Split(c.Reason)) >= Broken:
+		return Broken // such as Complete, with the reason JobFailed
+	case is && slices.ContainsFunc(last, step):
+		return Nothing
+	case is:
+		return meaning
+	case slices.Contains(last, "active"):
+		return Nothing // an object may be idle and ready
+	case c.Status == metav1.ConditionFalse && blames(c) && !Waits(c):
+		return Broken
+	}
+	return Working
+}
+
+// Waits reports whether a condition says that the object waits for a place. What else it lacks
+// may only follow from that.
+func Waits(c metav1.Condition) bool {
+	return c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Type, "Scheduled")
+}
+
+// Overall reports whether a type of condition is about the whole object, such as
+// AllReplicasReady, and not about a part, such as NetworkReady.
+func Overall(conditionType string) bool {
+	return !slices.ContainsFunc(ofType(conditionType), func(w string) bool { return !known(w) })
+}
+
+// ofType returns the words of a type, which may have a domain: "example.com/Ready".
+func ofType(name string) []string { return Split(name[strings.LastIndexAny(name, "/.")+1:]) }
+
+// step reports whether the last word of a type is one that is true before an object is ready.
+func step(word string) bool {
+	return slices.Contains([]string{"scheduled", "initialized", "configured", "created", "generated", "validated", "valid", "approved", "admitted", "started", "submitted", "registered"}, word)
+}
+
+// lacks reports whether a word only says that an object is not ready.
+func lacks(word string) bool {
+	return slices.Contains([]string{"ready", "notready", "unready", "available", "unavailable"}, word)
+}
+
+// unsaid reports whether a type with such a last word says nothing about the object: it may
+// be true for an object that is ready.
+func unsaid(word string) bool { return word == "warning" }
+
+// meaningOf returns what the words of a type mean: a failure anywhere in it, or else the last
+// word, or the one before if that is one of an object that is ready, as in ResolvedRefs.
+func meaningOf(words []string) Meaning {
+	whole := worst(words)
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(fillers(), w) })
+	switch {
+	case len(words) == 0, remote(words):
+		return Nothing
+	case slices.Contains(words, "degraded"):
+		return min(whole, Broken) // it may lack one of its pods
+	case whole >= Broken:
+		return whole
+	case step(words[len(words)-1]):
+		return Ready
+	}
+	last := cmp.Or(lexicon[strings.Join(words, "")], worst(words[len(words)-1:]))
+	if last == Nothing && len(words) > 1 && lexicon[words[len(words)-2]] == Ready {
+		last = Ready
+	}
+	if last == Done && len(words) > 1 {
+		last = Ready
+	}
+	if (last == Ready || last == Done) && slices.ContainsFunc(words, negates) {
+		return Working
+	}
+	return last
+}
+
+// moving returns what Progressing and Running mean.
+func moving(c metav1.Condition) Meaning {
+	reason := worst(slices.DeleteFunc(Split(c.Reason), func(w string) bool { return w == "running" }))
+	switch {
+	case c.Status == metav1.ConditionFalse && reason >= Broken:
+		return Broken
+	case c.Status == metav1.ConditionFalse, reason == Paused:
+		return Nothing
+	case c.Status != metav1.ConditionTrue, reason == Nothing:
+		return Working
+	}
+	return min(reason, Working)
+}
+
+// blames reports whether a condition says what is wrong: in its reason, or in its message if
+// the reason is no stage of the work or if the message begins with that.
+func blames(c metav1.Condition) bool {
+	reason, message := Split(c.Reason), Split(c.Message)
+	return wrong(reason) || wrong(message[:min(1, len(message))]) || worst(reason) != Working && wrong(message)
+}
+
+// wrong reports whether the words of a reason or of a message say what is wrong.
+func wrong(words []string) bool {
+	if len(words) > 1 && negates(words[0]) && words[len(words)-1] == "found" {
+		return true
+	}
+	return worst(words) >= Broken || slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{
+			"cannot", "missing", "notfound", "mismatch", "insufficient", "exceeded", "refused", "unsupported", "conflicts", "undefined", "unresolved", "unreachable",
+		}, word)
+	})
+}

@@ -1,0 +1,245 @@
+package words
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+// Saying is a field of an object, and what the controller says with it.
+type Saying struct {
+	// Path is the field, such as ".status.health", and Text what it holds.
+	Path, Text string
+	Meaning    Meaning
+	// Part is set if the field is about a part of the object, such as a member.
+	Part bool
+}
+
+// String returns the field and what it holds.
+func (s Saying) String() string {
+	if s.Path == "" {
+		return s.Text
+	}
+	return s.Path + " is " + s.Text
+}
+
+// Sum returns the most serious of some sayings. What they say about parts does not matter if the
+// object has ended well. While the object is at work, a part that failed may be tried again.
+func Sum(all []Saying) Saying {
+	var own, parts Saying
+	for _, s := range all {
+		if s.Part && s.Meaning > parts.Meaning {
+			parts = s
+		} else if !s.Part && s.Meaning > own.Meaning {
+			own = s
+		}
+	}
+	if own.Meaning == Done || own.Meaning == Working || own.Meaning >= parts.Meaning {
+		return own
+	}
+	return parts
+}
+
+// Read returns what the status of an object of a kind says beside its conditions, and what
+// its labels say.
+func Read(kind string, obj map[string]any) []Saying {
+	r := reader{ends: ends(kind)}
+	r.generation, _ = fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
+	r.object(".status", fieldpath.Object(obj, "status"), place{})
+	labels := fieldpath.Object(obj, "metadata", "labels")
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		if value, is := labels[name].(string); is && Of(value) >= Broken && isState(name) {
+			r.add(".metadata.labels["+name+"]", value, Of(value), place{})
+		}
+	}
+	return r.all
+}
+
+// ends reports whether objects of a kind end, by its name. One that is running is not ready.
+func ends(kind string) bool {
+	words := Split(kind)
+	return len(words) > 0 && slices.Contains([]string{
+		"run", "job", "workflow", "experiment", "build", "backup", "restore", "task", "test", "migration", "operation", "execution", "import", "export", "upgrade", "request",
+	}, words[len(words)-1])
+}
+
+// reader collects the sayings of a status.
+type reader struct {
+	ends       bool
+	generation int64
+	all        []Saying
+}
+
+// place is where a field stands.
+type place struct {
+	depth int
+	// part is set below a list or a map of parts, and listed below a list.
+	part, listed bool
+}
+
+// deepest is how many fields lead to a saying at most.
+const deepest = 6
+
+func (r *reader) object(path string, content map[string]any, at place) {
+	if at.depth >= deepest {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		if !remote(Split(name)) && (at.depth > 0 || name != "conditions") {
+			r.field(path+"."+name, name, content[name], at)
+		}
+	}
+	r.counts(path, content, at)
+}
+
+func (r *reader) field(path, name string, value any, at place) {
+	below := at
+	below.depth++
+	switch value := value.(type) {
+	case map[string]any:
+		if fault(name) && len(value) > 0 {
+			r.add(path, "set", Broken, at)
+			return
+		}
+		below.part = at.part || strings.HasSuffix(name, "s") && !isState(name)
+		r.object(path, value, below)
+	case []any:
+		below.part, below.listed = true, true
+		for i, item := range value {
+			content, is := item.(map[string]any)
+			switch {
+			case is && name == "conditions":
+				r.condition(path, content)
+			case is:
+				r.object(path+"["+strconv.Itoa(i)+"]", content, below)
+			}
+		}
+	case bool:
+		r.flag(path, name, value, at)
+	case string:
+		r.text(path, name, value, at)
+	}
+}
+
+func (r *reader) text(path, name, value string, at place) {
+	switch meaning := Of(value); {
+	case value == "":
+	case fault(name):
+		r.add(path, value, Broken, at)
+	case strings.EqualFold(value, "true"), strings.EqualFold(value, "false"):
+		r.flag(path, name, strings.EqualFold(value, "true"), at)
+	case !isState(name):
+		r.ratio(path, value, at)
+	case r.ends && strings.EqualFold(value, "running"):
+		r.add(path, value, Working, at)
+	case at.part && strings.EqualFold(value, "unknown"):
+	case meaning == Done && len(Split(name)) > 1:
+		r.add(path, value, Ready, at)
+	default:
+		r.add(path, value, meaning, at)
+	}
+}
+
+// ratio adds a text such as "2/3".
+func (r *reader) ratio(path, value string, at place) {
+	before, after, _ := strings.Cut(value, "/")
+	ready, err := strconv.ParseInt(before, 10, 64)
+	all, failed := strconv.ParseInt(after, 10, 64)
+	if err == nil && failed == nil {
+		r.compare(path, value, ready, all, at)
+	}
+}
+
+// counts compares the counts of what is ready with those of all, such as readyMembers and
+// members.
+func (r *reader) counts(path string, content map[string]any, at place) {
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		ready, is := fieldpath.Integer(content[name])
+		words := Split(name)
+		of := without(words, "ready", "available", "number")
+		if !is || len(of) == len(words) {
+			continue
+		}
+		for other, value := range content {
+			all, is := fieldpath.Integer(value)
+			named := without(Split(other), "desired", "expected", "total", "number", "scheduled")
+			if is && other != name && (slices.Equal(of, named) || len(of) == 0 && len(named) == 1 && slices.Contains([]string{"size", "replicas", "members", "instances", "nodes"}, named[0])) {
+				r.compare(path+"."+name, strconv.FormatInt(ready, 10)+" of "+strconv.FormatInt(all, 10), ready, all, at)
+			}
+		}
+	}
+}
+
+func without(words []string, drop ...string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(drop, w) })
+}
+
+// compare adds two counts. They are about parts. None of none shows nothing.
+func (r *reader) compare(path, text string, ready, all int64, at place) {
+	at.part = true
+	switch {
+	case ready < all:
+		r.add(path, text, Working, at)
+	case all > 0:
+		r.add(path, text, Ready, at)
+	}
+}
+
+// condition adds a condition of a part.
+func (r *reader) condition(path string, content map[string]any) {
+	var c metav1.Condition
+	c.Type, _ = content["type"].(string)
+	status, _ := content["status"].(string)
+	c.Status = metav1.ConditionStatus(status)
+	c.Reason, _ = content["reason"].(string)
+	c.Message, _ = content["message"].(string)
+	meaning := Condition(c)
+	if seen, is := fieldpath.Integer(content["observedGeneration"]); is && seen < r.generation {
+		meaning = Working
+	}
+	r.add(path, c.Type+"="+status, meaning, place{part: true})
+}
+
+// flag adds a field that is true or false. It means the same as a condition of that name.
+func (r *reader) flag(path, name string, value bool, at place) {
+	status := metav1.ConditionFalse
+	if value {
+		status = metav1.ConditionTrue
+	}
+	r.add(path, strconv.FormatBool(value), Condition(metav1.Condition{Type: name, Status: status}), at)
+}
+
+// add adds what a field says. What a member of a list says does not show that the whole is
+// ready.
+func (r *reader) add(path, text string, meaning Meaning, at place) {
+	if meaning > Nothing && (!at.listed || meaning > Done) {
+		r.all = append(r.all, Saying{path, text, meaning, at.part})
+	}
+}
+
+// isState reports whether a field with such a name has a state.
+func isState(name string) bool {
+	words := Split(name)
+	return len(words) > 0 && slices.Contains([]string{"phase", "state", "status", "health", "compliant", "compliance", "result", "outcome", "stage", "condition", "robustness"}, words[len(words)-1])
+}
+
+// fault reports whether a field says what is wrong, if it is set.
+func fault(name string) bool {
+	words := Split(name)
+	return len(words) > 0 && slices.Contains([]string{"error", "errors", "failure"}, words[0]) &&
+		(len(words) == 1 || slices.Contains([]string{"message", "description", "reason", "msg"}, words[1]))
+}
+
+// remote reports whether the words of a name are about the past or the future.
+func remote(words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{
+			"history", "last", "previous", "prior", "old", "measurements", "events", "desired", "target", "expected", "wanted", "template", "initial", "spec",
+		}, word)
+	})
+}

@@ -1,0 +1,141 @@
+// Package words knows what controllers mean by the words, conditions, and fields with which
+// they report how an object is doing.
+package words
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Meaning is what a controller says about an object. The more serious one is greater.
+type Meaning int
+
+// The meanings.
+const (
+	// Nothing: it does not say how the object is doing.
+	Nothing Meaning = iota
+	// Ready: the object has what was asked for.
+	Ready
+	// Done: the object has ended well. What its parts say does not matter anymore.
+	Done
+	// Paused: someone holds the object.
+	Paused
+	// Working: the object is not ready yet.
+	Working
+	// Broken: something is wrong with the object. That may end by itself if it has pods,
+	// for example while they start.
+	Broken
+	// Failed: the object needs help.
+	Failed
+)
+
+// lexicon is what the words mean, in lower case and without separators.
+var lexicon = func() map[string]Meaning {
+	all := map[string]Meaning{}
+	for meaning, words := range map[Meaning]string{
+		Ready: `ready healthy available ok up online active alive running live serving operational normal good green stable exists
+			synced insync synchronized uptodate reconciled applied deployed installed provisioned established resolved released
+			programmed accepted admitted bound attached connected joined issued published promoted compliant`,
+		Done:   `complete completed done finished succeeded success successful successfully passed`,
+		Paused: `paused pause suspended suspend hibernated stopped`,
+		Working: `pending waiting queued progressing progress inprogress processing reconciling creating provisioning initializing
+			bootstrapping starting preparing scheduling deploying installing configuring building applying syncing
+			synchronizing updating upgrading migrating scaling scalingup scalingdown expanding resizing rolling rollingout
+			rollingupdate restarting rebooting recovering repairing restoring rebalancing replacing rotating issuing validating
+			registering finalizing promoting cleaning stopping pausing suspending resuming deleting terminating
+			draining uninstalling removing retrying notready unready unavailable unknown outofsync unsynced outdated stale partial
+			partially warn yellow missing noncompliant violation violated`,
+		Broken: `unhealthy red warning crash crashing crashed crashloop crashloopbackoff failing faulty faulted denied forbidden
+			unauthorized timeout timedout expired critical corrupt corrupted lost bad conflict halted misconfigured incompatible
+			fallback unable`,
+		Failed: `failed fail fails failure failures error errors errored err invalid rejected degraded stalled aborted abort
+			unrecoverable irrecoverable irreconcilable fatal broken terminal`,
+	} {
+		for word := range strings.FieldsSeq(words) {
+			all[word] = meaning
+		}
+	}
+	return all
+}()
+
+// phrases are several words that mean one thing.
+var phrases = strings.NewReplacer(" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
+	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ",
+	" requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ")
+
+// fillers add nothing to the words around them.
+func fillers() []string {
+	return []string{"all", "is", "has", "the", "a", "to", "in", "occurred", "replicas", "pods", "resources", "cluster", "health", "reconcile", "release", "spec", "fully", "state"}
+}
+
+// negates reports whether the opposite of the words after a word is meant.
+func negates(word string) bool {
+	return slices.Contains([]string{"not", "non", "no", "never", "without", "0"}, word)
+}
+
+// known reports whether a word needs no other to be understood.
+func known(word string) bool {
+	return lexicon[word] > Nothing || negates(word) || slices.Contains(fillers(), word)
+}
+
+// Split returns the words of a name in any style, such as "NotReady" or "NOT_READY", in lower
+// case.
+func Split(name string) []string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		separate := !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		if separate || i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			b.WriteByte(' ')
+		}
+		if !separate {
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return strings.Fields(phrases.Replace(" " + strings.Join(strings.Fields(b.String()), " ") + " "))
+}
+
+// longest is how many words a state has at most. Of a longer text, which is a message, only
+// the first word is a state.
+const longest = 8
+
+// Of returns what a state means, such as "Running" or "Cluster in healthy state": the
+// worst of its words. "VolumeBound" does not mean that the object is ready.
+func Of(state string) Meaning {
+	words := Split(state)
+	if len(words) > longest {
+		words = words[:1]
+	}
+	meaning := worst(words)
+	if meaning <= Done && slices.ContainsFunc(words, func(w string) bool { return !known(w) }) {
+		return Nothing
+	}
+	return meaning
+}
+
+// worst returns the most serious meaning of some words. A failure of a part, such as
+// "fetch failed", is no failure of the whole.
+func worst(words []string) Meaning {
+	if whole := lexicon[strings.Join(words, "")]; whole > Nothing {
+		return whole
+	}
+	most, negated, part := Nothing, false, false
+	for _, word := range words {
+		meaning := lexicon[word]
+		switch {
+		case negates(word):
+			negated = true
+		case negated && (meaning == Ready || meaning == Done):
+			meaning = Working
+		case negated:
+			meaning = Nothing
+		}
+		part = part || !known(word)
+		most = max(most, meaning)
+	}
+	if most == Failed && part {
+		return Broken
+	}
+	return most
+}

@@ -1,0 +1,113 @@
+package words
+
+import (
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A state means the most serious of its words, in any style.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]Meaning{
+		"": Nothing, "Contemplating": Nothing, "VolumeBound": Nothing, "NoErrors": Nothing,
+		"Running": Ready, "HEALTH_OK": Ready, "HEALTH_WARN": Working, "Cluster in healthy state": Ready, "up-to-date": Ready,
+		"Succeeded": Done, "COMPLETED": Done,
+		"Suspended": Paused, "RequiresApproval": Paused,
+		"Pending": Working, "ScalingUp": Working, "Scaling Up": Working, "in-progress": Working, "NotReady": Working, "DEPLOYED_NOT_READY": Working, "NonCompliant": Working,
+		"red": Broken, "PartiallyFailed": Failed, "UpdateFailed": Broken, "FailedNotVisible": Broken, "CrashLoopBackOff": Broken,
+		"Failed": Failed, "ERROR": Failed, "Error, because the server answers with a long and winding text": Failed,
+	} {
+		if got := Of(state); got != want {
+			t.Errorf("%q means %d, want %d", state, got, want)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"EKSControlPlaneUpdating":  {"eks", "control", "plane", "updating"},
+		"DEPLOYED_NOT_READY":       {"deployed", "not", "ready"},
+		"ResourcesUpToDate":        {"resources", "uptodate"},
+		"Cluster in healthy state": {"cluster", "in", "healthy", "state"},
+		"":                         nil,
+	} {
+		if got := Split(name); !slices.Equal(got, want) {
+			t.Errorf("%s has the words %q, want %q", name, got, want)
+		}
+	}
+}
+
+// The type and the status of a condition say what it means, and its reason whether something
+// is wrong.
+func TestCondition(t *testing.T) {
+	t.Parallel()
+	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
+	for _, test := range []struct {
+		kind            string
+		status          metav1.ConditionStatus
+		reason, message string
+		want            Meaning
+	}{
+		{"Ready", yes, "", "", Ready},
+		{"Ready", no, "", "", Working},
+		{"Ready", unknown, "Failed", "", Working},
+		{"Ready", no, "Progressing", "0 of 3 pods failed", Working},
+		{"Ready", no, "InstallFailed", "", Broken},
+		{"Ready", no, "DependencyNotFound", "", Broken},
+		{"Ready", no, "NoControllerFound", "", Broken},
+		{"Ready", no, "", "the query is invalid", Broken},
+		{"Ready", no, "Migrating", "Error: checksum mismatch", Broken},
+		{"Ready", no, "Migrating", "the last migration was an error", Working},
+		{"example.com/Ready", yes, "", "", Ready},
+		{"ResolvedRefs", yes, "", "", Ready},
+		{"ResourcesUpToDate", no, "", "", Working},
+		{"ACK.Terminal", yes, "", "", Failed},
+		{"Complete", yes, "Complete", "", Done},
+		{"Complete", yes, "JobFailed", "", Broken},
+		{"Scheduled", yes, "", "", Nothing},
+		{"Scheduled", no, "SchedulingFailed", "", Working},
+		{"ParametersGenerated", no, "ErrorOccurred", "", Broken},
+		{"Active", no, "", "", Nothing},
+		{"NotReady", yes, "Creating", "", Working},
+		{"NotReady", yes, "TimeoutException", "", Broken},
+		{"Warning", yes, "DeprecatedFields", "", Nothing},
+		{"NoWarnings", no, "", "", Nothing},
+		{"RolloutProgressing", yes, "", "", Working},
+		{"EKSControlPlaneCreating", no, "created", "", Nothing},
+		{"ScalingLimited", yes, "", "", Nothing},
+		{"Paused", yes, "", "", Paused},
+		{"Paused", no, "", "", Nothing},
+		{"FetchFailed", yes, "", "", Broken},
+		{"ErrorOccurred", yes, "", "", Failed},
+		{"LastBackupFailed", yes, "", "", Nothing},
+		{"Degraded", yes, "", "", Broken},
+		{"Stalled", yes, "", "", Failed},
+		{"Stalled", no, "", "", Nothing},
+		{"Progressing", yes, "", "", Working},
+		{"Progressing", yes, "NewReplicaSetAvailable", "", Ready},
+		{"Progressing", no, "", "", Nothing},
+		{"Progressing", no, "RolloutAborted", "", Broken},
+		{"Progressing", unknown, "RolloutPaused", "", Nothing},
+		{"Running", yes, "Running", "", Working},
+		{"Running", yes, "Successful", "", Done},
+		{"", yes, "", "", Nothing},
+	} {
+		c := metav1.Condition{Type: test.kind, Status: test.status, Reason: test.reason, Message: test.message}
+		if got := Condition(c); got != test.want {
+			t.Errorf("%s is %s (%s: %s): it means %d, want %d", test.kind, test.status, test.reason, test.message, got, test.want)
+		}
+	}
+}
+
+// Conditions of parts do not matter if those of the whole are true.
+func TestOverall(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]bool{"Ready": true, "Synced": true, "AllReplicasReady": true, "NetworkReady": false, "CronJobAvailable": false} {
+		if Overall(kind) != want {
+			t.Errorf("%s is about the whole: %t", kind, !want)
+		}
+	}
+}

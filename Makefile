@@ -174,6 +174,9 @@ test-node: $(CLUSTER) ## Run the tests on real nodes (Linux, as root; RECORD=1: 
 # GOFLAGS=-mod=mod go list -C test/operators/MODULE -deps tool
 OPERATORS = argo-rollouts prometheus-operator kruise
 
+test-health: ## Compare verdicts with the health that others expect (HEALTH=DIRECTORY with objects.jsonl)
+	go test -vet=off -count=1 -v ./pkg/inspect/facts -run Health $(if $(HEALTH),-args -health $(abspath $(HEALTH)))
+
 # Twenty minutes, and as many more to build the operators for the first time. Fewer tests
 # run at a time, because they measure how late a wait ends.
 test-operators: $(CLUSTER) ## Test verdicts on objects of real operators

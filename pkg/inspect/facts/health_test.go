@@ -1,0 +1,141 @@
+package facts
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
+)
+
+// reportOf returns the report on a new object of a kind without a schema. If the object has
+// a status, a controller wrote it when the object was created.
+func reportOf(t *testing.T, resource string, content map[string]any) status.Report {
+	t.Helper()
+	obj := &unstructured.Unstructured{Object: content}
+	obj.SetUID("it")
+	obj.SetGeneration(1)
+	made := metav1.NewTime(time.Unix(1e9, 0))
+	obj.SetCreationTimestamp(made)
+	for _, field := range []string{"spec", "status"} {
+		if field == "spec" || content[field] != nil {
+			obj.SetManagedFields(append(obj.GetManagedFields(), metav1.ManagedFieldsEntry{
+				Manager: field, Operation: metav1.ManagedFieldsOperationUpdate, Time: &made, FieldsType: "FieldsV1",
+				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:` + field + `":{}}`)},
+			}))
+		}
+	}
+	gvk, group := obj.GroupVersionKind(), schema.ParseGroupResource(resource)
+	kind := kinds.Kind{Kind: gvk.Kind, Singular: strings.ToLower(gvk.Kind), Resource: group.WithVersion(gvk.Version)}
+	open := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	known, err := New(kind, kinds.Source{Schema: open, StatusServed: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Read(kind, obj, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(known.Desired) == 0 {
+		o.NoCount, o.Total = true, candidates.Total(candidates.Fields(open, content))
+	}
+	known.Settle(&o, obj, nil)
+	return status.NewReport(status.Snapshot{Object: o, Pods: status.Pods{}, Now: made.Add(15 * time.Second)})
+}
+
+// What a controller reports decides about an object that has no count and no pods.
+func TestReportedHealth(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/health.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range bytes.Split(data, []byte("\n---\n")) {
+		var test struct {
+			Verdict status.Verdict `json:"verdict"`
+			Reason  string         `json:"reason"`
+			Kind    string         `json:"kind"`
+			Object  map[string]any `json:"object"`
+		}
+		asJSON, err := yaml.YAMLToJSONStrict(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(asJSON, &test); err != nil {
+			t.Fatal(err)
+		}
+		test.Object["apiVersion"], test.Object["kind"] = "example.com/v1", test.Kind
+		if r := reportOf(t, "lamps.example.com", test.Object); r.Verdict != test.Verdict || !strings.Contains(r.Reason, test.Reason) {
+			t.Errorf("it is %s: %s\nwant %s: %s\nof %s", r.Verdict, r.Reason, test.Verdict, test.Reason, document)
+		}
+	}
+}
+
+var health = flag.String("health", "", "a directory with objects.jsonl, whose health others have judged")
+
+// TestHealthOfOthers compares the verdicts on objects of others with the health that their
+// authors expect: none is ready that is not healthy, and none has failed that is not degraded.
+func TestHealthOfOthers(t *testing.T) {
+	if *health == "" {
+		return
+	}
+	data, err := os.ReadFile(filepath.Join(*health, "objects.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdicts := []status.Verdict{status.Ready, status.Progressing, status.Failed, status.Paused, status.NotReconciled, status.Unknown}
+	count := map[string]map[status.Verdict]int{}
+	for line := range bytes.Lines(data) {
+		var other struct {
+			Resource string         `json:"resource"`
+			Health   string         `json:"health"`
+			Source   string         `json:"source"`
+			Object   map[string]any `json:"object"`
+		}
+		if err := json.Unmarshal(line, &other); err != nil {
+			t.Fatal(err)
+		}
+		r := reportOf(t, other.Resource, other.Object)
+		if count[other.Health] == nil {
+			count[other.Health] = map[status.Verdict]int{}
+		}
+		count[other.Health][r.Verdict]++
+		print := t.Logf
+		if r.Verdict == status.Ready && other.Health != "Healthy" || r.Verdict == status.Failed && other.Health != "Degraded" {
+			print = t.Errorf
+		}
+		print("%s: %s: %s %s: %s", other.Health, r.Verdict, other.Resource, filepath.Base(other.Source), r.Reason)
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 3, ' ', 0)
+	fmt.Fprint(w, "EXPECTED")
+	for _, v := range verdicts {
+		fmt.Fprint(w, "\t"+strings.ToUpper(string(v)))
+	}
+	fmt.Fprintln(w)
+	for _, expected := range slices.Sorted(maps.Keys(count)) {
+		fmt.Fprint(w, expected)
+		for _, v := range verdicts {
+			fmt.Fprintf(w, "\t%d", count[expected][v])
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+	t.Log("\n" + table.String())
+}

@@ -50,13 +50,15 @@ func (f Facts) read(o *status.Object, obj map[string]any) {
 func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	switch seen := valueAt(obj, ".status.observedGeneration").(type) {
 	case int64:
-		o.ObservedGeneration = seen
+		o.ObservedGeneration = written(seen)
 		return
 	case string:
 		// A word that is no number is a hash, and says nothing.
 		n, err := strconv.ParseInt(seen, 10, 64)
 		if err == nil || seen == "" {
-			o.ObservedGeneration = n
+			if o.ObservedGeneration = n; seen != "" {
+				o.ObservedGeneration = written(n)
+			}
 			return
 		}
 	}
@@ -82,6 +84,18 @@ func readTracked(o *status.Object, told map[string]any) {
 			o.Untracked, o.ObservedGeneration = false, max(o.ObservedGeneration, seen)
 		}
 	}
+	if !o.Untracked {
+		o.ObservedGeneration = written(o.ObservedGeneration)
+	}
+}
+
+// written returns a generation that is in the status. Zero is one that no object has, and not
+// a field that its controller does not write.
+func written(generation int64) int64 {
+	if generation == 0 {
+		return -1
+	}
+	return generation
 }
 
 // lag returns what the status does not say yet if an annotation names a generation of another
@@ -155,8 +169,8 @@ func (f Facts) readWord(o *status.Object, obj map[string]any) {
 // does not hold. Those of a profile wait for the field that they are about, which older
 // versions of the controller do not write.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
-	written := func(e fieldpath.Expression) bool { return valueAt(obj, strings.Trim(e.Path, "{}")) != nil }
-	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, written)) {
+	told := func(e fieldpath.Expression) bool { return valueAt(obj, strings.Trim(e.Path, "{}")) != nil }
+	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, told)) {
 		unmet := slices.IndexFunc(f.readyIf, func(e fieldpath.Expression) bool { return !holdsOf(e, obj) })
 		if o.Word.Ready = new(unmet < 0); unmet >= 0 {
 			o.Word.Unmet = f.readyIf[unmet].String()

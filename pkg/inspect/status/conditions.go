@@ -37,7 +37,7 @@ func objectFindings(e Snapshot, children []Child, events map[types.UID][]corev1.
 		all = append(all, f)
 	}
 	fatal := slices.ContainsFunc(all, func(f problem.Finding) bool { return f.Fatal })
-	if s := o.says(); !fatal && o.unmeasured() && (o.Untracked || o.ObservedGeneration >= o.Generation) && s.Meaning >= words.Broken && !e.HasPods() {
+	if s := o.says(); !fatal && o.unmeasured() && (o.Untracked || o.ObservedGeneration == 0 || o.ObservedGeneration >= o.Generation) && s.Meaning >= words.Broken && !e.HasPods() {
 		all = append(all, problem.Finding{Code: problem.CodeReportedFailure, Message: s.String(), Fatal: true, Events: events[o.UID]})
 	}
 	for _, c := range children {

@@ -109,7 +109,7 @@ func NewReport(e Snapshot) Report {
 		TypeMeta: metav1.TypeMeta{APIVersion: ReportVersion, Kind: "StatusReport"},
 		Metadata: Metadata{
 			Type: o.Type, Namespace: o.Namespace, Name: o.Name, UID: o.UID,
-			Generation: o.Generation, ObservedGeneration: o.ObservedGeneration,
+			Generation: o.Generation, ObservedGeneration: max(o.ObservedGeneration, 0),
 			CreationTimestamp: metav1.NewTime(o.Created),
 		},
 		Replicas:   Replicas{Desired: o.Desired, Unknown: o.NoCount, Current: o.Current, Ready: o.Ready, Updated: o.Updated},

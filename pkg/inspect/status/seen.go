@@ -187,7 +187,7 @@ func notSeen(v *view) *ruling {
 	case o.Untracked || o.ObservedGeneration >= o.Generation:
 		return nil
 	default:
-		r.reason = fmt.Sprintf("its controller has not seen the last change (generation %d, observed %d)", o.Generation, o.ObservedGeneration)
+		r.reason = fmt.Sprintf("its controller has not seen the last change (generation %d, observed %d)", o.Generation, max(o.ObservedGeneration, 0))
 	}
 	since, known := v.sinceChange()
 	if !o.Foreign && known && since > -noticing && since < noticing && by.active(v.Snapshot) {

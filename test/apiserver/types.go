@@ -86,6 +86,7 @@ autoscaling/v2 horizontalpodautoscalers HorizontalPodAutoscaler hpa sa
 batch/v1 cronjobs CronJob cj sa
 batch/v1 jobs Job - sa
 coordination.k8s.io/v1 leases Lease - -
+networking.k8s.io/v1 networkpolicies NetworkPolicy netpol -
 policy/v1 poddisruptionbudgets PodDisruptionBudget pdb s
 rbac.authorization.k8s.io/v1 clusterrolebindings ClusterRoleBinding - c
 rbac.authorization.k8s.io/v1 clusterroles ClusterRole - c

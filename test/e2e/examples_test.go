@@ -82,7 +82,7 @@ metadata:
   annotations: {api-approved.kubernetes.io: "unapproved, for a test"}
 spec:
   group: samplecontroller.k8s.io
-  names: {kind: Foo, plural: foos, singular: samplefoo} # "wait foo" would refuse the name of a type
+  names: {kind: Foo, plural: foos, singular: foo}
   scope: Namespaced
   versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
     replicas: {type: integer}, deploymentName: {type: string}}}}}}}]
@@ -138,7 +138,7 @@ func examplesInNamespaces() map[string][]try {
 		},
 		"wait": {
 			{says: "condition met"}, {says: "deployment.apps/web condition met"}, {says: "condition met"},
-			{before: none, says: "condition met"}, {before: three, says: "condition met"},
+			{before: none, says: "foo is a type", code: harness.ExitNotFound}, {before: three, says: "condition met"},
 		},
 		"kinds": {{says: "ImoocPod"}, {says: "Elasticsearch"}, {says: "generation: .status.observedGeneration"}},
 		"kinds new": {

@@ -84,7 +84,7 @@ func (o *deleteOptions) run(ctx context.Context) error {
 	case o.ignoreNotFound:
 		return nil
 	default:
-		return o.targets.sayNothingFound(&o.common)
+		return o.targets.sayNothingFound(ctx, &o.common)
 	}
 	client, err := c.Dynamic()
 	if err != nil {

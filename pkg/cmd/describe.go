@@ -43,7 +43,7 @@ too. For a pod, the command shows its owner.`,
 func (o *describeOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx, &o.commonOptions)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNothingFound(&o.commonOptions)
+		return o.sayNothingFound(ctx, &o.commonOptions)
 	}
 	targets, failed := o.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
 	errs = append(errs, failed...)

@@ -103,3 +103,27 @@ func (f *targetFlags) findEveryKind(ctx context.Context, o *commonOptions, names
 	}
 	return found, errs
 }
+
+// elsewhere returns the objects of other kinds that have a name, as arguments.
+func elsewhere(ctx context.Context, c *kube.Factory, name string) []string {
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return nil
+	}
+	client, err := c.Dynamic()
+	if err != nil {
+		return nil
+	}
+	all, err := c.ReplicaKinds(ctx)
+	if err != nil {
+		return nil
+	}
+	found := make([]string, len(all))
+	workqueue.ParallelizeUntil(ctx, surveyors, len(all), func(i int) {
+		t := observe.Named(all[i], namespace, name)
+		if err := t.Read(ctx, client); err == nil {
+			found[i] = t.String()
+		}
+	})
+	return slices.DeleteFunc(found, func(argument string) bool { return argument == "" })
+}

@@ -86,7 +86,7 @@ func parseDiff(text string) (from, to int64, err error) {
 func (o *historyOptions) run(ctx context.Context) error {
 	targets, errs := o.targets.find(ctx, &o.common)
 	if len(targets)+len(errs) == 0 {
-		return o.targets.sayNothingFound(&o.common)
+		return o.targets.sayNothingFound(ctx, &o.common)
 	}
 	client, err := o.common.clients.Dynamic()
 	if err != nil {

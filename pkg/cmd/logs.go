@@ -104,7 +104,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	}
 	targets, errs := o.find(ctx, &o.commonOptions)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNothingFound(&o.commonOptions)
+		return o.sayNothingFound(ctx, &o.commonOptions)
 	}
 	if len(targets) == 0 {
 		return outcome.Join(errs)

@@ -90,7 +90,7 @@ func (o *parkOptions) run(ctx context.Context) error {
 		targets = slices.DeleteFunc(targets, o.skips)
 	}
 	if len(targets) == 0 && !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, errNothingFound) }) {
-		return o.change.targets.sayNothingFound(&o.change.common)
+		return o.change.targets.sayNothingFound(ctx, &o.change.common)
 	}
 	var counts []printer.CountChange
 	all, failed := each(targets, func(t *observe.Target) (planned, error) {

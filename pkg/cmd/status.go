@@ -149,7 +149,7 @@ func (o *statusOptions) Run(ctx context.Context) error {
 func (o *statusOptions) runOnce(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNothingFound(&o.commonOptions)
+		return o.sayNothingFound(ctx, &o.commonOptions)
 	}
 	reports, failed := o.reports(ctx, targets)
 	errs = append(errs, failed...)

@@ -40,7 +40,7 @@ func (o *statusOptions) newScreen(ctx context.Context, on *os.File) *terminal.Sc
 func (o *statusOptions) runWait(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNothingFound(&o.commonOptions)
+		return o.sayNothingFound(ctx, &o.commonOptions)
 	}
 	on := o.terminal()
 	var all []observe.WaitTarget
@@ -80,7 +80,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	case len(errs) > 0:
 		return outcome.Join(errs)
 	case len(sources) == 0:
-		return o.sayNothingFound(&o.commonOptions)
+		return o.sayNothingFound(ctx, &o.commonOptions)
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -158,7 +158,7 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 	listed := false
 	source.Listed = func(n int) error {
 		listed = true
-		return w.noteListed(n > 0, nil)
+		return w.noteListed(ctx, n > 0, nil)
 	}
 	for warned := false; ; warned = true {
 		err := f.Follow(ctx, source)
@@ -166,7 +166,7 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 		case listed || !w.untyped():
 			return err
 		case kube.NotServed(err), apierrors.IsForbidden(err):
-			return w.noteListed(false, err)
+			return w.noteListed(ctx, false, err)
 		case !follow.Transient(err):
 			return err
 		}
@@ -181,7 +181,7 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 
 // noteListed records the initial number of objects of a source, or why it was not listed. If
 // all sources are listed and empty, it prints that. If none was listed, it returns an error.
-func (w *statusWatch) noteListed(found bool, refused error) error {
+func (w *statusWatch) noteListed(ctx context.Context, found bool, refused error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.toList--
@@ -197,7 +197,7 @@ func (w *statusWatch) noteListed(found bool, refused error) error {
 	case !w.listed:
 		return w.refused
 	}
-	return w.sayNothingFound(&w.commonOptions)
+	return w.sayNothingFound(ctx, &w.commonOptions)
 }
 
 // warnUnlisted warns that the objects of a kind cannot be listed yet.

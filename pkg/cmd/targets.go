@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -355,26 +354,20 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 // errNothingFound means that there is no object to change or to wait for.
 var errNothingFound = errors.New("no matching resources found")
 
-// sayNothingFound prints that there are no objects in a namespace, or in any if it is "".
-// This is not an error for verbs that read, delete, or park objects, or wait until they are
-// gone.
-func sayNothingFound(w io.Writer, objects, namespace string) error {
-	if namespace != "" {
-		namespace = " in " + namespace + " namespace"
-	}
-	return escape.PrintLine(w, "No %s found%s.", objects, namespace)
-}
-
-// sayNothingFound prints that nothing matches the arguments.
-func (f *targetFlags) sayNothingFound(o *commonOptions) error {
+// sayNothingFound prints that nothing matches the arguments. This is not an error for verbs that
+// read, delete, or park objects, or wait until they are gone.
+func (f *targetFlags) sayNothingFound(ctx context.Context, o *commonOptions) error {
 	namespace, _, err := o.clients.Namespace()
 	if err != nil {
 		return err
 	}
+	where := " in " + namespace + " namespace."
 	if f.allNamespaces {
-		namespace = ""
+		where = "."
+	} else if _, missing := o.clients.NoNamespace(ctx); missing {
+		where += " There is no such namespace."
 	}
-	return sayNothingFound(o.streams.ErrOut, "resources", namespace)
+	return escape.PrintLine(o.streams.ErrOut, "No resources found%s", where)
 }
 
 // nameProblem returns what is wrong with the name of an object, more briefly than

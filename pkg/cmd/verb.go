@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,12 +69,20 @@ func command(cmd *cobra.Command, complete func(args []string) error, validate fu
 func (f *targetFlags) explained(c *kube.Factory, run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := run(ctx)
+		if kube.NotFound(err) {
+			if namespace, missing := c.NoNamespace(ctx); missing {
+				return outcome.WithAdvice(err, fmt.Sprintf("there is no namespace %q", namespace))
+			}
+		}
 		name := f.bareName()
 		if name == "" || !noImoocPod(err) {
 			return err
 		}
 		if kind, unknown := c.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
 			return outcome.WithAdvice(err, kind.Singular+" is a type: name an object, or pass --all")
+		}
+		if others := elsewhere(ctx, c, name); len(others) > 0 {
+			return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; use "+strings.Join(others, " or "))
 		}
 		return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+name)
 	}

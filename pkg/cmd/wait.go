@@ -116,7 +116,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	switch {
 	case len(targets)+len(errs) > 0:
 	case o.waitsFor("delete"):
-		return o.sayNothingFound(&o.commonOptions)
+		return o.sayNothingFound(ctx, &o.commonOptions)
 	default:
 		return errNothingFound
 	}

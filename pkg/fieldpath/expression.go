@@ -3,7 +3,9 @@ package fieldpath
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/util/jsonpath"
@@ -43,6 +45,27 @@ func (e Expression) Holds(obj map[string]any) (bool, error) {
 		return false, fmt.Errorf("find %s: %w", e.Path, err)
 	}
 	return holds(results, e.value)
+}
+
+// Now describes what an object has at the expression: the value, or the fields in place of the
+// first one that it lacks.
+func (e Expression) Now(obj map[string]any) string {
+	path, err := ParseJSONPath(e.Path)
+	if err == nil {
+		if results, err := path.FindResults(obj); err == nil && len(results) > 0 && len(results[0]) > 0 {
+			return fmt.Sprintf("%s is %v", e.Path, results[0][0].Interface())
+		}
+	}
+	parent := ""
+	for name := range strings.SplitSeq(strings.Trim(e.Path, "{}."), ".") {
+		next, is := obj[name]
+		if !is && len(obj) > 0 && !strings.ContainsAny(name, "[]\\'\"") {
+			return fmt.Sprintf("it has no %s.%s; the fields there are %s", parent, name, strings.Join(slices.Sorted(maps.Keys(obj)), ", "))
+		}
+		obj, _ = next.(map[string]any)
+		parent += "." + name
+	}
+	return e.Path + " is not set"
 }
 
 // ParseJSONPath reads a JSONPath expression as kubectl does for custom columns: {.a.b},

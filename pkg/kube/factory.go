@@ -3,13 +3,18 @@
 package kube
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
@@ -21,6 +26,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // Factory makes the clients of a command from kubectl's global flags.
@@ -64,10 +70,44 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 // Namespace returns the namespace of the flags or of the context; given reports whether a
 // flag names it.
 func (c *Factory) Namespace() (namespace string, given bool, err error) {
-	if _, err := c.Kubeconfig(); err != nil {
-		return "", false, err
+	all, given, err := c.Namespaces()
+	if err == nil && len(all) > 1 {
+		err = &outcome.UsageError{Err: fmt.Errorf("-n takes one namespace, not %s; use -A for all", strings.Join(all, ","))}
 	}
-	return c.Flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", given, err
+	}
+	return all[0], given, nil
+}
+
+// Namespaces is Namespace for a command that takes several, with commas between them.
+func (c *Factory) Namespaces() (all []string, given bool, err error) {
+	if _, err := c.Kubeconfig(); err != nil {
+		return nil, false, err
+	}
+	namespace, given, err := c.Flags.ToRawKubeConfigLoader().Namespace()
+	all = strings.Split(namespace, ",")
+	for _, name := range all {
+		if problems := validation.IsDNS1123Label(name); err == nil && len(problems) > 0 {
+			err = &outcome.UsageError{Err: fmt.Errorf("invalid namespace %q: %s", name, problems[0])}
+		}
+	}
+	return all, given, err
+}
+
+// NoNamespace reports whether the namespace of the command does not exist. It does not know for
+// users who may not read it.
+func (c *Factory) NoNamespace(ctx context.Context) (namespace string, missing bool) {
+	namespace, _, err := c.Namespace()
+	if err != nil || namespace == metav1.NamespaceDefault {
+		return "", false
+	}
+	client, err := c.Dynamic()
+	if err != nil {
+		return "", false
+	}
+	_, err = client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get(ctx, namespace, metav1.GetOptions{})
+	return namespace, NotFound(err)
 }
 
 // Kubeconfig returns the merged kubeconfig, which has the context that a flag names.

@@ -94,3 +94,34 @@ func TestHintToResume(t *testing.T) {
 		}
 	})
 }
+
+// TestNamesThatLeadNowhere checks what a command says about a name, a field, a condition, or a
+// namespace that does not exist.
+func TestNamesThatLeadNowhere(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		play.Cluster(s)
+		s.CreateYAML(deployment("web", "example.com/web:1", 1))
+		<-time.After(time.Minute)
+		for line, want := range map[string]string{
+			"wait deployment/web --for=jsonpath={.status.readyReplicaz}=1": "it has no .status.readyReplicaz; the fields there are availableReplicas, ",
+			"wait deployment/web --for=jsonpath={.status.readyReplicas}=3": "last seen: {.status.readyReplicas} is 1",
+			"wait deployment/web --for=condition=Redy":                     "last seen: its conditions are Available=True, ",
+			"status web":                                "use deployment/web",
+			"restart web":                               "use deployment/web",
+			"status deployment/web -n nope":             `there is no namespace "nope"`,
+			"status web -n nope":                        `there is no namespace "nope"`,
+			"status deployment/web -n a,b":              "-n takes one namespace",
+			"scale deployment/web --replicas 1 -n Nope": `invalid namespace "Nope"`,
+		} {
+			_, _, err := run(t, s, line)
+			if err == nil || !strings.Contains(err.Error()+outcome.HintLines(err, nil), want) {
+				t.Errorf("%s: %v, with the hint %q, want %q", line, err, outcome.HintLines(err, nil), want)
+			}
+		}
+		if _, stderr, err := run(t, s, "status -n nope"); err != nil || stderr != "No resources found in nope namespace. There is no such namespace.\n" {
+			t.Errorf("%v, it printed %q", err, stderr)
+		}
+	})
+}

@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -112,16 +111,9 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 
 // namespaces returns the namespaces to reconcile; "" means all.
 func (o *Options) namespaces(c *kube.Factory) ([]string, error) {
-	named, _, err := c.Namespace()
+	list, _, err := c.Namespaces()
 	if err != nil || o.AllNamespaces {
 		return []string{metav1.NamespaceAll}, err
-	}
-	list := strings.Split(named, ",")
-	for _, name := range list {
-		// In particular, not "", which would mean all namespaces.
-		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-			return nil, fmt.Errorf("invalid namespace %q: %s", name, problems[0])
-		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list), nil

@@ -33,6 +33,8 @@ type Condition struct {
 	Absent bool
 	// Met reports whether an observation meets it. An error ends the wait: it will not be met.
 	Met func(s Observation) (bool, error)
+	// Now describes what there is instead; nil for a condition that the verdict explains.
+	Now func(obj map[string]any) string
 }
 
 // met reports whether an observation meets the condition. seen reports whether the object
@@ -217,7 +219,7 @@ func statusCondition(name, value string) Condition {
 	if !strings.EqualFold(value, "true") {
 		what += "=" + value
 	}
-	return Condition{What: what, Done: "so", Met: func(s Observation) (bool, error) {
+	return Condition{What: what, Done: "so", Now: conditionsNow, Met: func(s Observation) (bool, error) {
 		list, _, err := unstructured.NestedSlice(s.Object.Object, "status", "conditions")
 		if err != nil {
 			return false, err
@@ -231,6 +233,24 @@ func statusCondition(name, value string) Condition {
 		}
 		return false, nil
 	}}
+}
+
+// conditionsNow lists the status conditions of an object.
+func conditionsNow(obj map[string]any) string {
+	list, _, err := unstructured.NestedSlice(obj, "status", "conditions")
+	if err != nil || len(list) == 0 {
+		return "it has no conditions"
+	}
+	var all []string
+	for _, c := range list {
+		c, _ := c.(map[string]any)
+		now := fmt.Sprintf("%v=%v", c["type"], c["status"])
+		if stale(&unstructured.Unstructured{Object: obj}, c) {
+			now += " (of an earlier generation)"
+		}
+		all = append(all, now)
+	}
+	return "its conditions are " + strings.Join(all, ", ")
 }
 
 // stale reports whether a status condition describes an older generation of the object.
@@ -249,7 +269,7 @@ func stale(obj *unstructured.Unstructured, condition map[string]any) bool {
 // exist.
 func parseJSONPath(word string) (Condition, error) {
 	expression, err := fieldpath.ParseExpression(word)
-	return Condition{What: "to have " + expression.String(), Done: "so", Met: func(s Observation) (bool, error) {
+	return Condition{What: "to have " + expression.String(), Done: "so", Now: expression.Now, Met: func(s Observation) (bool, error) {
 		return expression.Holds(s.Object.Object)
 	}}, err
 }

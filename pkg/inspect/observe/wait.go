@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/grace"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -194,6 +195,9 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 				explain(ctx, last)
 			}
 			seen = last.State()
+		}
+		if last != nil && last.Object != nil && g.Now != nil {
+			seen = escape.Line(g.Now(last.Object.Object))
 		}
 		err = fmt.Errorf("wait for %s %s: %w; last seen: %s", w.Target, g.What, err, seen)
 	default:

@@ -60,7 +60,7 @@ func TestTranscripts(t *testing.T) {
 				}
 				return
 			}
-			t.Error(difference(string(text), got))
+			t.Errorf("%s\nif that is intended: go test ./cmd/kubectl-imoocpod -run TestTranscripts -update", difference(string(text), got))
 		})
 	}
 }

@@ -20,6 +20,12 @@ func TestOperators(t *testing.T) {
 			{50, `{}`, "progressing: ChangeNotSeen", ""},
 			{51, `{Pod/it-worker-d: {of: it, is: ready}}`, "ready", ""},
 		}},
+		"fewer of unlike pods": {plain, ".spec.replicas", []step{
+			{0, `{spec: {replicas: 3}, status: {observedGeneration: 1},
+				Pod/it-head: {of: it, is: ready}, Pod/it-worker-a: {of: it, is: ready}, Pod/it-worker-b: {of: it, is: ready}, Pod/it-worker-c: {of: it, is: ready}}`, "ready", ""},
+			{20, `{count: 1, status: {observedGeneration: 2}}`, "progressing: ChangeNotSeen", ""},
+			{25, `{count: 2, status: {observedGeneration: 3}, Pod/it-worker-c: null}`, "ready", ""},
+		}},
 		"nor is the sum of groups": {groups, busy, []step{
 			{0, `{spec: {workers: [{groupName: busy, replicas: 3}]}, status: {observedGeneration: 1},
 				Pod/h: {of: it, is: ready}, Pod/a: {of: it, is: ready}, Pod/b: {of: it, is: ready}, Pod/c: {of: it, is: ready}}`, "ready", ""},

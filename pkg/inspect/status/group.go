@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -155,10 +156,10 @@ func podsAtZero(v *view) *ruling {
 	return v.progressing(problem.CodePodsSurplus, "its count is zero, and it has %s", problem.Quantity(live, "pod"))
 }
 
-// sorts counts the sorts of pods that an object controls directly, by their names without
+// sorts counts the pods that an object controls directly by their sort: their names without
 // their ends.
-func (o Object) sorts(pods []problem.Pod) int32 {
-	var names []string
+func (o Object) sorts(pods []problem.Pod) map[string]int32 {
+	all := map[string]int32{}
 	for _, pod := range pods {
 		if pod.Owner != o.UID || !pod.Live() {
 			continue
@@ -168,9 +169,13 @@ func (o Object) sorts(pods []problem.Pod) int32 {
 		for len(words) > 0 && strings.ContainsAny(words[len(words)-1], "0123456789") {
 			words = words[:len(words)-1]
 		}
-		if name := strings.Join(words, "-"); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		all[strings.Join(words, "-")]++
 	}
-	return int32(len(names)) //nolint:gosec // at most the number of pods
+	return all
+}
+
+// sorted reports whether of several sorts of pods the largest has as many as are wanted.
+func (v *view) sorted() bool {
+	sorts := v.Object.sorts(v.report.Pods)
+	return len(sorts) > 1 && slices.Max(slices.Collect(maps.Values(sorts))) == v.Object.Desired
 }

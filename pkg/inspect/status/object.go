@@ -174,7 +174,7 @@ func (o Object) counted(pods []problem.Pod, children []Child) Object {
 		o.Current, o.Ready = *o.Told, *o.Told
 	default:
 		o.Current, o.Ready = current, ready
-		o.Several = o.Several || o.Foreign && o.above(makers)+o.sorts(pods) > 1
+		o.Several = o.Several || o.Foreign && int(o.above(makers))+len(o.sorts(pods)) > 1
 	}
 	if o.NoCount {
 		// If nothing says how many are wanted, it is those that exist, also those that failed.

@@ -94,7 +94,7 @@ func (v *view) idle() bool {
 	}
 	if o.OnlyCounted || v.Counted || o.undated() {
 		switch {
-		case o.Several && o.Uncounted && !o.exact() && !v.changedBelow(true):
+		case o.Several && o.Uncounted && !o.exact() && !v.sorted() && !v.changedBelow(true):
 			return true
 		case recent && !v.countBelow():
 			return true

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
@@ -13,9 +14,7 @@ func TestHas(t *testing.T) {
 	type object = map[string]any
 	template := func(image string, more object) object {
 		container := object{"name": "main", "image": image}
-		for key, value := range more {
-			container[key] = value
-		}
+		maps.Copy(container, more)
 		return object{"metadata": object{"labels": object{"app": "web"}}, "spec": object{"containers": []any{container}}}
 	}
 	pod := template("a", object{"env": []any{object{"name": "X", "value": "1"}}, "imagePullPolicy": "Always"})

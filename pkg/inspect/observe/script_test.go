@@ -202,7 +202,7 @@ func wrote(all []metav1.ManagedFieldsEntry, manager, subresource string, at time
 	all = slices.DeleteFunc(all, func(m metav1.ManagedFieldsEntry) bool { return m.Manager == manager && m.Subresource == subresource })
 	return append(all, metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: "Update", Subresource: subresource, FieldsType: "FieldsV1",
-		Time: new(metav1.NewTime(at)), FieldsV1: new(metav1.FieldsV1{Raw: raw}),
+		Time: new(metav1.NewTime(at)), FieldsV1: metav1.NewFieldsV1(string(raw)),
 	})
 }
 

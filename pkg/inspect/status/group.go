@@ -25,43 +25,50 @@ type Group struct {
 	current, ready int32
 }
 
-// labeled counts the pods of each group by the label that has the names of most groups.
-func (o Object) labeled(owned Pods, pods []problem.Pod) Object {
+// groupLabel returns the label of pods that has the names of most groups, "" if none has one.
+func (o Object) groupLabel(owned Pods) (label string) {
 	named := map[string]map[string]bool{}
-	for _, pod := range owned {
-		for key, value := range pod.Pod.Labels {
-			if !slices.ContainsFunc(o.Groups, func(g Group) bool { return g.Name != "" && g.Name == value }) {
-				continue
+	for _, g := range o.Groups {
+		for _, pod := range owned {
+			for key, value := range pod.Pod.Labels {
+				if value != g.Name || value == "" {
+					continue
+				}
+				if named[key] == nil {
+					named[key] = map[string]bool{}
+				}
+				named[key][value] = true
 			}
-			if named[key] == nil {
-				named[key] = map[string]bool{}
-			}
-			named[key][value] = true
 		}
 	}
-	label := ""
-	for key, names := range named {
-		if best := len(named[label]); len(names) > best || len(names) == best && key < label {
+	for _, key := range slices.Sorted(maps.Keys(named)) {
+		if len(named[key]) > len(named[label]) {
 			label = key
 		}
 	}
+	return label
+}
+
+// labeled counts the pods of each group by the label that has its name.
+func (o Object) labeled(owned Pods, pods []problem.Pod) Object {
+	label := o.groupLabel(owned)
 	if label == "" {
 		return o
 	}
 	o.Groups = slices.Clone(o.Groups)
 	for i := range o.Groups {
 		g := &o.Groups[i]
-		if g.Name == "" {
-			continue
-		}
-		g.label, g.current, g.ready = label, 0, 0
 		for j, pod := range owned {
-			if pod.live && pod.Pod.Labels[label] == g.Name {
-				g.current++
-				if pods[j].Ready {
-					g.ready++
-				}
+			if g.Name == "" || !pod.live || pod.Pod.Labels[label] != g.Name {
+				continue
 			}
+			g.current++
+			if pods[j].Ready {
+				g.ready++
+			}
+		}
+		if g.Name != "" {
+			g.label = label
 		}
 	}
 	return o

@@ -79,15 +79,15 @@ func TestFlagsAreTheSame(t *testing.T) {
 func TestCommonFlags(t *testing.T) {
 	t.Parallel()
 	all := verbsOf(t)
-	for _, name := range strings.Fields("create scale park unpark restart pause resume image env resources undo") {
-		for _, flag := range strings.Fields("filename recursive kustomize output dry-run wait timeout settle fail-after logs on-failure") {
+	for name := range strings.FieldsSeq("create scale park unpark restart pause resume image env resources undo") {
+		for flag := range strings.FieldsSeq("filename recursive kustomize output dry-run wait timeout settle fail-after logs on-failure") {
 			if all[name].Flag(flag) == nil {
 				t.Errorf("%s has no --%s", name, flag)
 			}
 		}
 	}
-	for _, name := range strings.Fields("scale park unpark restart pause resume image env resources undo delete status describe history wait logs") {
-		for _, flag := range strings.Fields("selector all") {
+	for name := range strings.FieldsSeq("scale park unpark restart pause resume image env resources undo delete status describe history wait logs") {
+		for flag := range strings.FieldsSeq("selector all") {
 			if all[name].Flag(flag) == nil {
 				t.Errorf("%s has no --%s", name, flag)
 			}

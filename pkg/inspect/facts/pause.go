@@ -59,6 +59,9 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	if f.pauseTold() || o.BuiltIn || timedPause(obj) {
 		return false // the kind reports it elsewhere, and this may be behind
 	}
+	if o.SwitchOff = switchedOff(obj); o.SwitchOff {
+		return false // what the status says is stale
+	}
 	var why string
 	paused := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return words.Condition(c) == words.Paused })
 	saying := slices.IndexFunc(o.Sayings, func(s words.Saying) bool { return s.Meaning == words.Paused && !s.Part })
@@ -74,6 +77,11 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	}
 	o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + why, Hint: "find out who paused " + o.Type + "/" + o.Name, Told: true}
 	return true
+}
+
+// switchedOff reports whether an object has the switch of a pause, and it is off.
+func switchedOff(obj map[string]any) bool {
+	return slices.ContainsFunc([]string{".spec.paused", ".spec.suspend"}, func(path string) bool { return valueAt(obj, path) == false })
 }
 
 // pauseTold reports whether the kind declares a field of its status for a pause.

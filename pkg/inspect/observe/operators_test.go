@@ -111,6 +111,22 @@ func TestOperators(t *testing.T) {
 			{20, `{count: 2}`, "progressing: CrashLoop", ""},
 			{50, `{}`, "progressing: CrashLoop", ""},
 		}},
+		"a switch that is off, and a stale word": {`{spec: {suspend: boolean, replicas: integer}, status: {phase: string}}`, ".spec.replicas", []step{
+			{0, `{spec: {suspend: true, replicas: 1}, status: {phase: Suspended}}`, "paused", ""},
+			{20, `{spec: {suspend: false, replicas: 1}}`, "progressing", ""},
+			{21, `{Pod/a: {of: it, is: ready}}`, "progressing: ConditionFalse", ""},
+			{25, `{status: {phase: Running}}`, "ready", ""},
+		}},
+		"an object that has ended well": {`{spec: {replicas: integer}, status: {observedGeneration: integer, conditions: [{type: string, status: string}]}}`, ".spec.replicas", []step{
+			{0, `{spec: {replicas: 1}, status: {observedGeneration: 1}, Pod/a: {of: it, is: ready}}`, "ready", ""},
+			{9, `{Pod/a: {is: succeeded}}`, "progressing", ""},
+			{10, `{status: {observedGeneration: 1, conditions: [{type: Complete, status: "True"}]}}`, "ready", ""},
+		}},
+		"a condition of work that is not done": {`{spec: {replicas: integer}, status: {observedGeneration: integer, conditions: [{type: string, status: string}]}}`, ".spec.replicas", []step{
+			{0, `{spec: {replicas: 1}, status: {observedGeneration: 1, conditions: [{type: Ready, status: "True"}, {type: UpgradeInProgress, status: "True"}]}, Pod/a: {of: it, is: ready}}`, "progressing: ConditionFalse", ""},
+			{5, `{status: {observedGeneration: 1, conditions: [{type: Ready, status: "True"}, {type: RestartingPods, status: "True"}]}}`, "progressing: ConditionFalse", ""},
+			{9, `{status: {observedGeneration: 1, conditions: [{type: Ready, status: "True"}, {type: RestartingPods, status: "False"}]}}`, "ready", ""},
+		}},
 		"a pod that lost its owner before it goes": {plain, ".spec.replicas", []step{
 			{0, `{spec: {replicas: 2}, status: {observedGeneration: 1}, Pod/it-a: {of: it, is: ready}, Pod/it-b: {of: it, is: ready}, Pod/it-c: {of: it, is: ready}}`, "progressing: PodsSurplus", ""},
 			{5, `{Pod/it-c: {of: ""}}`, "ready", "progressing: PodsSurplus"},

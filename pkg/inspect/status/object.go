@@ -24,6 +24,8 @@ type Object struct {
 	Evidence
 	// Pause is what stops the controller from acting; nil if nothing does.
 	Pause *Pause
+	// SwitchOff is set if the spec has the switch of a pause, and it is off.
+	SwitchOff bool
 	// UserPause is the pause that the annotations of an object of this program declare.
 	// It may be over.
 	UserPause apis.Pause

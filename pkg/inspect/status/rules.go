@@ -73,7 +73,7 @@ func reported(v *view) *ruling {
 	case len(o.Fields) > 0:
 		return nothing
 	}
-	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no controller has written its status; " + uncounted + "it has no pods", hint: nameTheField(o, v.Commands)}
+	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no controller has written its status; " + uncounted + "it has no pods", hint: v.report.Reconciler.howToReconcile(v.Snapshot)}
 }
 
 // nameTheField is the command that names the replica field of a kind; "" for a kind
@@ -183,10 +183,19 @@ func conditionAgainst(v *view) *ruling {
 
 func phaseUnsettled(v *view) *ruling {
 	o := v.Object
-	if s := o.says(); s.Meaning >= words.Working && (o.NoCount || o.Desired > 0) {
+	if s := o.says(); (s.Meaning >= words.Working || s.Meaning == words.Paused && o.SwitchOff) && (o.NoCount || o.Desired > 0) {
 		return v.contradicted("%s", s)
 	}
 	return nil
+}
+
+// complete is the verdict on an object that has ended well, and so has no pods anymore.
+func complete(v *view) *ruling {
+	s := v.Object.says()
+	if s.Meaning != words.Done || v.report.LivePods() > 0 || v.Object.Pause != nil {
+		return nil
+	}
+	return &ruling{verdict: Ready, code: problem.CodeReady, reason: s.String()}
 }
 
 // nothingDone is the verdict on an object whose controller may have reported that it saw

@@ -79,6 +79,7 @@ func rules() []rule {
 		{"NotSeen", Object.reportsChange, notSeen},
 		{"Problem", always, fatalProblem},
 		{"Reported", Object.countUnknown, reported},
+		{"Complete", Object.ofOthers, complete},
 		{"OutOfBounds", Object.ofOthers, outOfBounds},
 		{"Counts", always, countsOff},
 		{"Groups", Object.grouping, groupShort},

@@ -34,7 +34,6 @@ type choiceError struct {
 
 func (e *choiceError) Error() string { return strings.Join(e.lines, "\n") }
 
-// Unwrap returns the error of the search.
 func (e *choiceError) Unwrap() error { return e.err }
 
 func (e *choiceError) add(format string, args ...any) {

@@ -24,15 +24,6 @@ type Edit struct {
 	Value any
 }
 
-// Patch makes the JSON patch that sets the integer at the path to n, and then makes more
-// edits. See the function Patch. Patch also returns the errors of Get.
-func (p Path) Patch(obj map[string]any, n int64, more ...Edit) ([]byte, error) {
-	if _, _, err := p.Get(obj); err != nil {
-		return nil, err
-	}
-	return Patch(obj, append([]Edit{{p, n}}, more...)...)
-}
-
 // Patch makes the JSON patch for some edits, one after the other. It replaces the
 // resourceVersion with the one that was read. If the object has changed since, the server
 // answers with a conflict, which it would not do for a failed test operation. So the places

@@ -139,7 +139,7 @@ func FuzzParsePath(f *testing.F) {
 			t.Errorf("%q reads as %q, which reads as %q, %v", s, p, again, err)
 		}
 		if _, _, err := p.Get(obj); err == nil {
-			_, _ = p.Patch(obj, 1) // does not panic
+			_, _ = Patch(obj, Edit{p, int64(1)}) // does not panic
 		}
 	})
 }

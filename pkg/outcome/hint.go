@@ -32,7 +32,6 @@ func WithAdvice(err error, text string) error {
 
 func (e *HintedError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error without the hint.
 func (e *HintedError) Unwrap() error { return e.Err }
 
 // Line returns the hint as one line.

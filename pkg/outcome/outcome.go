@@ -14,7 +14,6 @@ type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
 func (e *UsageError) Unwrap() error { return e.Err }
 
 // The errors that have an exit code of their own. They are wrapped with what happened to which
@@ -51,7 +50,6 @@ type Errors []error
 
 func (e Errors) Error() string { return errors.Join(e...).Error() }
 
-// Unwrap returns the errors.
 func (e Errors) Unwrap() []error { return e }
 
 // Join returns the errors of several objects as one error, nil if there are none.
@@ -94,5 +92,4 @@ func (e *NotServedError) Error() string {
 	return fmt.Sprintf("the server does not serve %s", e.CRD)
 }
 
-// Unwrap returns the server's own error.
 func (e *NotServedError) Unwrap() error { return e.Err }

@@ -83,7 +83,6 @@ func (e *OverwrittenError) Error() string {
 	return fmt.Sprintf("%s %s, and %s %s", e.Path, wrote, e.By, did)
 }
 
-// Unwrap returns outcome.ErrOverwritten.
 func (e *OverwrittenError) Unwrap() error { return outcome.ErrOverwritten }
 
 // Check returns an OverwrittenError if an object no longer has what was written to it. Only

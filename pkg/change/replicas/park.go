@@ -157,14 +157,10 @@ func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targ
 		if p, err = plan(obj); err != nil || p.Kept != "" {
 			return edit.Plan{}, err
 		}
-		return edit.Plan{Edits: p.edits()}, nil
+		saved := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationParked), Value: p.saved}
+		return edit.Plan{Edits: []fieldpath.Edit{{Path: p.path, Value: int64(p.After)}, saved}}, nil
 	}, o)
 	return p, w, refusal(t, p, err)
-}
-
-// edits are the planned change.
-func (p ParkPlan) edits() []fieldpath.Edit {
-	return []fieldpath.Edit{{Path: p.path, Value: int64(p.After)}, {Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationParked), Value: p.saved}}
 }
 
 // denied reports whether an admission webhook has refused a change.

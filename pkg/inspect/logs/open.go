@@ -63,7 +63,6 @@ func (e *MissingRightError) Error() string {
 	return fmt.Sprintf("no permission to read the logs of pods in namespace %s; the missing rule: {apiGroups: [\"\"], resources: [pods/log], verbs: [get]}: %v", e.Namespace, e.Err)
 }
 
-// Unwrap returns the server's error.
 func (e *MissingRightError) Unwrap() error { return e.Err }
 
 // notYet reports whether a container has no log yet or no longer: the server returns

@@ -206,15 +206,11 @@ func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observa
 		if _, wait := unexplained.look(s.Partial, s.At); wait > 0 {
 			return false, wait, nil
 		}
-		again := s.Report.Recheck
-		if doubtful(s.Report.ReasonCode) {
-			again = follow.Pause
-		}
 		if !f.every && last != nil && last.Object.GetResourceVersion() == s.Object.GetResourceVersion() && !s.turned(*last) {
-			return false, again, nil
+			return false, s.recheck(), nil
 		}
 		last = &s
-		return false, again, show(s)
+		return false, s.recheck(), show(s)
 	}
 }
 

@@ -1,10 +1,10 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -159,18 +159,10 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 		if over && !s.Partial {
 			return false, 0, &FailedError{s, outcome.ErrFailed}
 		}
-		switch {
-		case left > 0:
-			again = left
-		case wait > 0:
-			again = wait
-		case again != 0 || !g.Tree:
-		case doubtful(s.Report.ReasonCode):
-			again = follow.Pause
-		default:
-			again = s.Report.Recheck
+		if again == 0 && g.Tree {
+			again = s.recheck()
 		}
-		return false, again, nil
+		return false, cmp.Or(left, wait, again), nil
 	})
 	if err == nil {
 		return *last, nil
@@ -260,15 +252,15 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s %s %s: %s", e.Target, verb, e.Err, e.Report.Failure(e.At))
 }
 
-// Unwrap returns Err.
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// doubtful reports whether a verdict may change without an event, so that the object must be
-// checked again soon.
-func doubtful(code problem.Code) bool {
-	return slices.Contains([]problem.Code{
-		problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse,
-	}, code)
+// recheck returns when to look again without a change; zero means not soon.
+func (s Observation) recheck() time.Duration {
+	switch s.Report.ReasonCode {
+	case problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse:
+		return follow.Pause // no event may show that the verdict changes
+	}
+	return s.Report.Recheck
 }
 
 func (a *Waiter) tell(s Observation) {

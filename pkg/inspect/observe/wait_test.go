@@ -15,6 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
@@ -443,7 +444,7 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 			limits.Settle = test.settle
 			s.waitFor(t, &Waiter{Closely: true, Limits: limits, Show: func(s Observation) {
 				looks.Add(1)
-				if test.condition.Tree && doubtful(s.Report.ReasonCode) != test.doubt {
+				if test.condition.Tree && (s.recheck() == follow.Pause) != test.doubt {
 					t.Errorf("%s: %s", what, s.Report.Reason)
 				}
 			}}, web(), test.condition)

@@ -127,7 +127,7 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	case last == nil, c.init && !c.sidecar && last.ExitCode == 0:
 		return false
 	case last.Reason == endUnseen || last.Reason == endUnknown:
-		return false // return false // its node restarted
+		return false // its node restarted
 	case c.State.Running != nil && (c.RestartCount == 0 || c.recovered(last, now)):
 		return false
 	}

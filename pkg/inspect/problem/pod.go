@@ -274,7 +274,7 @@ func (f *Finding) incomplete(pod *corev1.Pod) bool {
 		return f.gated(pod)
 	}
 	if !running {
-		return false // return false // it is starting
+		return false // it is starting
 	}
 	f.Code, f.Container = CodeContainersNotReady, not[0]
 	if f.Message = fmt.Sprintf("%d of %d containers ready, waiting for %s", ready, all, strings.Join(not, ", ")); all == 1 {

@@ -40,7 +40,10 @@ func (s CountChange) From(count int64) (int32, error) {
 	}
 	by := s.by
 	if s.percent {
-		by = awayFromZero(count*s.by, 100)
+		by = (count*s.by + 99) / 100
+		if s.by < 0 {
+			by = (count*s.by - 99) / 100
+		}
 	}
 	switch after := count + by; {
 	case after < 0:
@@ -61,17 +64,6 @@ func thereAre(count int64) string {
 		return "there is only 1 replica"
 	}
 	return fmt.Sprintf("there are only %d replicas", count)
-}
-
-// awayFromZero divides, and rounds away from zero.
-func awayFromZero(n, by int64) int64 {
-	switch rest := n % by; {
-	case rest > 0:
-		return n/by + 1
-	case rest < 0:
-		return n/by - 1
-	}
-	return n / by
 }
 
 // String returns the change with its sign, as ParseCountChange reads it.

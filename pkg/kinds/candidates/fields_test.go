@@ -182,7 +182,7 @@ func TestCandidatesCanBeWritten(t *testing.T) {
 			if err != nil || !found || c.Value == nil || *c.Value != n || c.Pattern {
 				t.Fatalf("%s is %d, %t, %v", c.text(), n, found, err)
 			}
-			if _, err := p.Patch(obj, 1); err != nil {
+			if _, err := fieldpath.Patch(obj, fieldpath.Edit{Path: p, Value: int64(1)}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -49,13 +49,17 @@ type Feeds struct {
 	of map[any]any
 }
 
-// The feeds, named after what they hold.
 type (
-	Pods     = follow.Feed[*corev1.Pod, *status.PodInfo]
+	// Pods keep what a report takes from each pod.
+	Pods = follow.Feed[*corev1.Pod, *status.PodInfo]
+	// Children are the objects between targets and their pods.
 	Children = follow.Feed[*unstructured.Unstructured, Child]
-	Events   = follow.Feed[*corev1.Event, *corev1.Event]
-	Nodes    = follow.Feed[*corev1.Node, *corev1.Node]
-	Leases   = follow.Feed[*unstructured.Unstructured, *unstructured.Unstructured]
+	// Events are about targets and what is below them.
+	Events = follow.Feed[*corev1.Event, *corev1.Event]
+	// Nodes run pods.
+	Nodes = follow.Feed[*corev1.Node, *corev1.Node]
+	// Leases are those of run-controllers.
+	Leases = follow.Feed[*unstructured.Unstructured, *unstructured.Unstructured]
 )
 
 // key identifies the content of a feed: the selected objects of a kind.

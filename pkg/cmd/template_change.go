@@ -60,7 +60,7 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason 
 	}
 	t.Object = done.Object
 	made := c.edited(t, done.Written, c.rolledOut(ctx, t, before, done), revision.Change(done.After, done.Before), func(ctx context.Context) []fieldpath.Edit {
-		return append(template.Annotations("undo of "+done.Change, c.user()), c.failedRevision(ctx, t, done)...)
+		return append(template.Annotations(revision.Change(done.After, done.Before)+" (undo)", c.user()), c.failedRevision(ctx, t, done)...)
 	})
 	if done.Change == "" {
 		made.revert = nil

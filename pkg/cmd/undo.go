@@ -98,15 +98,9 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 	if err != nil {
 		return nil, err
 	}
-	cause := fmt.Sprintf("undo to %d", to.Number)
-	if i := history.Current(); i >= 0 {
-		if history.Revisions[i].Number == to.Number || revision.Same(to.Fields, history.Now) {
-			c.tell("%s is already at revision %d: nothing to undo", t, to.Number)
-			return stay(to), nil
-		}
-		if o.revision == 0 {
-			cause = fmt.Sprintf("undo of %d", history.Revisions[i].Number)
-		}
+	if i := history.Current(); i >= 0 && (history.Revisions[i].Number == to.Number || revision.Same(to.Fields, history.Now)) {
+		c.tell("%s is already at revision %d: nothing to undo", t, to.Number)
+		return stay(to), nil
 	}
 	if why := neverReady(ctx, c, t, history, to); why != "" {
 		c.tell("Warning: %s: revision %d never became ready%s", t, to.Number, why)
@@ -120,6 +114,7 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 		if o.revision == 0 && !revision.Same(now, history.Now) {
 			return nil, "", hintHistory(fmt.Errorf("%w: someone else changed the pod template of %s since it was read", outcome.ErrPrecondition, t), t)
 		}
+		cause := fmt.Sprintf("%s (undo to %d)", revision.Change(now, to.Fields), to.Number)
 		return to.Copy(), cause, c.show(t, now, to.Fields)
 	}, nil
 }

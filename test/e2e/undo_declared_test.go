@@ -74,7 +74,7 @@ func TestUndoOfADeclaredKind(t *testing.T) {
 	if len(still) != 2 || len(now) != 3 || !slices.Contains(now, still[0]) || !slices.Contains(now, still[1]) || w.EverCreated(uid) != created+1 {
 		t.Errorf("of the pods %v, %v run on, and %d were created", still, now, w.EverCreated(uid)-created)
 	}
-	told("3 undo of 2", "2 image web → no-such-image")
+	told("3 image no-such-image → web (undo to 1)", "2 image web → no-such-image")
 
 	run(append([]string{"set", "image", target, "web:2"}, ready...)...)
 	run(append([]string{"scale", target, "--replicas", "4"}, ready...)...)
@@ -95,7 +95,7 @@ func TestUndoOfADeclaredKind(t *testing.T) {
 	if pods := runs("web"); len(pods) != 4 || w.EverCreated(uid) != created+4 {
 		t.Errorf("%d pods run web, and %d were created", len(pods), w.EverCreated(uid)-created)
 	}
-	told("5 undo of 4", "4 image web → web:2", "2 image web → no-such-image")
+	told("5 image web:2 → web (undo to 3)", "4 image web → web:2", "2 image web → no-such-image")
 
 	// An undo to the current template changes neither the object nor its pods.
 	pods := runs("web")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,16 +36,17 @@ func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas
 					t.Fatalf("%s: %+v", line, o)
 				}
 			}
-			n := 0
+			var requests atomic.Int64
 			match := func(r apiserver.Request) bool { return r.Resource != "" && r.Verb != "watch" }
 			s.Fail(match, apiserver.Fault{Before: func() {
-				if n++; n == k {
+				if requests.Add(1) == int64(k) {
 					disturb(s)
 				}
 			}})
 			ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 			defer stop()
 			o := runOn(ctx, s, line)
+			n := int(requests.Load())
 			if k == 0 {
 				total = n
 			}

@@ -10,8 +10,15 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+)
+
+// The limits of a server, whose clients are not authenticated.
+const (
+	maxConnections = 32
+	maxHeaderBytes = 16 << 10
 )
 
 // Serving has the addresses for metrics and probes.
@@ -38,10 +45,13 @@ func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health
 		if err != nil {
 			return fmt.Errorf("serve %s: %w", what, err)
 		}
-		server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+		server := &http.Server{
+			Handler: handler, MaxHeaderBytes: maxHeaderBytes,
+			ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		}
 		servers = append(servers, server)
 		go func() {
-			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
 				say("stopped serving %s: %v", what, err)
 			}
 		}()

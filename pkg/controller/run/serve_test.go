@@ -1,10 +1,72 @@
 package run
 
 import (
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
+
+// A server accepts a limited number of connections, and headers of a limited size.
+func TestServingIsBounded(t *testing.T) {
+	t.Parallel()
+	address := ""
+	stop, err := (&Serving{Metrics: "127.0.0.1:0"}).serve(t.Context(), metrics.New("v1"), &health{}, func(_ string, args ...any) {
+		address = fmt.Sprint(args[1])
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	ask := func(header int) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err == nil {
+			_, err = fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: h\r\nX: %s\r\n\r\n", strings.Repeat("x", header))
+		}
+		return conn, err
+	}
+	begin := func(conn net.Conn) string {
+		line := make([]byte, len("HTTP/1.1 404"))
+		_, _ = io.ReadFull(conn, line)
+		return string(line)
+	}
+	if conn, err := ask(2 * maxHeaderBytes); err != nil || begin(conn) != "HTTP/1.1 431" {
+		t.Errorf("long headers are accepted: %v", err)
+	} else {
+		_ = conn.Close()
+	}
+	var open []net.Conn
+	for i := range maxConnections {
+		conn, err := ask(0)
+		if err != nil || begin(conn) != "HTTP/1.1 404" {
+			t.Fatalf("connection %d is not served: %v", i, err)
+		}
+		open = append(open, conn)
+	}
+	waiting, err := ask(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan string)
+	go func() { served <- begin(waiting) }()
+	select {
+	case got := <-served:
+		t.Errorf("one connection too many is served: %s", got)
+	default:
+	}
+	_ = open[0].Close()
+	if got := <-served; got != "HTTP/1.1 404" {
+		t.Errorf("the next connection is not served: %q", got)
+	}
+	for _, conn := range append(open[1:], waiting) {
+		_ = conn.Close()
+	}
+}
 
 // A loop that waits is healthy, and one that is stuck is not, whatever the
 // others do.

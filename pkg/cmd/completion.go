@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,7 @@ kubectl-imoocpod, the program called without kubectl.`,
 	o.words = []completionWord{
 		{"install", "create the link " + completionProgram + " next to the plugin", o.install},
 		{"uninstall", "remove the link", o.uninstall},
-		{"bash", "print the script for bash", func(w io.Writer) error { return cmd.Root().GenBashCompletionV2(w, withDescriptions) }},
+		{"bash", "print the script for bash", func(w io.Writer) error { return bashCompletion(cmd.Root(), w) }},
 		{"zsh", "print the script for zsh", func(w io.Writer) error { return cmd.Root().GenZshCompletion(w) }},
 		{"fish", "print the script for fish", func(w io.Writer) error { return cmd.Root().GenFishCompletion(w, withDescriptions) }},
 		{"powershell", "print the script for powershell", func(w io.Writer) error { return cmd.Root().GenPowerShellCompletionWithDesc(w) }},
@@ -71,6 +72,21 @@ kubectl-imoocpod, the program called without kubectl.`,
 		cmd.ValidArgs = append(cmd.ValidArgs, cobra.CompletionWithDesc(w.word, w.description))
 	}
 	return command(cmd, o.complete, nil, o.run)
+}
+
+//go:embed completion.bash
+var withoutPackage string
+
+// bashCompletion writes cobra's script, which calls functions of the package bash-completion
+// even if the package is not there.
+func bashCompletion(root *cobra.Command, w io.Writer) error {
+	var script strings.Builder
+	if err := root.GenBashCompletionV2(&script, true); err != nil {
+		return err
+	}
+	words := strings.NewReplacer(" _get_comp_words_by_ref ", " __kubectl-imoocpod_words ", "_filedir", "__kubectl-imoocpod_files")
+	_, err := io.WriteString(w, words.Replace(script.String())+withoutPackage)
+	return err
 }
 
 func (o *completionOptions) complete(args []string) error {

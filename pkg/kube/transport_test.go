@@ -391,3 +391,30 @@ func TestFormats(t *testing.T) {
 		})
 	}
 }
+
+// The object of a request is the one in its path, and nothing else is checked.
+func TestObjectAt(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string][2]string{
+		"/api/v1/namespaces/a/pods/b":                           {"a", "b"},
+		"/apis/apps/v1/namespaces/a/deployments/b":              {"a", "b"},
+		"/apis/apps/v1/namespaces/a/deployments/b/scale":        {"a", "b"},
+		"/k8s/c/apis/apps/v1/namespaces/a/deployments/b/status": {"a", "b"},
+		"/api/v1/nodes/b":                                       {"", "b"},
+		"/api/v1/namespaces/b":                                  {"", "b"},
+		"/api/v1/namespaces/b/pods":                             {},
+		"/api/v1/namespaces/a/pods/b/log":                       {},
+		"/apis/apps/v1/namespaces/a/deployments":                {},
+		"/apis/apps/v1/deployments":                             {},
+		"/apis/apps/v1":                                         {},
+		"/apis":                                                 {},
+		"/api/":                                                 {},
+		"/openapi/v3/apis/apps/v1":                              {},
+		"/version":                                              {},
+		"":                                                      {},
+	} {
+		if namespace, name := objectAt(path); [2]string{namespace, name} != want {
+			t.Errorf("%s: %q, %q, want %q", path, namespace, name, want)
+		}
+	}
+}

@@ -170,6 +170,9 @@ test-node: $(CLUSTER) ## Run the tests on real nodes (Linux, as root; RECORD=1: 
 	go -C test/node test -count=1 -timeout 30m ./... \
 		$(if $(RECORD),-run 'TestTruths|TestNodeStopsAndComesBack' -record $(abspath pkg/inspect/status/testdata/real))
 
+test-versions: $(CLUSTER) ## Run tests against other versions of Kubernetes, and write docs/versions.md (hours; VERSIONS="1.30 1.33": only these)
+	go run ./hack/versions $(VERSIONS)
+
 # Operators of others, each in a module of its own below test/operators. After a change of a version:
 # GOFLAGS=-mod=mod go list -C test/operators/MODULE -deps tool
 OPERATORS = argo-rollouts prometheus-operator kruise
@@ -188,7 +191,7 @@ test-operators: $(CLUSTER) ## Test verdicts on objects of real operators
 krew-test: release-snapshot $(CLUSTER) ## Install a snapshot of a release with krew
 	@$(CLUSTER) run -- go -C test/krew test -count=1 ./... </dev/null
 
-nightly: $(CLUSTER) reproducible krew-test demo ## Run what takes too long for every change (an hour; test-operators has a job of its own)
+nightly: $(CLUSTER) reproducible krew-test demo ## Run what takes too long for every change (an hour; test-operators and test-versions have jobs of their own)
 	@$(CLUSTER) build >/dev/null
 	RAPID_CHECKS=1000 go test $(RACE) -vet=off -count=1 -timeout 60m ./pkg/...
 	@$(E2E) -timeout 60m ./test/e2e/... -race-everywhere

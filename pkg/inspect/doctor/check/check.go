@@ -38,14 +38,26 @@ const (
 // An older one would admit what they reject.
 const oldestServer = "1.29"
 
+// The versions of Kubernetes that the tests run against, which test/cluster can build.
+const (
+	OldestTested = "1.30"
+	NewestTested = "1.36"
+)
+
 // Server checks the version of a server.
 func Server(version, host string) Result {
 	c := Result{Name: "server", State: Passed, Message: version + " at " + host}
 	v, err := utilversion.ParseGeneric(version)
 	if err != nil {
 		c.State, c.Message = Unknown, fmt.Sprintf("its version %q cannot be read", version)
-	} else if v.LessThan(utilversion.MustParseGeneric(oldestServer)) {
+		return c
+	}
+	minor := utilversion.MajorMinor(v.Major(), v.Minor())
+	switch {
+	case minor.LessThan(utilversion.MustParseGeneric(oldestServer)):
 		c.State, c.Message = Failed, fmt.Sprintf("%s is too old: %s or newer is needed", c.Message, oldestServer)
+	case minor.LessThan(utilversion.MustParseGeneric(OldestTested)), minor.GreaterThan(utilversion.MustParseGeneric(NewestTested)):
+		c.State, c.Message = Unknown, fmt.Sprintf("%s is not tested: the tests run against %s to %s", c.Message, OldestTested, NewestTested)
 	}
 	return c
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"text/tabwriter"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +36,7 @@ func reportOf(t *testing.T, resource string, content map[string]any) status.Repo
 		if field == "spec" || content[field] != nil {
 			obj.SetManagedFields(append(obj.GetManagedFields(), metav1.ManagedFieldsEntry{
 				Manager: field, Operation: metav1.ManagedFieldsOperationUpdate, Time: &made, FieldsType: "FieldsV1",
-				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:` + field + `":{}}`)},
+				FieldsV1: metav1.NewFieldsV1(`{"f:` + field + `":{}}`),
 			}))
 		}
 	}
@@ -66,7 +65,7 @@ func TestReportedHealth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range bytes.Split(data, []byte("\n---\n")) {
+	for document := range bytes.SplitSeq(data, []byte("\n---\n")) {
 		var test struct {
 			Verdict status.Verdict `json:"verdict"`
 			Reason  string         `json:"reason"`
@@ -116,26 +115,21 @@ func TestHealthOfOthers(t *testing.T) {
 			count[other.Health] = map[status.Verdict]int{}
 		}
 		count[other.Health][r.Verdict]++
-		print := t.Logf
+		say := t.Logf
 		if r.Verdict == status.Ready && other.Health != "Healthy" || r.Verdict == status.Failed && other.Health != "Degraded" {
-			print = t.Errorf
+			say = t.Errorf
 		}
-		print("%s: %s: %s %s: %s", other.Health, r.Verdict, other.Resource, filepath.Base(other.Source), r.Reason)
+		say("%s: %s: %s %s: %s", other.Health, r.Verdict, other.Resource, filepath.Base(other.Source), r.Reason)
 	}
-	var table strings.Builder
-	w := tabwriter.NewWriter(&table, 0, 0, 3, ' ', 0)
-	fmt.Fprint(w, "EXPECTED")
+	table := "EXPECTED       "
 	for _, v := range verdicts {
-		fmt.Fprint(w, "\t"+strings.ToUpper(string(v)))
+		table += fmt.Sprintf("%-17s", strings.ToUpper(string(v)))
 	}
-	fmt.Fprintln(w)
 	for _, expected := range slices.Sorted(maps.Keys(count)) {
-		fmt.Fprint(w, expected)
+		table += fmt.Sprintf("\n%-15s", expected)
 		for _, v := range verdicts {
-			fmt.Fprintf(w, "\t%d", count[expected][v])
+			table += fmt.Sprintf("%-17d", count[expected][v])
 		}
-		fmt.Fprintln(w)
 	}
-	w.Flush()
-	t.Log("\n" + table.String())
+	t.Log("\n" + table)
 }

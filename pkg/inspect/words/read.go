@@ -134,7 +134,7 @@ func (r *reader) text(path, name, value string, at place) {
 	case strings.EqualFold(value, "true"), strings.EqualFold(value, "false"):
 		r.flag(path, name, strings.EqualFold(value, "true"), at)
 	case !isState(name):
-		r.ratio(path, value, at)
+		r.ratio(path, name, value, at)
 	case r.ends && strings.EqualFold(value, "running"):
 		r.add(path, value, Working, at)
 	case at.part && strings.EqualFold(value, "unknown"):
@@ -145,8 +145,12 @@ func (r *reader) text(path, name, value string, at place) {
 	}
 }
 
-// ratio adds a text such as "2/3".
-func (r *reader) ratio(path, value string, at place) {
+// ratio adds the text of a field with counts, such as "2/3".
+func (r *reader) ratio(path, name, value string, at place) {
+	counts := []string{"ready", "available", "replicas", "pods", "instances", "members", "nodes"}
+	if !slices.ContainsFunc(Split(name), func(word string) bool { return slices.Contains(counts, word) }) {
+		return
+	}
 	before, after, _ := strings.Cut(value, "/")
 	ready, err := strconv.ParseInt(before, 10, 64)
 	all, failed := strconv.ParseInt(after, 10, 64)

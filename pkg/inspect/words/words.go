@@ -31,12 +31,12 @@ const (
 )
 
 // lexicon is what the words mean, in lower case and without separators.
-var lexicon = func() map[string]Meaning {
+var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing changes it
 	all := map[string]Meaning{}
 	for meaning, words := range map[Meaning]string{
 		Ready: `ready healthy available ok up online active alive running live serving operational normal good green stable exists
 			synced insync synchronized uptodate reconciled applied deployed installed provisioned established resolved released
-			programmed accepted admitted bound attached connected joined issued published promoted compliant`,
+			programmed accepted admitted bound attached connected joined issued published promoted provided valid compliant`,
 		Done:   `complete completed done finished succeeded success successful successfully passed`,
 		Paused: `paused pause suspended suspend hibernated stopped`,
 		Working: `pending waiting queued progressing progress inprogress processing reconciling creating provisioning initializing
@@ -47,7 +47,7 @@ var lexicon = func() map[string]Meaning {
 			draining uninstalling removing retrying notready unready unavailable unknown outofsync unsynced outdated stale partial
 			partially warn yellow missing noncompliant violation violated`,
 		Broken: `unhealthy red warning crash crashing crashed crashloop crashloopbackoff failing faulty faulted denied forbidden
-			unauthorized timeout timedout expired critical corrupt corrupted lost bad conflict halted misconfigured incompatible
+			unauthorized timeout timedout expired critical corrupt corrupted lost bad conflict conflicted halted misconfigured incompatible
 			fallback unable`,
 		Failed: `failed fail fails failure failures error errors errored err invalid rejected degraded stalled aborted abort
 			unrecoverable irrecoverable irreconcilable fatal broken terminal`,
@@ -60,8 +60,9 @@ var lexicon = func() map[string]Meaning {
 }()
 
 // phrases are several words that mean one thing.
-var phrases = strings.NewReplacer(" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
-	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ",
+var phrases = strings.NewReplacer( //nolint:gochecknoglobals // nothing changes it
+	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
+	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " no valid ", " invalid ", " not valid ", " invalid ",
 	" requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ")
 
 // fillers add nothing to the words around them.

@@ -227,24 +227,26 @@ func checkObject(resp *http.Response, data []byte) error {
 	if resp.StatusCode >= http.StatusMultipleChoices || mediaType(resp) != "application/json" {
 		return nil
 	}
-	var sent, got metav1.PartialObjectMetadata
-	sent.Namespace, sent.Name = objectAt(req.URL.Path)
+	namespace, name := objectAt(req.URL.Path)
 	if req.Method == http.MethodPost && req.GetBody != nil {
-		if body, err := req.GetBody(); err == nil {
-			_ = json.NewDecoder(body).Decode(&sent) // protobuf has no name here
+		var sent metav1.PartialObjectMetadata
+		if body, err := req.GetBody(); err == nil && json.NewDecoder(body).Decode(&sent) == nil { // protobuf is not checked
+			name = sent.Name
 		}
 	}
-	if sent.Name == "" {
+	if name == "" {
 		return nil
 	}
+	var got metav1.PartialObjectMetadata
 	err := json.Unmarshal(data, &got)
-	if err == nil && (got.Name == sent.Name && (got.Namespace == "" || got.Namespace == sent.Namespace) || got.Kind == "Status" && req.Method == http.MethodDelete) {
+	if err == nil && (got.Name == name && (got.Namespace == "" || got.Namespace == namespace) || got.Kind == "Status" && req.Method == http.MethodDelete) {
 		return nil
 	}
 	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), another: true}
 }
 
-// objectAt returns the namespace and name in the path of an object, its status, or its scale.
+// objectAt returns the namespace in a path, and the name in that of an object, its status, or
+// its scale.
 func objectAt(path string) (namespace, name string) {
 	_, rest, grouped := strings.Cut(path, "/apis/")
 	if !grouped {
@@ -253,13 +255,13 @@ func objectAt(path string) (namespace, name string) {
 		_, rest, _ = strings.Cut(rest, "/")
 	}
 	parts := strings.Split(rest, "/")[1:] // without the version
-	if len(parts) > 3 && parts[0] == "namespaces" {
+	if len(parts) > 2 && parts[0] == "namespaces" {
 		namespace, parts = parts[1], parts[2:]
 	}
 	if len(parts) == 2 || len(parts) == 3 && (parts[2] == "status" || parts[2] == "scale") {
 		return namespace, parts[1]
 	}
-	return "", ""
+	return namespace, ""
 }
 
 func mediaType(resp *http.Response) string {

@@ -402,9 +402,9 @@ func TestObjectAt(t *testing.T) {
 		"/k8s/c/apis/apps/v1/namespaces/a/deployments/b/status": {"a", "b"},
 		"/api/v1/nodes/b":                                       {"", "b"},
 		"/api/v1/namespaces/b":                                  {"", "b"},
-		"/api/v1/namespaces/b/pods":                             {},
-		"/api/v1/namespaces/a/pods/b/log":                       {},
-		"/apis/apps/v1/namespaces/a/deployments":                {},
+		"/api/v1/namespaces/b/pods":                             {"b", ""},
+		"/api/v1/namespaces/a/pods/b/log":                       {"a", ""},
+		"/apis/apps/v1/namespaces/a/deployments":                {"a", ""},
 		"/apis/apps/v1/deployments":                             {},
 		"/apis/apps/v1":                                         {},
 		"/apis":                                                 {},
@@ -415,6 +415,27 @@ func TestObjectAt(t *testing.T) {
 	} {
 		if namespace, name := objectAt(path); [2]string{namespace, name} != want {
 			t.Errorf("%s: %q, %q, want %q", path, namespace, name, want)
+		}
+	}
+}
+
+// A create has its name in the body, and its namespace in the path, even if the body has
+// none.
+func TestObjectOfACreate(t *testing.T) {
+	t.Parallel()
+	for answer, refused := range map[string]bool{
+		`{"metadata":{"name":"b","namespace":"a"}}`:     false,
+		`{"metadata":{"name":"other","namespace":"a"}}`: true,
+		`{"metadata":{"name":"b","namespace":"other"}}`: true,
+		`{"kind":"Status"}`:                             true,
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://server/apis/apps/v1/namespaces/a/deployments", strings.NewReader(`{"metadata":{"name":"b"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp := &http.Response{StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {"application/json"}}, Request: req}
+		if err := checkObject(resp, []byte(answer)); (err != nil) != refused {
+			t.Errorf("%s: got the error %v", answer, err)
 		}
 	}
 }

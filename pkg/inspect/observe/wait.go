@@ -153,11 +153,8 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 		case a.Limits.Once:
 			return false, 0, outcome.ErrTimeout
 		}
-		if s.Report.Verdict == status.Paused && !s.Partial && !period.Endless && (!g.CountOnly || !s.Report.Counts) {
-			return false, 0, &FailedError{s, outcome.ErrPaused}
-		}
-		if over && !s.Partial {
-			return false, 0, &FailedError{s, outcome.ErrFailed}
+		if err := givesUp(s, g, period.Endless, over); err != nil {
+			return false, 0, err
 		}
 		if again == 0 && g.Tree {
 			again = s.recheck()
@@ -168,6 +165,20 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 		return *last, nil
 	}
 	return Observation{}, notMet(ctx, w, g, last, err)
+}
+
+// givesUp returns the error that ends a wait before its timeout: the object is paused, or over
+// says that it has failed for long enough.
+func givesUp(s Observation, g Condition, endless, over bool) error {
+	switch {
+	case s.Partial:
+		return nil
+	case s.Report.Verdict == status.Paused && !endless && (!g.CountOnly || !s.Report.Counts):
+		return &FailedError{s, outcome.ErrPaused}
+	case over:
+		return &FailedError{s, outcome.ErrFailed}
+	}
+	return nil
 }
 
 // notMet returns the error for an unmet condition, with the last observation if there was

@@ -278,7 +278,7 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 	case obj == nil:
 		s.Report = status.Report{
 			Metadata: status.Metadata{Type: t.Kind.String(), Namespace: t.Namespace, Name: t.Name},
-			Verdict:  status.Deleted, ReasonCode: problem.CodeDeleted, Reason: "it does not exist yet",
+			Verdict:  status.Deleted, ReasonCode: problem.CodeDeleted, Reason: "it does not exist",
 		}
 	case g.Tree:
 		var e status.Snapshot

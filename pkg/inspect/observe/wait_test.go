@@ -101,7 +101,7 @@ func TestWaitTimesOut(t *testing.T) {
 		want      string
 	}{
 		"not ready":       {Limits{Timeout: time.Minute}, web(), Ready(), time.Minute, "wait for deployment/web to be ready: timed out; last seen: " + notReady},
-		"not there":       {Limits{Timeout: time.Minute}, Target{Kind: deployments(), Namespace: "ns", Name: "new"}, Created(), time.Minute, "wait for deployment/new to be created: timed out; last seen: it does not exist yet"},
+		"not there":       {Limits{Timeout: time.Minute}, Target{Kind: deployments(), Namespace: "ns", Name: "new"}, Created(), time.Minute, "wait for deployment/new to be created: timed out; last seen: it does not exist"},
 		"one look":        {Limits{Once: true}, web(), Ready(), 0, "wait for deployment/web to be ready: timed out; last seen: " + notReady},
 		"one look of two": {Limits{Once: true, Timeout: time.Minute}, web(), Gone(), 0, "wait for deployment/web to be gone: timed out; last seen: " + notReady},
 	} {

@@ -109,6 +109,9 @@ func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	p.next = now.Add(pace)
 	w.told[w.state()] = true
 	line = fmt.Sprintf("%s: %s: %s", p.name(p.news), w.verdictAt(now), w.Reason)
+	if w.Verdict == status.Deleted {
+		line = fmt.Sprintf("%s: %s", p.name(p.news), w.Reason)
+	}
 	if len(p.objects) > 1 {
 		line = p.count() + "; " + line
 	}
@@ -122,9 +125,14 @@ func (p *Progress) Summary(now time.Time) string {
 	}
 	text := p.count()
 	if len(p.objects) == 1 {
-		text = p.name(p.changed) + ": gone"
-		if p.Goal != "gone" {
-			text = fmt.Sprintf("%s: ready: %s", p.name(p.changed), p.objects[p.changed].Reason)
+		w := p.objects[p.changed]
+		switch {
+		case p.Goal == "gone":
+			text = p.name(p.changed) + ": gone"
+		case w.Verdict == status.Parked:
+			text = fmt.Sprintf("%s: parked: %s", p.name(p.changed), w.Reason)
+		default:
+			text = fmt.Sprintf("%s: ready: %s", p.name(p.changed), w.Reason)
 		}
 	}
 	return escape.Line(fmt.Sprintf("%s, took %s", text, duration.HumanDuration(now.Sub(p.begun))))

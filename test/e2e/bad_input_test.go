@@ -85,7 +85,7 @@ func TestBadNamespace(t *testing.T) {
 		{args: "describe foo", code: harness.ExitNotFound, says: []string{`"foo" not found`}},
 		{args: "delete foo", code: harness.ExitNotFound, says: []string{`"foo" not found`}},
 	})
-	mustRefuse(t, "a/b", []refusal{{args: "create foo", code: harness.ExitError, says: []string{`invalid namespace "a/b"`}}})
+	mustRefuse(t, "a/b", []refusal{{args: "create foo", code: harness.ExitUsage, says: []string{`invalid namespace "a/b"`}}})
 }
 
 // Nothing can be created in a terminating namespace.

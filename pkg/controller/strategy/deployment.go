@@ -98,8 +98,15 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error
 		return r, nil
 	}
 	d.Controller = ref.UID
-	labels, _, _ := unstructured.NestedMap(u.Object, "metadata", "labels")
-	annotations := map[string]any{} // those of others, such as the number of a rollout, do not matter
+	// Labels and annotations of others, such as the number of a rollout, do not matter. The pods
+	// have all labels that an owner sets.
+	ours, _, _ := unstructured.NestedMap(u.Object, "spec", "template", "metadata", "labels")
+	labels, annotations := map[string]any{}, map[string]any{}
+	for name := range ours {
+		if value, ok := u.GetLabels()[name]; ok {
+			labels[name] = value
+		}
+	}
 	if hash, ok := u.GetAnnotations()[apis.LabelTemplateHash]; ok {
 		annotations[apis.LabelTemplateHash] = hash
 	}

@@ -58,13 +58,13 @@ func TestDeployKeepsObjects(t *testing.T) {
 }
 
 // A team runs its own controller beside others, with only the rights that it needs, as
-// docs/operating.md describes.
+// docs/teams.md describes.
 func TestDeployForATeam(t *testing.T) {
 	cluster.InstallCRDs(t)
-	_, doc, _ := strings.Cut(harness.ReadFile(t, "../../../docs/operating.md"), "# team-a/kustomization.yaml")
+	_, doc, _ := strings.Cut(harness.ReadFile(t, "../../../docs/teams.md"), "# team-a/kustomization.yaml")
 	doc, _, found := strings.Cut(doc, "```")
 	if !found {
-		t.Fatal("docs/operating.md has no kustomization for a team")
+		t.Fatal("docs/teams.md has no kustomization for a team")
 	}
 	dir := t.TempDir()
 	if err := os.CopyFS(dir+"/deploy", os.DirFS("../../../deploy")); err != nil {

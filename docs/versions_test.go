@@ -32,14 +32,16 @@ func TestVersions(t *testing.T) {
 	// "make test" uses the version of go.mod, with or without a column of its own.
 	tested = append(tested, built[0])
 	slices.Sort(tested)
-	minor := func(version string) string { return version[1:strings.LastIndex(version, ".")] }
-	oldest, newest := minor(tested[0]), minor(tested[len(tested)-1])
+	for i, version := range tested {
+		tested[i] = version[1:strings.LastIndex(version, ".")]
+	}
+	oldest, newest := tested[0], tested[len(tested)-1]
 	if check.OldestTested != oldest || check.NewestTested != newest {
 		t.Errorf("check has %s to %s, want %s to %s", check.OldestTested, check.NewestTested, oldest, newest)
 	}
+	list := "[Kubernetes " + strings.Join(tested[:len(tested)-1], ", ") + ", and " + newest + "]"
 	for path, words := range map[string]string{
-		"README.md": "[Kubernetes " + oldest + " to " + newest + "]", "docs/install.md": "[Kubernetes " + oldest + " to " + newest + "]",
-		"README.zh-CN.md": "[Kubernetes " + oldest + " 到 " + newest + "]",
+		"README.md": list, "docs/install.md": list, "README.zh-CN.md": "[Kubernetes " + strings.Join(tested, "、") + "]",
 	} {
 		if !strings.Contains(read(t, path), words) {
 			t.Errorf("%s does not say %q", path, words)

@@ -32,7 +32,7 @@ GORELEASER     := GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
 REAL ?=
 real  = $(if $(REAL),--nodes=0 --real-nodes=$(REAL))
 
-# The version of Kubernetes of control planes, such as 1.33. Without it, that of test/cluster/go.mod.
+# The Kubernetes version of control planes, such as 1.33. The default is the version in test/cluster/go.mod.
 export IMOOCPOD_CLUSTER_KUBERNETES ?= $(KUBERNETES)
 
 # The race detector needs cgo, and so a C compiler.

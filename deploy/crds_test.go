@@ -25,8 +25,8 @@ func TestCRDsFitIntoAnAnnotation(t *testing.T) {
 	}
 }
 
-// Each field of the shipped kinds has a description for kubectl explain. Those of a pod
-// template are those of pods.
+// Each field of the shipped kinds has a description for kubectl explain. The fields of a pod
+// template are described as in Pod.
 func TestFieldsAreDescribed(t *testing.T) {
 	t.Parallel()
 	described := 0

@@ -209,8 +209,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The exit code is that of the most serious outcome of several objects, in whatever
-// order they came.
+// The most serious outcome of several objects decides the exit code, in whatever order the
+// outcomes came.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}

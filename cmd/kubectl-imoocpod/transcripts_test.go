@@ -84,8 +84,8 @@ type stage struct {
 	dir string
 
 	mu sync.Mutex
-	// now are the fields of objects, and last those of the objects that have changed, as
-	// they were before.
+	// now has the fields of each object. last has the earlier fields of each object that has
+	// changed.
 	now, last map[string]map[string]any
 }
 

@@ -1,6 +1,6 @@
 // Command versions runs end-to-end tests against versions of Kubernetes, and writes their
-// columns of the table in docs/versions.md. The oldest version and the one in the middle get all
-// tests, the others those of the table.
+// columns of the table in docs/versions.md. The oldest and the middle version run all tests.
+// The other versions run only the tests of the table.
 //
 //	go run ./hack/versions [-table] [VERSION ...]
 package main

@@ -16,8 +16,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// everyKind says which objects a verb takes without a type: those of all kinds that have
-// replicas (see kube.Factory.ReplicaKinds), without those that belong to another object.
+// everyKind decides which objects a verb takes without a type. All kinds with replicas are
+// searched (see kube.Factory.ReplicaKinds). Objects that belong to another object are left out.
 type everyKind string
 
 const (

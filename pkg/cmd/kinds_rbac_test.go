@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The rights that the kinds need one by one are, together, those of the manifests. The
-// lease has a role of its own there.
+// The manifests grant exactly the rights that the kinds need one by one. The right to the lease
+// has a role of its own in the manifests.
 func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 	t.Parallel()
 	objs, err := deploy.Controller(deploy.Settings{Namespace: deploy.SystemNamespace, AllNamespaces: true})

@@ -182,9 +182,9 @@ func kubectlFlags() []string {
 	}
 }
 
-// groupFlags makes help show the flags that people know from kubectl after those of the verb.
-// The help template prints persistent flags apart, and persistence makes no other difference
-// for a command without subcommands.
+// groupFlags makes help list kubectl's common flags after the flags of the verb. The help
+// template prints persistent flags apart. Persistence makes no other difference for a command
+// without subcommands.
 func groupFlags(cmd *cobra.Command) {
 	for _, name := range kubectlFlags() {
 		if flag := cmd.Flags().Lookup(name); flag != nil && !cmd.HasSubCommands() {

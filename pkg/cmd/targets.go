@@ -200,8 +200,8 @@ func (f *targetFlags) bareName() string {
 	return f.args[0]
 }
 
-// notAType returns an error if a bare NAME is that of a type and no ImoocPod has it. Verbs for
-// which a missing object is a success call it.
+// notAType returns an error if a bare NAME names a type and no ImoocPod. Verbs that succeed for
+// a missing object call notAType.
 func (f *targetFlags) notAType(ctx context.Context, c *kube.Factory) error {
 	name := f.bareName()
 	if name == "" {

@@ -245,8 +245,8 @@ func checkObject(resp *http.Response, data []byte) error {
 	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), another: true}
 }
 
-// objectAt returns the namespace in a path, and the name in that of an object, its status, or
-// its scale.
+// objectAt returns the namespace of a path, and the name of the object that the path leads to.
+// The path of a status or a scale leads to its object.
 func objectAt(path string) (namespace, name string) {
 	_, rest, grouped := strings.Cut(path, "/apis/")
 	if !grouped {

@@ -58,8 +58,8 @@ func findKubernetes(wanted string) (string, error) {
 	return "", fmt.Errorf("cannot build Kubernetes %s, only %s", wanted, strings.Join(all, ", "))
 }
 
-// version returns the version of Kubernetes of a control plane. Without --kubernetes, it is
-// that of the API server in the assets.
+// version returns the Kubernetes version of a control plane. Without --kubernetes, the API
+// server in the assets decides.
 func (o options) version(ctx context.Context) (string, error) {
 	if o.assets == "" || o.kubernetes != "" {
 		return findKubernetes(o.kubernetes)

@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// Made returns the pods of a namespace that have what a change of a pod template wrote, so that
-// their controller need not replace them: those of an earlier rollout, for example.
+// Made returns the UIDs of the pods in a namespace that already match the change in done, such
+// as pods of an earlier rollout. Their controller need not replace these pods.
 func Made(ctx context.Context, client dynamic.Interface, namespace string, done Result) (map[types.UID]bool, error) {
 	pods, err := follow.List(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(namespace), metav1.ListOptions{})
 	if err != nil {
@@ -45,7 +45,7 @@ func has(pod map[string]any, done Result) bool {
 	return changed
 }
 
-// inPod returns what a pod has in the place of a field of a pod template.
+// inPod returns the value of a template field f in a pod made from the template.
 func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
 	content, _ := f.Value.(map[string]any)
 	switch {

@@ -79,8 +79,9 @@ func (d demand) tolerates(node *corev1.Node, effect corev1.TaintEffect) bool {
 	return !untolerated
 }
 
-// DaemonTolerations returns the tolerations of a pod that belongs to its node: those of its
-// template, and those that a DaemonSet adds, for taints that keep only other pods away.
+// DaemonTolerations returns the tolerations of a pod that belongs to its node: the template's
+// tolerations, and the ones that the DaemonSet controller adds, because the taints that they
+// tolerate keep only other pods away.
 func DaemonTolerations(spec corev1.PodSpec) []corev1.Toleration {
 	tolerations := slices.Clone(spec.Tolerations)
 	add := func(key string, effect corev1.TaintEffect) {

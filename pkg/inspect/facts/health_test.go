@@ -88,8 +88,8 @@ func TestReportedHealth(t *testing.T) {
 
 var health = flag.String("health", "", "a directory with objects.jsonl, whose health others have judged")
 
-// TestHealthOfOthers compares the verdicts on objects of others with the health that their
-// authors expect: none is ready that is not healthy, and none has failed that is not degraded.
+// TestHealthOfOthers compares verdicts with the health that others expect. No object may be
+// ready unless it is expected to be healthy, or failed unless it is expected to be degraded.
 func TestHealthOfOthers(t *testing.T) {
 	if *health == "" {
 		return

@@ -101,7 +101,7 @@ type Facts struct {
 
 	builtIn bool
 	schema  map[string]any
-	// profiled is set if ReadyWhen is that of a profile.
+	// profiled is set if ReadyWhen comes from a profile.
 	profiled bool
 	readyIf  []fieldpath.Expression
 	failedIf []fieldpath.Expression

@@ -89,8 +89,8 @@ func readTracked(o *status.Object, told map[string]any) {
 	}
 }
 
-// written returns a generation that is in the status. Zero is one that no object has, and not
-// a field that its controller does not write.
+// written returns a generation that the status has. A zero becomes -1, which no object has:
+// elsewhere, 0 means that the controller never writes the field.
 func written(generation int64) int64 {
 	if generation == 0 {
 		return -1

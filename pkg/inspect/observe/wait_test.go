@@ -327,7 +327,8 @@ func TestWaitForWhatIsNotThere(t *testing.T) {
 	})
 }
 
-// A wait returns the errors of its targets, in their order. Targets of a namespace share what is read.
+// A wait returns the errors of its targets in the order of the targets. Targets in one
+// namespace share the lists and watches.
 func TestWaitForSeveral(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

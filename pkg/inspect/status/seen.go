@@ -78,10 +78,10 @@ func (v *view) countShows() bool {
 	return !o.Uncounted || len(workloads(v.children)) <= 1 && pods == int(o.Desired)
 }
 
-// idle reports whether the spec changed a moment ago and no child was made or changed
-// since: some controllers report that they saw a generation, and the counts that it
-// wants, before they act on it. After a change of the count, the number of pods
-// decides. If the pods are those of several groups, only a change below does, whenever it comes.
+// idle reports whether the spec changed a moment ago and no child was made or changed since.
+// Some controllers report a generation, and the counts that it wants, before they act on the
+// generation. After a change of the count, the number of pods decides. With several groups of
+// pods, only a change below the object decides, whenever it comes.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
 	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {

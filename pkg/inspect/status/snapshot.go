@@ -29,7 +29,7 @@ type Snapshot struct {
 	// Loops are the run-controllers that have a lease. Nil: they were not searched for, or
 	// the user may not read all leases.
 	Loops []leaserecord.Loop
-	// Autoscalers and Budgets are those of the whole namespace.
+	// Autoscalers and Budgets have every object of the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Budgets     []policyv1.PodDisruptionBudget
 	// Acted is set if a wait has seen the controller write since the last change of the

@@ -74,8 +74,9 @@ func lacks(word string) bool {
 // be true for an object that is ready.
 func unsaid(word string) bool { return word == "warning" }
 
-// meaningOf returns what the words of a type mean: a failure anywhere in it, or else the last
-// word, or the one before if that is one of an object that is ready, as in ResolvedRefs.
+// meaningOf returns the meaning of a condition type, given its words: a failure anywhere in the
+// type, or else the last word. For a type such as ResolvedRefs, the word before the last
+// describes a ready object and decides.
 func meaningOf(words []string) Meaning {
 	whole := worst(words)
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(fillers(), w) })

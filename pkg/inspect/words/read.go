@@ -159,8 +159,7 @@ func (r *reader) ratio(path, name, value string, at place) {
 	}
 }
 
-// counts compares the counts of what is ready with those of all, such as readyMembers and
-// members.
+// counts compares pairs of counts, such as readyMembers and members.
 func (r *reader) counts(path string, content map[string]any, at place) {
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		ready, is := fieldpath.Integer(content[name])
@@ -209,7 +208,7 @@ func (r *reader) condition(path string, content map[string]any) {
 	r.add(path, c.Type+"="+status, meaning, place{part: true})
 }
 
-// flag adds a field that is true or false. It means the same as a condition of that name.
+// flag adds a boolean field. The field means the same as a condition of the same name.
 func (r *reader) flag(path, name string, value bool, at place) {
 	status := metav1.ConditionFalse
 	if value {

@@ -102,7 +102,7 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// Conditions of parts do not matter if those of the whole are true.
+// A condition of a part does not matter if the overall condition is true.
 func TestOverall(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]bool{"Ready": true, "Synced": true, "AllReplicasReady": true, "NetworkReady": false, "CronJobAvailable": false} {

@@ -135,9 +135,9 @@ func (n Node) elements(list []any, yield func(Node) bool) {
 	yield(n.child(pattern, items, nil))
 }
 
-// usualKeys returns those of some fields that identify the elements of a list if the schema
-// does not declare its keys, the most usual first: name, key, id, and such as groupName. The
-// name of an image does not.
+// usualKeys returns the fields that identify the elements of a list whose schema declares no
+// keys, the most usual first: name, key, id, and names such as groupName. The name of an image
+// does not identify an element.
 func usualKeys[T any](fields map[string]T) []string {
 	others := []string{"image", "secret", "class", "host", "node", "volume", "service", "cluster"}
 	rank := func(key string) int {

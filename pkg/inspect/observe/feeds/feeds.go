@@ -58,7 +58,7 @@ type (
 	Events = follow.Feed[*corev1.Event, *corev1.Event]
 	// Nodes run pods.
 	Nodes = follow.Feed[*corev1.Node, *corev1.Node]
-	// Leases are those of run-controllers.
+	// Leases show which run-controllers are running.
 	Leases = follow.Feed[*unstructured.Unstructured, *unstructured.Unstructured]
 )
 

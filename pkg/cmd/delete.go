@@ -74,9 +74,6 @@ func (o *deleteOptions) run(ctx context.Context) error {
 	c := o.common.clients
 	targets, errs := o.targets.find(ctx, &o.common)
 	if o.ignoreNotFound {
-		if err := o.targets.notAType(ctx, c); err != nil {
-			return err
-		}
 		errs = slices.DeleteFunc(errs, kube.NotFound)
 	}
 	switch {
@@ -97,7 +94,7 @@ func (o *deleteOptions) run(ctx context.Context) error {
 		t := &targets[i]
 		err := o.delete(ctx, t, t.Resource(client), waits)
 		switch {
-		case o.ignoreNotFound && kube.NotFound(err):
+		case o.ignoreNotFound && kube.NotFound(err) && !o.targets.namesType(ctx, c):
 		case err != nil:
 			errs = append(errs, kube.Explain(t.Kind, err))
 		case waits:

@@ -200,16 +200,22 @@ func (f *targetFlags) bareName() string {
 	return f.args[0]
 }
 
-// notAType returns an error if a bare NAME names a type and no ImoocPod. Verbs that succeed for
-// a missing object call notAType.
-func (f *targetFlags) notAType(ctx context.Context, c *kube.Factory) error {
+// namesType reports whether a bare NAME names a type.
+func (f *targetFlags) namesType(ctx context.Context, c *kube.Factory) bool {
 	name := f.bareName()
 	if name == "" {
+		return false
+	}
+	_, err := c.KindNamed(ctx, name)
+	return err == nil
+}
+
+// notAType returns an error if a bare NAME names a type and no ImoocPod.
+func (f *targetFlags) notAType(ctx context.Context, c *kube.Factory) error {
+	if !f.namesType(ctx, c) {
 		return nil
 	}
-	if _, err := c.KindNamed(ctx, name); err != nil {
-		return nil //nolint:nilerr // it is only a name
-	}
+	name := f.bareName()
 	namespace, _, err := c.Namespace()
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
@@ -69,7 +70,7 @@ func command(cmd *cobra.Command, complete func(args []string) error, validate fu
 func (f *targetFlags) explained(c *kube.Factory, run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := run(ctx)
-		if kube.NotFound(err) {
+		if kube.NotFound(err) && missing(err).Resource != "namespaces" {
 			if namespace, missing := c.NoNamespace(ctx); missing {
 				return outcome.WithAdvice(err, fmt.Sprintf("there is no namespace %q", namespace))
 			}
@@ -78,11 +79,12 @@ func (f *targetFlags) explained(c *kube.Factory, run func(context.Context) error
 		if name == "" || !noImoocPod(err) {
 			return err
 		}
+		// People who mean another type do not need the CRD.
 		if kind, unknown := c.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
-			return outcome.WithAdvice(err, kind.Singular+" is a type: name an object, or pass --all")
+			return outcome.WithAdvice(outcome.WithoutHints(err), kind.Singular+" is a type: name an object, or pass --all")
 		}
 		if others := elsewhere(ctx, c, name); len(others) > 0 {
-			return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; use "+strings.Join(others, " or "))
+			return outcome.WithAdvice(outcome.WithoutHints(err), "a NAME without a type is an ImoocPod; use "+strings.Join(others, " or "))
 		}
 		return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+name)
 	}
@@ -91,15 +93,19 @@ func (f *targetFlags) explained(c *kube.Factory, run func(context.Context) error
 // noImoocPod reports whether an error means that there is no such ImoocPod or that the server
 // does not serve ImoocPods.
 func noImoocPod(err error) bool {
+	if unserved := (*outcome.NotServedError)(nil); errors.As(err, &unserved) {
+		return unserved.CRD == kinds.ImoocPod().CRD()
+	}
+	return missing(err) == kinds.ImoocPod().Resource.GroupResource()
+}
+
+// missing returns the resource of the object that the server has not found.
+func missing(err error) schema.GroupResource {
 	var answer apierrors.APIStatus
-	if missing := (*outcome.NotServedError)(nil); errors.As(err, &missing) {
-		return missing.CRD == kinds.ImoocPod().CRD()
-	}
 	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) || answer.Status().Details == nil {
-		return false
+		return schema.GroupResource{}
 	}
-	of := answer.Status().Details
-	return of.Group == kinds.ImoocPod().Resource.Group && of.Kind == kinds.ImoocPod().Resource.Resource
+	return schema.GroupResource{Group: answer.Status().Details.Group, Resource: answer.Status().Details.Kind}
 }
 
 // noArgs rejects arguments of a verb that takes none.

@@ -110,7 +110,7 @@ func TestNamesThatLeadNowhere(t *testing.T) {
 			"wait deployment/web --for=condition=Redy":                     "last seen: its conditions are Available=True, ",
 			"status web":                                "use deployment/web",
 			"restart web":                               "use deployment/web",
-			"status deployment/web -n nope":             `there is no namespace "nope"`,
+			"status deployment/web -n nope":             `namespaces "nope" not found`,
 			"status web -n nope":                        `there is no namespace "nope"`,
 			"status deployment/web -n a,b":              "-n takes one namespace",
 			"scale deployment/web --replicas 1 -n Nope": `invalid namespace "Nope"`,

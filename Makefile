@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # No target names a file but bin/cluster, and go decides whether that is up to date.
-.PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' $(lastword $(MAKEFILE_LIST))) $(BIN)/cluster
+.PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' $(lastword $(MAKEFILE_LIST))) bin/cluster
 
 BIN     := bin
 PLUGIN  := $(BIN)/kubectl-imoocpod

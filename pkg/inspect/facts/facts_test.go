@@ -195,32 +195,32 @@ func TestFactsFromASchema(t *testing.T) {
 		want          string
 	}{
 		"counts": {crd(integers("replicas"), integers("replicas readyReplicas updatedReplicas availableReplicas")), ".spec.replicas", kinds.Source{StatusServed: true},
-			"none; pod; desired []; current [.status.replicas]; ready [.status.readyReplicas .status.availableReplicas]; updated [.status.updatedReplicas]; available [.status.availableReplicas]; zero [.status.readyReplicas .status.updatedReplicas]; phase []; beside []; several false; from [schema]"},
+			"none; pod; desired []; current [.status.replicas]; ready [.status.readyReplicas .status.availableReplicas]; updated [.status.updatedReplicas]; available [.status.availableReplicas]; zero [.status.readyReplicas .status.updatedReplicas]; beside []; several false; from [schema]"},
 		"counts, not served": {crd(integers("replicas"), integers("readyReplicas observedGeneration")), ".spec.replicas", kinds.Source{},
-			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero []; phase []; beside []; several false; from [schema]"},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero []; beside []; several false; from [schema]"},
 		"the generation": {crd(integers("replicas"), integers("observedGeneration readyReplicas")), ".spec.replicas", kinds.Source{StatusServed: true},
-			".status.observedGeneration; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside []; several false; from [schema]"},
+			".status.observedGeneration; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; beside []; several false; from [schema]"},
 		"a word": {crd(integers("replicas"), "{type: object, properties: {phase: {type: string}, readyReplicas: {type: string}}}"), ".spec.replicas", kinds.Source{StatusServed: true},
-			"none; pod; desired []; current []; ready []; updated []; available []; zero []; phase [.status.phase]; beside []; several false; from [schema]"},
+			"none; pod; desired []; current []; ready []; updated []; available []; zero []; beside []; several false; from [schema]"},
 		"a word in a part": {crd(integers("replicas"), "{type: object, properties: {upToDateReplicas: {type: integer}, state: {type: object, properties: {phase: {type: string}}}}}"), ".spec.replicas", kinds.Source{StatusServed: true},
-			"none; pod; desired []; current []; ready []; updated [.status.upToDateReplicas]; available []; zero [.status.upToDateReplicas]; phase [.status.state.phase]; beside []; several false; from [schema]"},
+			"none; pod; desired []; current []; ready []; updated [.status.upToDateReplicas]; available []; zero [.status.upToDateReplicas]; beside []; several false; from [schema]"},
 		"shards": {crd(integers("shards replicas"), integers("shards readyReplicas")), ".spec.shards", kinds.Source{StatusServed: true, SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"},
-			"none; shard; desired []; current [.status.shards]; ready []; updated []; available []; zero []; phase []; beside [.spec.replicas]; several false; from [schema /scale]"},
+			"none; shard; desired []; current [.status.shards]; ready []; updated []; available []; zero []; beside [.spec.replicas]; several false; from [schema /scale]"},
 		"/scale of a part": {crd("{type: object, properties: {gateway: "+integers("replicas")+"}}", "{type: object, properties: {gateway: "+integers("replicas readyReplicas")+", readyReplicas: {type: integer}}}"), ".spec.gateway.replicas",
 			kinds.Source{StatusServed: true, SpecPath: ".spec.gateway.replicas", StatusPath: ".status.gateway.replicas"},
-			"none; pod; desired []; current [.status.gateway.replicas]; ready [.status.gateway.readyReplicas]; updated []; available []; zero [.status.gateway.readyReplicas]; phase []; beside []; several false; from [schema /scale]"},
+			"none; pod; desired []; current [.status.gateway.replicas]; ready [.status.gateway.readyReplicas]; updated []; available []; zero [.status.gateway.readyReplicas]; beside []; several false; from [schema /scale]"},
 		"/scale of another count": {crd(integers("replicas size"), integers("replicas")), ".spec.replicas", kinds.Source{StatusServed: true, SpecPath: ".spec.size", StatusPath: ".status.size"},
-			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; phase []; beside []; several false; from [schema]"},
+			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; beside []; several false; from [schema]"},
 		"no count": {crd("{type: object}", integers("desiredNumberScheduled numberReady")), "", kinds.Source{StatusServed: true},
-			"none; pod; desired [.status.desiredNumberScheduled]; current []; ready [.status.numberReady]; updated []; available []; zero [.status.desiredNumberScheduled .status.numberReady]; phase []; beside []; several false; from [schema]"},
+			"none; pod; desired [.status.desiredNumberScheduled]; current []; ready [.status.numberReady]; updated []; available []; zero [.status.desiredNumberScheduled .status.numberReady]; beside []; several false; from [schema]"},
 		"no count but /scale": {crd("{type: object}", integers("replicas")), "", kinds.Source{StatusServed: true, StatusPath: ".status.replicas"},
-			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; phase []; beside []; several false; from [schema /scale]"},
+			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; beside []; several false; from [schema /scale]"},
 		"two parts": {crd("{type: object, properties: {a: "+integers("replicas")+", b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.a.replicas", kinds.Source{StatusServed: true},
-			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside [.spec.b.replicas]; several true; from [schema]"},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; beside [.spec.b.replicas]; several true; from [schema]"},
 		"a part beside the whole": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.replicas", kinds.Source{StatusServed: true},
-			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside []; several false; from [schema]"},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; beside []; several false; from [schema]"},
 		"the whole beside a part": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.b.replicas", kinds.Source{StatusServed: true},
-			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside [.spec.replicas]; several false; from [schema]"},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; beside [.spec.replicas]; several false; from [schema]"},
 	} {
 		var count *fieldpath.Path
 		if test.count != "" {
@@ -228,8 +228,8 @@ func TestFactsFromASchema(t *testing.T) {
 		}
 		test.source.Schema = parsed(t, test.schema)
 		f, err := New(kindNamed("lamps.example.com", "Lamp"), test.source, count)
-		got := fmt.Sprintf("%v; %s; desired %v; current %v; ready %v; updated %v; available %v; zero %v; phase %v; beside %v; several %t; from %v",
-			f.Generation, f.Unit, f.Desired, f.Current, f.Ready, f.Updated, f.Available, f.Zero, f.Phase, f.Beside, f.Several, f.From)
+		got := fmt.Sprintf("%v; %s; desired %v; current %v; ready %v; updated %v; available %v; zero %v; beside %v; several %t; from %v",
+			f.Generation, f.Unit, f.Desired, f.Current, f.Ready, f.Updated, f.Available, f.Zero, f.Beside, f.Several, f.From)
 		if err != nil || got != test.want {
 			t.Errorf("%s:\n%s (%v)\nwant\n%s", name, got, err, test.want)
 		}

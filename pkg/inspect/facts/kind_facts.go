@@ -93,9 +93,6 @@ type Facts struct {
 	FailedWhen []string `json:"failedWhen,omitempty"`
 	PausedWhen []string `json:"pausedWhen,omitempty"`
 	PausedHint string   `json:"pausedHint,omitempty"`
-	// Phase and Message are fields with the controller's own words.
-	Phase   []string `json:"phase,omitempty"`
-	Message []string `json:"message,omitempty"`
 	// From names the sources of the facts.
 	From []string `json:"from"`
 
@@ -107,9 +104,6 @@ type Facts struct {
 	failedIf []fieldpath.Expression
 	pausedIf []fieldpath.Expression
 }
-
-func phaseFields() []string   { return []string{"phase", "state", "updateStatus", "state.phase"} }
-func messageFields() []string { return []string{"message", "reason"} }
 
 // New returns what the status of a kind can say. The path leads to the desired count; nil if
 // it is not known.
@@ -238,22 +232,8 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	if !unnamed && source.StatusServed {
 		f.Zero = slices.Concat(f.Desired, f.Ready[:min(1, len(f.Ready))], f.Updated)
 	}
-	f.Phase, f.Message = texted(root, told, unnamed, phaseFields()), texted(root, told, unnamed, messageFields())
 	f.PausedWhen = []string{"{.spec.paused}=true", "{.spec.suspend}=true"}
 	f.OnDelete = ".spec.updateStrategy.type"
-}
-
-// texted returns the fields of a status that hold text.
-func texted(root, told map[string]any, unnamed bool, names []string) []string {
-	var found []string
-	for _, name := range names {
-		dot := strings.LastIndex("."+name, ".")
-		base, leaf := ("." + name)[:dot], name[dot:]
-		if fieldpath.Object(statusAt(root, told, base), leaf)["type"] == "string" || unnamed {
-			found = append(found, ".status."+name)
-		}
-	}
-	return found
 }
 
 // generation finds where the status has the generation.

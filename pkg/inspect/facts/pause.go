@@ -47,7 +47,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.Uncounted && o.Ready < o.Desired {
 		return // what is new has yet to become ready
 	}
-	if strategy, _ := textAt(obj, f.OnDelete); strategy == "OnDelete" {
+	if textAt(obj, f.OnDelete) == "OnDelete" {
 		o.Pause = &status.Pause{Code: problem.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the old template", Template: true}
 		return
 	}
@@ -64,14 +64,12 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	}
 	var why string
 	paused := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return words.Condition(c) == words.Paused })
-	saying := slices.IndexFunc(o.Sayings, func(s words.Saying) bool { return s.Meaning == words.Paused && !s.Part })
+	claim := slices.IndexFunc(o.Claims, func(c words.Claim) bool { return c.Meaning == words.Paused && !c.Part })
 	switch {
 	case paused >= 0:
 		why = cmp.Or(problem.ConditionWords(o.Conditions[paused]), problem.ConditionSays(o.Conditions[paused]))
-	case words.Of(o.Word.Phase) == words.Paused:
-		why = "its controller reports: " + o.Word.String()
-	case saying >= 0:
-		why = o.Sayings[saying].String()
+	case claim >= 0:
+		why = o.Claims[claim].String()
 	default:
 		return false
 	}

@@ -55,7 +55,7 @@ func TestPauses(t *testing.T) {
 		"a condition without words":         {told("{type: Paused, status: 'True'}"), nil, "it is paused: its condition Paused is True"},
 		"a phase":                           {"status: {phase: Suspended}", nil, "it is paused: its controller reports: Suspended"},
 		"a field":                           {"spec: {paused: true}", nil, "it is paused: {.spec.paused}=true"},
-		"a field, and a word":               {"spec: {paused: true}, status: {message: someone did}", nil, "it is paused: {.spec.paused}=true"},
+		"a field, and a word":               {"spec: {paused: true}, status: {message: someone did}", nil, "it is paused: someone did"},
 		"a rollout":                         {"spec: {updateStrategy: {paused: true}}", nil, "its rollout is paused: .spec.updateStrategy.paused is true"},
 		"on delete, one to replace":         {"spec: {replicas: 3, updateStrategy: {type: OnDelete}}, " + status3("3", "2"), nil, "its strategy is OnDelete"},
 		"on delete, none to replace":        {"spec: {replicas: 3, updateStrategy: {type: OnDelete}}, " + status3("3", "3"), nil, ""},
@@ -122,18 +122,17 @@ func TestParked(t *testing.T) {
 // The controller's own word is the first field that says something.
 func TestWordOfAController(t *testing.T) {
 	t.Parallel()
-	f := Facts{Phase: []string{".status.phase", ".status.state"}, Message: []string{".status.message", ".status.reason"}}
 	for text, want := range map[string]status.Word{
 		"{}": {},
 		"{phase: Up, state: Down, message: all well, reason: none}": {Phase: "Up", Message: "all well"},
-		"{phase: '', state: Degraded}":                              {Phase: "Degraded", Failed: true},
-		"{phase: 7, state: FAILED, reason: why}":                    {Phase: "FAILED", Message: "why", Failed: true},
-		"{phase: Error}":                                            {Phase: "Error", Failed: true},
+		"{phase: '', state: Degraded}":                              {Phase: "Degraded"},
+		"{phase: 7, state: FAILED, reason: why}":                    {Phase: "FAILED", Message: "why"},
+		"{phase: Error}":                                            {Phase: "Error"},
 		"{phase: Scaling Up}":                                       {Phase: "Scaling Up"},
 		"{phase: in-progress}":                                      {Phase: "in-progress"},
 	} {
 		var o status.Object
-		if f.readWord(&o, map[string]any{"status": parsed(t, text)}); o.Word != want {
+		if readWord(&o, map[string]any{"status": parsed(t, text)}); o.Word != want {
 			t.Errorf("%s: %+v, want %+v", text, o.Word, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,10 +39,11 @@ func (f Facts) read(o *status.Object, obj map[string]any) {
 			o.Told = new(Pods(n))
 		}
 	}
-	selector, _ := textAt(obj, f.ScaleSelector)
-	o.Selects = selector != ""
+	o.Selects = textAt(obj, f.ScaleSelector) != ""
 	f.readCounts(o, obj)
-	f.readWord(o, obj)
+	if !f.builtIn || f.Generation == GenerationNone {
+		readWord(o, obj)
+	}
 	o.OnlyCounted = onlyCounted(o.Managers, f.Count, obj)
 	f.judge(o, obj)
 }
@@ -129,8 +131,8 @@ func (f Facts) readCounts(o *status.Object, obj map[string]any) {
 		o.Available = &available
 	}
 	if o.Updated != nil && f.Ordinal && valueAt(obj, ".spec.updateStrategy.rollingUpdate") == nil {
-		current, _ := textAt(obj, ".status.currentRevision")
-		if next, _ := textAt(obj, ".status.updateRevision"); next != current && o.Desired > 0 && *o.Updated >= o.Desired {
+		rolling := textAt(obj, ".status.currentRevision") != textAt(obj, ".status.updateRevision")
+		if rolling && o.Desired > 0 && *o.Updated >= o.Desired {
 			// The controller has not yet declared the update complete.
 			o.Updated = new(o.Desired - 1)
 		}
@@ -144,25 +146,20 @@ func hasContainers(obj map[string]any) bool {
 }
 
 // readWord reads what the controller says in its own words.
-func (f Facts) readWord(o *status.Object, obj map[string]any) {
-	for at, paths := range map[*string][]string{&o.Word.Phase: f.Phase, &o.Word.Message: f.Message} {
+func readWord(o *status.Object, obj map[string]any) {
+	phaseFields := []string{".status.phase", ".status.state", ".status.updateStatus", ".status.state.phase"}
+	for at, paths := range map[*string][]string{&o.Word.Phase: phaseFields, &o.Word.Message: {".status.message", ".status.reason"}} {
 		for _, path := range paths {
-			if word, is := textAt(obj, path); is && word != "" {
-				*at = word
-				break
-			}
+			*at = cmp.Or(*at, textAt(obj, path))
 		}
 	}
-	o.Word.Failed = words.Of(o.Word.Phase) == words.Failed
-	if !f.builtIn || f.Generation == GenerationNone {
-		o.Sayings = words.Read(o.Kind, obj)
-		for i, s := range o.Sayings {
-			if s.Text == o.Word.Phase && slices.Contains(f.Phase, s.Path) {
-				o.Sayings[i].Path, o.Sayings[i].Text = "", "its controller reports: "+o.Word.String()
-			}
+	o.Claims = words.Read(o.Kind, obj)
+	for i, c := range o.Claims {
+		if c.Text == o.Word.Phase && slices.Contains(phaseFields, c.Path) {
+			o.Claims[i].Path, o.Claims[i].Text = "", "its controller reports: "+o.Word.String()
 		}
-		o.Fields = slices.Sorted(maps.Keys(fieldpath.Object(obj, "status")))
 	}
+	o.Fields = slices.Sorted(maps.Keys(fieldpath.Object(obj, "status")))
 }
 
 // judge evaluates what the kind declares as ready and failed. An expression with an error
@@ -252,9 +249,9 @@ func wholeAt(obj map[string]any, path string) (int64, bool) {
 	return fieldpath.Integer(valueAt(obj, path))
 }
 
-func textAt(obj map[string]any, path string) (string, bool) {
-	text, is := valueAt(obj, path).(string)
-	return text, is
+func textAt(obj map[string]any, path string) string {
+	text, _ := valueAt(obj, path).(string)
+	return text
 }
 
 // valueAt returns what an object has at a path, nil if there is nothing.

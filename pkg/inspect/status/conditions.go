@@ -32,18 +32,30 @@ func objectFindings(e Snapshot, children []Child, events map[types.UID][]corev1.
 	if o.UserPause.Invalid != "" {
 		all = append(all, problem.Finding{Code: problem.CodeInvalidPause, Message: "it is not paused: " + o.UserPause.Invalid, Hint: e.Commands.Line(howToResume(o))})
 	}
-	if o.Word.Failed {
-		f := problem.Finding{Code: problem.CodeReportedFailure, Message: "its controller reports: " + o.Word.String(), Fatal: true, Events: events[o.UID]}
-		all = append(all, f)
-	}
 	fatal := slices.ContainsFunc(all, func(f problem.Finding) bool { return f.Fatal })
-	if s := o.says(); !fatal && o.unmeasured() && (o.Untracked || o.ObservedGeneration == 0 || o.ObservedGeneration >= o.Generation) && s.Meaning >= words.Broken && !e.HasPods() {
-		all = append(all, problem.Finding{Code: problem.CodeReportedFailure, Message: s.String(), Fatal: true, Events: events[o.UID]})
+	if why := e.reportedFailure(); why != "" && (o.Word.Failed || !fatal) {
+		all = append(all, problem.Finding{Code: problem.CodeReportedFailure, Message: why, Fatal: true, Events: events[o.UID]})
 	}
 	for _, c := range children {
 		all = append(all, problem.Reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID], e.Commands)...)
 	}
 	return all
+}
+
+// reportedFailure returns the failure that the controller reports outside of the conditions,
+// "" if it reports none. As many ready pods as are wanted contradict it. If nothing counts pods
+// and there are none, something that is wrong is a failure, too, and so is that of a part.
+func (e Snapshot) reportedFailure() string {
+	o := e.Object
+	claim := o.claim()
+	contradicted := !o.NoCount && o.Desired > 0 && shortfall(o, "") == nil
+	switch {
+	case o.Word.Failed:
+		return "its controller reports: " + o.Word.String()
+	case claim.Meaning == words.Failed && !claim.Part && !contradicted, claim.Meaning >= words.Broken && o.unmeasured() && !e.HasPods():
+		return claim.String()
+	}
+	return ""
 }
 
 func byGarbageCollector(finalizer string) bool {
@@ -63,10 +75,10 @@ func (o Object) excuses(c metav1.Condition) bool {
 	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && meta.IsStatusConditionTrue(o.newest(), readyCondition)
 }
 
-// says returns what the controller says about the object in its conditions and in other
+// claim returns what the controller claims about the object in its conditions and in other
 // fields of the status.
-func (o Object) says() words.Saying {
-	var all []words.Saying
+func (o Object) claim() words.Claim {
+	var all []words.Claim
 	waits := slices.ContainsFunc(o.newest(), words.Waits)
 	for _, c := range o.newest() {
 		meaning := words.Condition(c)
@@ -74,10 +86,10 @@ func (o Object) says() words.Saying {
 			meaning = min(meaning, words.Working)
 		}
 		if !o.excuses(c) {
-			all = append(all, words.Saying{Text: problem.ConditionSays(c), Meaning: meaning})
+			all = append(all, words.Claim{Text: problem.ConditionSays(c), Meaning: meaning})
 		}
 	}
-	return words.Sum(append(all, o.Sayings...))
+	return words.Sum(append(all, o.Claims...))
 }
 
 // unmeasured reports whether only the controller's own report says how an object is doing,

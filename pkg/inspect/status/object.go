@@ -101,11 +101,11 @@ type Evidence struct {
 	Managers []metav1.ManagedFieldsEntry
 	// OnlyCounted is set if the last change of the spec changed only the count.
 	OnlyCounted bool
-	// Word is what the controller itself says in the status, and Sayings are the fields of
-	// the status that mean something. Fields are the names of all of them.
-	Word    Word
-	Sayings []words.Saying
-	Fields  []string
+	// Word is what the controller itself says in the status, and Claims are what it claims in
+	// fields of the status beside the conditions. Fields are the names of all of them.
+	Word   Word
+	Claims []words.Claim
+	Fields []string
 }
 
 // Beside is a count of the spec beside the one that is scaled.
@@ -122,7 +122,7 @@ type Word struct {
 	// is its first expression that does not hold.
 	Ready *bool
 	Unmet string
-	// Failed is set if the type's failed condition holds, or the phase is a failure.
+	// Failed is set if the type's failed condition holds.
 	Failed bool
 }
 

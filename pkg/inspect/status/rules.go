@@ -55,7 +55,7 @@ func failed(p problem.Problem) *ruling {
 // wants. Its controller's own report decides.
 func reported(v *view) *ruling {
 	o, live, all := v.Object, v.report.LivePods(), len(v.report.Pods)
-	s := o.says()
+	s := o.claim()
 	const uncounted = "no replica field is known for this type, and "
 	nothing := &ruling{verdict: Unknown, code: problem.CodeNothingReported, reason: "its status has " + strings.Join(o.Fields, ", ") +
 		", and nothing that says whether it is ready; " + uncounted + "it has no pods", hint: nameTheField(o, v.Commands)}
@@ -183,7 +183,7 @@ func conditionAgainst(v *view) *ruling {
 
 func phaseUnsettled(v *view) *ruling {
 	o := v.Object
-	if s := o.says(); (s.Meaning >= words.Working || s.Meaning == words.Paused && o.SwitchOff) && (o.NoCount || o.Desired > 0) {
+	if s := o.claim(); (s.Meaning >= words.Working || s.Meaning == words.Paused && o.SwitchOff) && (o.NoCount || o.Desired > 0) {
 		return v.contradicted("%s", s)
 	}
 	return nil
@@ -191,7 +191,7 @@ func phaseUnsettled(v *view) *ruling {
 
 // complete is the verdict on an object that has ended well, and so has no pods anymore.
 func complete(v *view) *ruling {
-	s := v.Object.says()
+	s := v.Object.claim()
 	if s.Meaning != words.Done || v.report.LivePods() > 0 || v.Object.Pause != nil {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (o Object) declaredReady() bool { return o.Word.Ready != nil && *o.Word.Rea
 
 // vouched reports whether the controller says that the object is ready.
 func (o Object) vouched() bool {
-	return slices.Contains([]words.Meaning{words.Ready, words.Done}, o.says().Meaning)
+	return slices.Contains([]words.Meaning{words.Ready, words.Done}, o.claim().Meaning)
 }
 
 func nothingVisible(v *view) *ruling {
@@ -268,7 +268,7 @@ func changeNotSeen(v *view) *ruling {
 func ready(v *view) *ruling {
 	r := &ruling{verdict: Ready, code: problem.CodeReady, reason: v.counts}
 	if o := v.Object; o.Foreign && o.NoCount && o.Current == 0 && o.bound() {
-		r.reason = cmp.Or(o.says().String(), "its controller reports that it is ready")
+		r.reason = cmp.Or(o.claim().String(), "its controller reports that it is ready")
 	}
 	return r
 }

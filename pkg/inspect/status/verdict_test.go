@@ -17,7 +17,7 @@ import (
 
 func TestVerdict(t *testing.T) {
 	t.Parallel()
-	updating := []words.Saying{{Text: "its controller reports: Updating", Meaning: words.Working}}
+	updating := []words.Claim{{Text: "its controller reports: Updating", Meaning: words.Working}}
 	const hint = "kubectl imoocpod run-controller -n ns --kinds lamps.x"
 	failure := func(s metav1.ConditionStatus) []metav1.Condition {
 		return []metav1.Condition{{Type: apis.ConditionReplicaFailure, Status: s, Reason: "QuotaExceeded", Message: "exceeded quota"}}
@@ -108,15 +108,15 @@ func TestVerdict(t *testing.T) {
 			Progressing, "2 of 3 pods ready; its condition Ready is False: Syncing: the members elect", "",
 		},
 		"a phase of work that is not done": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Updating"}, Sayings: updating}},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Updating"}, Claims: updating}},
 			Progressing, "3 of 3 pods ready, but its controller reports: Updating", "",
 		},
 		"a phase of work, while none are wanted": {
-			Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Pending"}, Sayings: updating}},
+			Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Pending"}, Claims: updating}},
 			Ready, "0 of 0 pods ready", "",
 		},
 		"a phase of work, where the kind declares what is ready": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Updating", Ready: new(true)}, Sayings: updating}},
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Updating", Ready: new(true)}, Claims: updating}},
 			Ready, "3 of 3 pods ready", "",
 		},
 		"a condition of an older generation": {

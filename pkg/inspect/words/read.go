@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Saying is a field of an object, and what the controller says with it.
-type Saying struct {
+// Claim is a field of an object, and what the controller says with it.
+type Claim struct {
 	// Path is the field, such as ".status.health", and Text what it holds.
 	Path, Text string
 	Meaning    Meaning
@@ -21,17 +21,17 @@ type Saying struct {
 }
 
 // String returns the field and what it holds.
-func (s Saying) String() string {
+func (s Claim) String() string {
 	if s.Path == "" {
 		return s.Text
 	}
 	return s.Path + " is " + s.Text
 }
 
-// Sum returns the most serious of some sayings. What they say about parts does not matter if the
+// Sum returns the most serious of some claims. What they say about parts does not matter if the
 // object has ended well. While the object is at work, a part that failed may be tried again.
-func Sum(all []Saying) Saying {
-	var own, parts Saying
+func Sum(all []Claim) Claim {
+	var own, parts Claim
 	for _, s := range all {
 		if s.Part && s.Meaning > parts.Meaning {
 			parts = s
@@ -47,7 +47,7 @@ func Sum(all []Saying) Saying {
 
 // Read returns what the status of an object of a kind says beside its conditions, and what
 // its labels say.
-func Read(kind string, obj map[string]any) []Saying {
+func Read(kind string, obj map[string]any) []Claim {
 	r := reader{ends: ends(kind)}
 	r.generation, _ = fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
 	r.object(".status", fieldpath.Object(obj, "status"), place{})
@@ -57,6 +57,8 @@ func Read(kind string, obj map[string]any) []Saying {
 			r.add(".metadata.labels["+name+"]", value, Of(value), place{})
 		}
 	}
+	// What stands higher is about more of the object.
+	slices.SortStableFunc(r.all, func(a, b Claim) int { return strings.Count(a.Path, ".") - strings.Count(b.Path, ".") })
 	return r.all
 }
 
@@ -68,11 +70,11 @@ func ends(kind string) bool {
 	}, words[len(words)-1])
 }
 
-// reader collects the sayings of a status.
+// reader collects the claims of a status.
 type reader struct {
 	ends       bool
 	generation int64
-	all        []Saying
+	all        []Claim
 }
 
 // place is where a field stands.
@@ -82,7 +84,7 @@ type place struct {
 	part, listed bool
 }
 
-// deepest is how many fields lead to a saying at most.
+// deepest is how many fields lead to a claim at most.
 const deepest = 6
 
 func (r *reader) object(path string, content map[string]any, at place) {
@@ -221,7 +223,7 @@ func (r *reader) flag(path, name string, value bool, at place) {
 // ready.
 func (r *reader) add(path, text string, meaning Meaning, at place) {
 	if meaning > Nothing && (!at.listed || meaning > Done) {
-		r.all = append(r.all, Saying{path, text, meaning, at.part})
+		r.all = append(r.all, Claim{path, text, meaning, at.part})
 	}
 }
 

@@ -304,3 +304,35 @@ func TestBadKubeconfig(t *testing.T) {
 		}
 	}
 }
+
+// KUBECTL_IMOOCPOD_TYPE is the type of a NAME without a type, in arguments and completions.
+func TestDefaultType(t *testing.T) {
+	t.Setenv("KUBECTL_IMOOCPOD_TYPE", "deploy")
+	s := apiserver.New(t)
+	s.CreateYAML(web)
+	for line, says := range map[string]string{
+		"scale web --replicas 3":    "deployment.apps/web scaled",
+		"status web":                "deployment/web: ",
+		"park web":                  "deployment.apps/web parked",
+		"__complete status we":      "web\t",
+		"status --all --no-headers": "web ",
+	} {
+		if o := runOn(t.Context(), s, line); o.code != exitDone || !strings.Contains(o.stdout, says) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, o.code, o.stdout, o.stderr)
+		}
+	}
+	for line, says := range map[string]string{
+		"status nothing":                `deployments.apps "nothing" not found`,
+		"create new --image nginx":      "kubectl create deployment new --image=nginx --replicas=1",
+		"status imoocpod/foo":           "imoocpods",
+		"scale -l app=web --replicas 3": "a TYPE is required",
+	} {
+		if o := runOn(t.Context(), s, line); o.code == exitDone || !strings.Contains(o.stderr, says) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, o.code, o.stdout, o.stderr)
+		}
+	}
+	t.Setenv("KUBECTL_IMOOCPOD_TYPE", "frobs")
+	if o := runOn(t.Context(), s, "status web"); o.code != exitNotFound || !strings.Contains(o.stderr, `KUBECTL_IMOOCPOD_TYPE`) {
+		t.Errorf("exit code %d, stderr %q", o.code, o.stderr)
+	}
+}

@@ -182,7 +182,7 @@ func (f completer) objects(ctx context.Context, cmd *cobra.Command, args []strin
 	case slash:
 		return f.names(ctx, kindWord, kindWord+"/", args), wholeWords
 	case len(args) == 0:
-		return append(f.names(ctx, kinds.ImoocPod().Singular, "", nil), f.types("")...), wholeWords
+		return append(f.names(ctx, defaultType(), "", nil), f.types("")...), wholeWords
 	case strings.Contains(args[0], "/"):
 		return f.types("/"), beginnings
 	}
@@ -227,12 +227,11 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 	if err != nil {
 		return nil
 	}
-	t := observe.Target{Kind: kinds.ImoocPod(), Namespace: namespace}
-	if !slices.Contains(kube.TypeNames(kinds.ImoocPod()), kindWord) {
-		if t.Kind, err = f.c.KindNamed(ctx, kindWord); err != nil {
-			return nil
-		}
+	kind, err := kindNamed(ctx, f.c, kindWord)
+	if err != nil {
+		return nil
 	}
+	t := observe.Target{Kind: kind, Namespace: namespace}
 	client, err := f.c.Dynamic()
 	if err != nil {
 		return nil

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,16 +17,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 type createOptions struct {
-	// change has no targets except files, whose objects are created unchanged.
+	// change has files, whose objects are created unchanged, or the names of new objects.
 	change changeFlags
 
-	// typeName is the TYPE of TYPE/NAME; "" means an ImoocPod.
-	typeName string
-	name     string
 	replicas int32
 	path     *fieldpath.Path
 	image    string
@@ -46,7 +41,7 @@ type createOptions struct {
 func newCreateCommand(common commonOptions) *cobra.Command {
 	o := &createOptions{change: newChangeFlags(common, "created"), replicas: 1}
 	cmd := &cobra.Command{
-		Use:   "create (NAME | TYPE/NAME | -f FILENAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [flags] [-- COMMAND [args...]]",
+		Use:   "create (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [flags] [-- COMMAND [args...]]",
 		Short: "Create an ImoocPod or another object with replicas",
 		Long: `Create an ImoocPod (NAME), which is a number of identical pods, or an object of any
 type (TYPE/NAME) with the replica count and the fields that --set gives. With -f,
@@ -65,6 +60,9 @@ words after -- are the command of the container.`,
 
   # Create an object of any type
   kubectl imoocpod create foos.samplecontroller.k8s.io/bar --replicas 2 --replicas-path .spec.replicas --set .spec.deploymentName=bar
+
+  # Create three ImoocPods
+  kubectl imoocpod create imoocpod a b c
 
   # Print a manifest to start from
   kubectl imoocpod create foo --replicas 3 --dry-run=client -o yaml`,
@@ -85,27 +83,10 @@ func (o *createOptions) complete(args []string) error {
 	if dash := o.dash(); dash >= 0 {
 		args, o.command = args[:dash], args[dash:]
 	}
-	switch {
-	case o.change.targets.fromFiles() && len(args)+len(o.command) > 0:
-		return usageErrorf("-f and -k cannot be used together with arguments")
-	case o.change.targets.fromFiles():
-		return nil
-	case len(args) == 0:
-		return usageErrorf("a NAME is required")
-	case len(args) > 1:
-		return usageErrorf("expected one NAME, got %d arguments", len(args))
+	if o.change.targets.fromFiles() && len(o.command) > 0 {
+		return usageErrorf("-f and -k cannot be used together with a command")
 	}
-	o.name = args[0]
-	if typeName, name, found := strings.Cut(o.name, "/"); found {
-		o.typeName, o.name = typeName, name
-		if typeName == "" {
-			return usageErrorf("%q has no type before the slash", "/"+name)
-		}
-	}
-	if slices.Contains(kube.TypeNames(kinds.ImoocPod()), o.typeName) {
-		o.typeName = ""
-	}
-	return nil
+	return o.change.targets.complete(args)
 }
 
 func (o *createOptions) validate() error {
@@ -117,14 +98,12 @@ func (o *createOptions) validate() error {
 		}
 		return o.change.validate()
 	}
-	if o.typeName == "" {
-		if err := checkLength(o.name); err != nil {
-			return usageErrorf("%w", err)
+	for _, pair := range typesAndNames(o.change.targets.args) {
+		if problem := nameProblem(pair[1]); problem != "" {
+			return usageErrorf("invalid name %q: %s", pair[1], problem)
 		}
 	}
-	switch problem := nameProblem(o.name); {
-	case problem != "":
-		return usageErrorf("invalid name %q: %s", o.name, problem)
+	switch {
 	case o.path != nil && !o.given("replicas"):
 		return usageErrorf("--replicas-path needs --replicas")
 	case o.image == "" && o.given("image"):
@@ -137,7 +116,7 @@ func (o *createOptions) validate() error {
 	return o.change.validate()
 }
 
-// run creates one object or those in files.
+// run creates the named objects or those in files.
 func (o *createOptions) run(ctx context.Context) error {
 	c, err := newChanger(ctx, &o.change, o.change.wait.waits())
 	if err != nil {
@@ -146,27 +125,37 @@ func (o *createOptions) run(ctx context.Context) error {
 	if o.change.targets.fromFiles() {
 		return o.createFiles(ctx, c)
 	}
-	kind, err := o.kind(ctx, c)
+	targets, errs := o.change.targets.name(ctx, c.clients)
+	if len(errs) > 0 {
+		return outcome.Join(o.change.targets.explainTypes(errs))
+	}
+	// ImoocPods need no discovery unless fields are set.
+	c.finder = &discover.Finder{}
+	if _, only := o.change.targets.imoocPods(o.change.targets.args); !only || len(o.set) > 0 {
+		if c.finder, err = c.clients.Finder(); err != nil {
+			return err
+		}
+	}
+	_, chosen, err := c.clients.Namespace()
 	if err != nil {
 		return err
 	}
-	if err := o.check(kind); err != nil {
-		return usageErrorf("%w", err)
+	var all []planned
+	for _, t := range targets {
+		if err := o.check(t); err != nil {
+			return usageErrorf("%w", err)
+		}
+		t.Path = o.path
+		obj, err := o.object(ctx, c, &t)
+		if err != nil {
+			return err
+		}
+		if chosen || !o.change.dryRun.client() {
+			obj.SetNamespace(t.Namespace)
+		}
+		all = append(all, o.planned(c, t, obj))
 	}
-	namespace, chosen, err := c.clients.Namespace()
-	if err != nil {
-		return err
-	}
-	t := observe.Named(kind, namespace, o.name)
-	t.Path = o.path
-	obj, err := o.object(ctx, c, &t)
-	if err != nil {
-		return err
-	}
-	if chosen || !o.change.dryRun.client() {
-		obj.SetNamespace(t.Namespace)
-	}
-	return c.make(ctx, []planned{o.planned(c, t, obj)}, nil)
+	return c.make(ctx, all, nil)
 }
 
 // planned returns the pending creation of an object.
@@ -241,18 +230,4 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 		all = append(all, o.planned(c, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}, obj))
 	}
 	return c.make(ctx, all, errs)
-}
-
-// kind returns the kind to create. An ImoocPod needs no discovery unless fields are set.
-func (o *createOptions) kind(ctx context.Context, c *changer) (kind kinds.Kind, err error) {
-	c.finder = &discover.Finder{}
-	if o.typeName != "" || len(o.set) > 0 {
-		if c.finder, err = c.clients.Finder(); err != nil {
-			return kind, err
-		}
-	}
-	if o.typeName == "" {
-		return kinds.ImoocPod(), nil
-	}
-	return c.clients.KindNamed(ctx, o.typeName)
 }

@@ -12,17 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // object returns the object that the flags describe. The CRD adds defaults.
 func (o *createOptions) object(ctx context.Context, c *changer, t *observe.Target) (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
 	obj.SetGroupVersionKind(t.Kind.GroupVersionKind())
-	obj.SetName(o.name)
+	obj.SetName(t.Name)
 	var err error
 	if t.Kind.Reconciled() && o.path == nil {
 		err = o.putSpec(t.Kind, obj)
@@ -85,12 +87,15 @@ func (o *createOptions) putFields(finder *discover.Finder, kind kinds.Kind, obj 
 	return nil
 }
 
-// check refuses flags for which a kind has no field.
-func (o *createOptions) check(kind kinds.Kind) error {
-	r := kind.Mapping
+// check refuses flags for which the kind of a target has no field, and a name that is too long.
+func (o *createOptions) check(t observe.Target) error {
+	kind, r := t.Kind, t.Kind.Mapping
 	switch {
 	case kind.Shipped() && o.path != nil:
 		return fmt.Errorf("--replicas-path cannot be used for the kind %s, whose replica field is known", kind.Kind)
+	case kind.CRD() == kinds.Deployments && o.image != "":
+		command := commandline.Kubectl("create", "deployment", t.Name, "--image="+o.image, "--replicas="+strconv.Itoa(int(o.replicas))).In(t.Namespace)
+		return outcome.WithHint(errors.New("--image cannot be used for a Deployment, which needs a selector and labels"), "", command)
 	case !kind.Reconciled() && (o.image != "" || len(o.command) > 0):
 		return errors.New("--image and a command can only be used for kinds that run-controller reconciles; use --set for other types")
 	case o.image != "" && r.TemplatePath == nil && r.ImagePath == nil:
@@ -102,7 +107,7 @@ func (o *createOptions) check(kind kinds.Kind) error {
 	case o.given("replicas") && r.Strategy.WithoutReplicas():
 		return fmt.Errorf("--replicas cannot be used for the kind %s, which runs one pod per node", kind.Kind)
 	case kind.Shipped():
-		return checkLength(o.name)
+		return checkLength(t.Name)
 	}
 	return nil
 }
@@ -119,7 +124,7 @@ func (o *createOptions) putSpec(kind kinds.Kind, obj *unstructured.Unstructured)
 	var err error
 	if r.DeploymentNamePath != nil {
 		// --set may override it.
-		err = unstructured.SetNestedField(obj.Object, o.name, r.DeploymentNamePath...)
+		err = unstructured.SetNestedField(obj.Object, obj.GetName(), r.DeploymentNamePath...)
 	}
 	if err == nil && r.TemplatePath != nil {
 		return o.putTemplate(obj.Object, r.TemplatePath)

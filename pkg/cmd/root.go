@@ -34,8 +34,10 @@ func NewRootCommandFor(c *kube.Factory, version string, streams genericiooptions
 		Use:   "kubectl-imoocpod",
 		Short: "Create, scale, and watch any resource that has a replica count",
 		Long: `Create, scale, and watch any resource that has a replica count. NAME is an ImoocPod,
-and TYPE/NAME is any other object. The controller that creates the pods of an
-ImoocPod is part of this program: "run-controller" runs it in the foreground.
+and TYPE/NAME is any other object. To give NAME another type, set the environment
+variable KUBECTL_IMOOCPOD_TYPE, for example to deployment. The controller that creates
+the pods of an ImoocPod is part of this program: "run-controller" runs it in the
+foreground.
 
 Exit codes: 0 success, 1 error, 2 invalid command line, 3 an object failed and needs
 help, 4 timeout, 5 someone else changed what was written, 6 the object or its type

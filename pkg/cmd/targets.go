@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -69,7 +71,6 @@ func (f *targetFlags) command(names []string) commandline.Command {
 }
 
 func (f *targetFlags) addFlags(cmd *cobra.Command) {
-	f.cmd = cmd
 	f.addFileFlags(cmd, "identifying the objects")
 	f.addSelectFlags(cmd)
 }
@@ -86,6 +87,7 @@ func addSelectorFlag(cmd *cobra.Command, selector *string) {
 
 // addFileFlags adds the flags for files. what describes the objects in them.
 func (f *targetFlags) addFileFlags(cmd *cobra.Command, what string) {
+	f.cmd = cmd
 	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files "+what+".")
 	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
 	cmd.Flags().StringVarP(&f.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
@@ -102,6 +104,9 @@ func (f *targetFlags) fromFiles() bool {
 
 // complete takes the arguments and rejects invalid names.
 func (f *targetFlags) complete(args []string) error {
+	if len(args) == 1 && !f.given() {
+		args = []string{withType(args[0])}
+	}
 	f.args = args
 	if len(args) == 0 && !f.given() {
 		return usageErrorf("a NAME or TYPE/NAME is required")
@@ -134,6 +139,23 @@ func (f *targetFlags) complete(args []string) error {
 		}
 	}
 	return nil
+}
+
+// typeVariable is the environment variable with the type of a NAME without a type, such as
+// "deployment". Without it, a NAME is an ImoocPod.
+const typeVariable = "KUBECTL_IMOOCPOD_TYPE"
+
+// defaultType returns the type of a NAME without a type.
+func defaultType() string {
+	return cmp.Or(os.Getenv(typeVariable), kinds.ImoocPod().Singular)
+}
+
+// withType adds the default type to a NAME, unless that is an ImoocPod.
+func withType(name string) string {
+	if os.Getenv(typeVariable) == "" || name == "" || strings.Contains(name, "/") {
+		return name
+	}
+	return defaultType() + "/" + name
 }
 
 // scope rejects names combined with flags that select objects, with kubectl's messages.
@@ -231,10 +253,18 @@ func (f *targetFlags) notAType(ctx context.Context, c *kube.Factory) error {
 	return nil
 }
 
+// kindNamed returns the kind that a word names. An ImoocPod needs no discovery.
+func kindNamed(ctx context.Context, c *kube.Factory, word string) (kinds.Kind, error) {
+	if slices.Contains(kube.TypeNames(kinds.ImoocPod()), word) {
+		return kinds.ImoocPod(), nil
+	}
+	return c.KindNamed(ctx, word)
+}
+
 // name resolves arguments that name objects without reading the objects. It resolves nothing
-// if they select objects or name only ImoocPods.
+// if they select objects.
 func (f *targetFlags) name(ctx context.Context, c *kube.Factory) (found []observe.Target, errs []error) {
-	if _, only := f.imoocPods(f.args); only || f.given() {
+	if f.given() {
 		return nil, nil
 	}
 	namespace, _, err := c.Namespace()
@@ -242,7 +272,7 @@ func (f *targetFlags) name(ctx context.Context, c *kube.Factory) (found []observ
 		return nil, []error{err}
 	}
 	for _, pair := range typesAndNames(f.args) {
-		kind, err := c.KindNamed(ctx, pair[0])
+		kind, err := kindNamed(ctx, c, pair[0])
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -263,12 +293,8 @@ func (f *targetFlags) find(ctx context.Context, o *commonOptions) ([]observe.Tar
 	if f.untyped() {
 		return f.findEveryKind(ctx, o, namespace, metav1.ListOptions{LabelSelector: f.selector})
 	}
-	if names, ok := f.imoocPods(f.args); ok {
-		var found []observe.Target
-		for _, n := range names {
-			found = append(found, observe.Target{Kind: kinds.ImoocPod(), Namespace: namespace, Name: n})
-		}
-		return found, nil
+	if _, only := f.imoocPods(f.args); only {
+		return f.name(ctx, c)
 	}
 	tellOthers(c, f.args)
 	infos, err := f.infos(c, namespace, enforced)
@@ -341,6 +367,9 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 	args := f.args
 	for i, err := range errs {
 		errs[i] = kube.ExplainType(err)
+		if unknown := (*outcome.UnknownTypeError)(nil); errors.As(errs[i], &unknown) && unknown.Type == os.Getenv(typeVariable) {
+			errs[i] = outcome.WithAdvice(errs[i], "the type comes from the environment variable "+typeVariable)
+		}
 	}
 	if len(args) == 0 || strings.Contains(args[0], "/") {
 		return errs

@@ -8,7 +8,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// What client-go logs is not for users who did not ask for a log.
+// Without -v, the logs of client-go are not printed.
 func TestVerbose(t *testing.T) {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)

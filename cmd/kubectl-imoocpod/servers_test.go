@@ -186,7 +186,8 @@ func oneError(stderr string) bool {
 		func(begin string) bool { return strings.HasPrefix(lines[0], begin) })
 }
 
-// A completion says nothing rather than something that is not one.
+// If the server is broken, a completion offers nothing, rather than text that is not a
+// completion.
 func TestCompletionOfBrokenServer(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]string{
@@ -290,8 +291,8 @@ func group(name, version string) string {
 	return fmt.Sprintf(`{"name":%q,"versions":[%s],"preferredVersion":%s}`, name, gv, gv)
 }
 
-// A wait goes on over watches that say nothing, that say what is none of their
-// events, or that break off, for longer than the time of a request.
+// A wait survives watches that send nothing, send invalid events, or break off, for longer
+// than the request timeout.
 func TestBrokenWatch(t *testing.T) {
 	t.Parallel()
 	const foo = `{"apiVersion":"batch.tutorial.kubebuilder.io/v1alpha1","kind":"ImoocPod","metadata":{"name":"foo","namespace":"default","uid":"1","resourceVersion":"5"}}`

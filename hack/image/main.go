@@ -2,7 +2,7 @@
 // container engine: a single layer with a single file.
 //
 // ko needs no engine, either, but pulls its base from a registry or an engine,
-// even "scratch", so it does not work offline; see docs/architecture.md.
+// even "scratch", so it does not work offline; see docs/adr/0007-libraries.md.
 //
 // It is a module of its own to keep its dependencies out of the go.mod of the
 // plugin.

@@ -17,8 +17,8 @@ type Pause struct {
 	Forever bool
 	// By names who paused the object, and Reason says why; either may be "".
 	By, Reason string
-	// Invalid says what is wrong with an end that cannot be read, "" for nothing.
-	// Such a pause is none: nobody would see it end.
+	// Invalid says why the end cannot be parsed, "" if it can. Such an annotation does not
+	// pause the object, because the pause would never end.
 	Invalid string
 }
 

@@ -33,7 +33,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// An end that nobody can read would never come. Such a pause is none, and says so.
+// A pause whose end cannot be parsed would never end. It is not a pause, and Invalid says
+// why.
 func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 	for _, until := range []string{"", "14:05", "2h", "Forever", "2026-11-22", "2026-11-22 13:05", "1763816700", strings.Repeat("x", 1000)} {
 		p := ReadPause(map[string]string{AnnotationPausedUntil: until})
@@ -54,8 +55,8 @@ func TestPausesAreCompared(t *testing.T) {
 	}
 }
 
-// Whatever an annotation says, a pause has an end, is forever, or is invalid, and what is
-// said of it is one line.
+// Whatever the annotation contains, a pause has an end, is forever, or is invalid. Its text
+// is one line.
 func FuzzReadPause(f *testing.F) {
 	for _, until := range []string{"", PausedForever, "2026-01-02T13:00:00Z", "2026-01-02T13:00:00+14:00", "9999-12-31T23:59:59Z", "tomorrow"} {
 		f.Add(until, "alice", "INC-7")

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Every command that a refusal gives can be pasted as it is; where a key is not
-// known, scale gives none, and create one to be filled in.
+// Every suggested command can be pasted unchanged. If a key is unknown, scale suggests no
+// command, and create suggests one with a placeholder.
 func TestChooseField(t *testing.T) {
 	t.Parallel()
 	hot := candidates.Field{Path: `.spec.sets[?(@.name=="it's hot")].count`, Value: new(int64(2)), Description: "How many."}

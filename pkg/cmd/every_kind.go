@@ -65,7 +65,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, o *commonOptions, names
 		return nil, []error{err}
 	}
 	byKind, errs := make([][]observe.Target, len(all)), make([]error, len(all))
-	workqueue.ParallelizeUntil(ctx, surveyors, len(all), func(i int) {
+	workqueue.ParallelizeUntil(ctx, maxParallel, len(all), func(i int) {
 		of := observe.Named(all[i], namespace, "")
 		if f.allNamespaces {
 			of.Namespace = metav1.NamespaceAll
@@ -119,7 +119,7 @@ func elsewhere(ctx context.Context, c *kube.Factory, name string) []string {
 		return nil
 	}
 	found := make([]string, len(all))
-	workqueue.ParallelizeUntil(ctx, surveyors, len(all), func(i int) {
+	workqueue.ParallelizeUntil(ctx, maxParallel, len(all), func(i int) {
 		t := observe.Named(all[i], namespace, name)
 		if err := t.Read(ctx, client); err == nil {
 			found[i] = t.String()

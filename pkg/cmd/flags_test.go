@@ -50,7 +50,7 @@ func TestNameProblem(t *testing.T) {
 	}
 }
 
-// One of the words, and nothing that merely stands in their list.
+// A choice accepts only its words, not other parts of their list.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	value := "wait"

@@ -20,7 +20,7 @@ func TestDefaultImage(t *testing.T) {
 	}
 }
 
-// Of a release an image is published, and of nothing else.
+// Only a release has a published image.
 func TestIsRelease(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]bool{

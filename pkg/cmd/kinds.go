@@ -30,8 +30,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// surveyors is how many kinds are queried in parallel.
-const surveyors = 8
+// maxParallel is how many kinds are queried in parallel.
+const maxParallel = 8
 
 type kindsOptions struct {
 	common commonOptions
@@ -143,7 +143,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 		return groupsErr
 	}
 	rows := make([]*printer.Kind, len(kinds))
-	workqueue.ParallelizeUntil(ctx, surveyors, len(kinds), func(i int) { rows[i] = o.row(ctx, kinds[i]) })
+	workqueue.ParallelizeUntil(ctx, maxParallel, len(kinds), func(i int) { rows[i] = o.row(ctx, kinds[i]) })
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

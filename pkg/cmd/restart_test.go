@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// What is offered to be restarted instead is what a command can name: with its namespace,
-// and of no other API group of the same kind.
+// The error lists children that can be restarted: with their namespace, and without kinds
+// of the same name in other API groups.
 func TestRestartBelow(t *testing.T) {
 	t.Parallel()
 	children := []status.Child{

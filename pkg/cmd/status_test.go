@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Of the kinds of the API server, those that make pods have a status here.
+// Only those built-in kinds that create pods have a status.
 func TestHasStatus(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]bool{

@@ -38,7 +38,8 @@ func (o *commonOptions) line(cmd commandline.Command) string {
 	return o.clients.CommandContext().Line(cmd)
 }
 
-// commandOn returns a command of this program for a target, for a hint. words are its flags.
+// commandOn returns the command line of a verb for a target, to print in a hint. words are
+// the flags.
 func commandOn(verb string, t *observe.Target, words ...string) commandline.Command {
 	return commandline.Plugin(verb, argumentOf(t)).With(words...).In(t.Namespace)
 }

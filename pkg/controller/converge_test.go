@@ -26,7 +26,7 @@ func podWrite(verb string) func(write) bool {
 	return func(w write) bool { return w.verb == verb && w.resource == podsResource }
 }
 
-// The world works: what is plain converges, and is quiet then.
+// Ordinary objects converge, and then nothing is written.
 func TestPlainObjectsConverge(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.start()

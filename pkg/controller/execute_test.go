@@ -18,7 +18,7 @@ import (
 // A pod with the name of one to be created belongs to the object only if its controller
 // reference has the object's UID. Otherwise the controller leaves it alone, and reports
 // it in the status.
-func TestPodOfSomebodyElseHasTheName(t *testing.T) {
+func TestPodNameTaken(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*metav1.OwnerReference)
 		says   string
@@ -64,9 +64,8 @@ func (w *world) wantedNow(uid types.UID, at string, n int64) {
 	w.wanted[uid] = append(w.wanted[uid], want{since: time.Now(), n: n, ok: true})
 }
 
-// A plan is given up while it is executed, when its object asks for something else:
-// what is under way comes to its end, and so do the few that begin before the cache
-// has heard of it.
+// Executing a plan stops when the object wants something else. Calls in flight finish, and
+// so do the few that start before the cache has seen the change.
 func TestPlanIsGivenUpWhileItIsExecuted(t *testing.T) {
 	const many, few, after = 120, 5, 10
 	for verb, counts := range map[string]struct{ at, from, to int64 }{

@@ -192,7 +192,7 @@ func TestScalingDownKeepsActivePods(t *testing.T) {
 }
 
 // An invalid count is reported, and nothing is planned for it.
-func TestWhatIsNoCountIsToldAndNothingElse(t *testing.T) {
+func TestInvalidCountIsReported(t *testing.T) {
 	for name, value := range map[string]any{
 		"2^32": int64(4294967296), "2^32+1": int64(4294967297), "2^31": int64(2147483648), "-1": int64(-1), "text": "5", "fraction": 2.5, "bool": true,
 		"list": []any{}, "object": map[string]any{},
@@ -235,7 +235,7 @@ func TestWhatIsNoCountIsToldAndNothingElse(t *testing.T) {
 }
 
 // A declared field with a value of the wrong type is reported, too.
-func TestNameOfTheDeploymentThatIsNoTextIsTold(t *testing.T) {
+func TestInvalidDeploymentNameIsReported(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) {
 		fields := spec(int64(1), template("busybox"))
 		_ = unstructured.SetNestedField(fields, int64(5), "spec", "deploymentName")
@@ -437,8 +437,7 @@ func TestForeignConditionsStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// So do the fields of the status that others write, also where the schema demands
-// them.
+// Status fields that others write stay, even if the schema requires them.
 func TestForeignFieldsOfTheStatusStayAsTheyAre(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyPods, required: true}, func(w *world, kind kinds.Kind) {
 		w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
@@ -488,8 +487,8 @@ func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, na
 	return w.put(strategy.DeploymentResource(), d.Object)
 }
 
-// Creates that are refused together are one refusal: it is tried again after a
-// second, and told once.
+// Several refused creates count as one refusal, which is retried after a second and
+// reported once.
 func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		full := true

@@ -105,7 +105,7 @@ func TestPausedObjectIsLeftAlone(t *testing.T) {
 	}
 }
 
-// So it is with a kind that has its pods through a Deployment.
+// The loop also leaves the Deployment of a paused object alone.
 func TestPausedObjectKeepsItsDeployment(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) {
 		w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
@@ -129,7 +129,7 @@ func TestPausedObjectKeepsItsDeployment(t *testing.T) {
 	})
 }
 
-// A pause that comes while a plan is executed ends that at once.
+// A pause that is set during execution stops it immediately.
 func TestPauseStopsAPlanThatIsExecuted(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(500), nil))

@@ -12,9 +12,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 )
 
-// followQuotas wakes the objects whose creates were refused when a quota of their namespace
-// gives way, so that they need not wait out their back-off. That is a convenience: without
-// the right to watch quotas, they do.
+// followQuotas wakes the objects whose creates were refused when a quota in their namespace
+// has room again. Without permission to watch quotas, they wait for the end of their
+// back-off.
 func (c *Controller) followQuotas(ctx context.Context) {
 	client := c.Core.ResourceQuotas(c.Namespace)
 	if _, err := client.List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsForbidden(err) {

@@ -169,7 +169,8 @@ func TestResumedLoopWaitsOutFailures(t *testing.T) {
 	}
 }
 
-// A kind that may not be listed keeps the others from nothing, and is known as left out.
+// A kind without permission to list is left out and reported as such. The other kinds are
+// reconciled.
 func TestKindThatMayNotBeListedIsLeftOut(t *testing.T) {
 	t.Parallel()
 	mayNot := kinds.HelloWorld()

@@ -366,7 +366,7 @@ func TestRefusedRevisionCostsNoPod(t *testing.T) {
 }
 
 // A revision of someone else with the same name is left alone.
-func TestRevisionOfSomebodyElse(t *testing.T) {
+func TestForeignRevision(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), template("a")))
 		name := plan.RevisionName("foo", foo.GetUID(), kinds.TemplateHash(kinds.ImoocPod(), foo))
@@ -389,7 +389,7 @@ func TestRevisionOfSomebodyElse(t *testing.T) {
 }
 
 // The loop repairs a revision that someone deletes, renumbers, or unlabels.
-func TestRevisionsThatSomebodyChanges(t *testing.T) {
+func TestChangedRevisionsAreRepaired(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
 		name := plan.RevisionName("foo", foo.GetUID(), kinds.TemplateHash(kind, foo))

@@ -608,7 +608,7 @@ func merge(is, applied, last any, name string, keyed bool) any {
 	return applied
 }
 
-// validate holds an object against the API's rules.
+// validate checks an object against the validation rules of the API.
 func (s *server) validate(before, after *unstructured.Unstructured, resource schema.GroupVersionResource) field.ErrorList {
 	errs := metav1validation.ValidateLabels(after.GetLabels(), field.NewPath("metadata", "labels"))
 	for _, problem := range validation.IsDNS1123Subdomain(after.GetName()) {
@@ -676,7 +676,7 @@ func (s *server) nextUID() types.UID {
 	return types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", s.uids+1))
 }
 
-// store puts an object there as it is now, and has what runs on it begin.
+// store stores an object, sends its event, and starts what acts on it.
 func (s *server) store(resource schema.GroupVersionResource, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	at := keyOf(obj.GetNamespace(), obj.GetName())
 	before := s.objects[resource][at]
@@ -770,7 +770,7 @@ func (s *server) collect(resource schema.GroupVersionResource, namespace, name s
 	}
 }
 
-// startPod and endPod are the kubelet.
+// startPod acts as the kubelet: it starts a pod.
 func (s *server) startPod(at string, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -832,8 +832,7 @@ func (s *server) rollOut(at string, uid types.UID) {
 	s.store(strategy.DeploymentResource(), d)
 }
 
-// put stores an object as a test has it, whatever the API would say to it now: it
-// may be from before a rule.
+// put stores an object without validation, as if it was created before a rule existed.
 func (s *server) put(resource schema.GroupVersionResource, obj map[string]any) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -64,7 +64,7 @@ type world struct {
 	formerLabels []string
 	// historyless says that revisions cannot be kept.
 	historyless bool
-	// paused is since when the pause of each object is as it is.
+	// paused holds when the pause of each object last changed.
 	paused map[types.UID]time.Time
 	wrong  []string
 }
@@ -644,8 +644,8 @@ func withoutNulls(value any) any {
 	return value
 }
 
-// amiss says what an object lacks of having what it asks for and of saying so;
-// "" is nothing. One that asks for what cannot be must say why.
+// amiss returns how an object differs from its spec, or "". An object with an impossible
+// spec must report that in its status.
 func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -837,7 +837,7 @@ func (w *world) letGo() {
 	}
 }
 
-// declaration is a CRD that declares a kind.
+// declaredKind is a kind that a CRD declares.
 type declaredKind struct {
 	plan kinds.Strategy
 	// nameLabel, required and noConditions: the pods carry the name; others must

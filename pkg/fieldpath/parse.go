@@ -90,7 +90,7 @@ func (r *reader) take(prefix string) bool {
 
 func (r *reader) spaces() { r.rest = strings.TrimLeft(r.rest, " \t") }
 
-// unexpected is an error that shows what is left.
+// unexpected returns an error that quotes the rest of the input.
 func (r *reader) unexpected(want string) error {
 	switch {
 	case r.rest == "":

@@ -245,7 +245,7 @@ func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 	}
 }
 
-// set is what a patch is to do, done without one.
+// assign sets a value as a patch should, but without a patch.
 func assign(value any, steps []Step, n int64) any {
 	if len(steps) == 0 {
 		return n

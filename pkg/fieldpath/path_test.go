@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
-// Object reads YAML as a client reads an object: integers are int64.
+// parse parses a path, or fails the test.
 func parse(t *testing.T, s string) Path {
 	t.Helper()
 	p, err := ParsePath(s)

@@ -119,7 +119,7 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 	case (format == "application/json" || format == "text/plain") && resp.StatusCode < http.StatusMultipleChoices && !json.Valid(data):
 		return &BadResponseError{Server: resp.Request.URL.Host, Problem: "sent a response that is not valid JSON"}
 	case format == "text/html" && resp.StatusCode >= http.StatusBadRequest:
-		// The error will quote it: one line, not the page.
+		// Errors quote the body, so replace the page with one line.
 		data = []byte("a web page, " + resp.Status)
 		resp.Header.Set("Content-Type", "text/plain")
 	}
@@ -220,8 +220,8 @@ func checkFormat(resp *http.Response) error {
 	return &BadResponseError{Server: resp.Request.URL.Host, Problem: fmt.Sprintf("sent %s, which is not a format of the Kubernetes API", format)}
 }
 
-// checkObject refuses a success that has another object than its request. Callers would
-// change that object next, or report it as done.
+// checkObject rejects a successful response whose object is not the one requested. Callers
+// would change that object next, or report it as done.
 func checkObject(resp *http.Response, data []byte) error {
 	req := resp.Request
 	if resp.StatusCode >= http.StatusMultipleChoices || mediaType(resp) != "application/json" {

@@ -15,8 +15,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// maxBytes is how much of all responses is held in these tests: less than maxResponseBytes,
-// which the race detector takes long for, and several times partBytes.
+// maxBytes limits the memory for all responses in these tests. It is less than
+// maxResponseBytes, which takes too long with the race detector, and several times
+// partBytes.
 const maxBytes = 16 * partBytes
 
 // server answers in place of one; nil is silence.
@@ -104,8 +105,8 @@ func TestTimeOfSilence(t *testing.T) {
 	}
 }
 
-// A list may have many pages, and several of the same objects as many each, but
-// not pages without end.
+// A list may have many pages, and so may several lists at the same time, but the number is
+// limited.
 func TestPagesOfLists(t *testing.T) {
 	t.Parallel()
 	const pods = "/api/v1/namespaces/a/pods"
@@ -196,7 +197,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return copy(p, e.piece), nil
 }
 
-// A response without end ends, and those after it have the room again.
+// An endless response is cut off, and its memory is free for the next one.
 func TestResponseWithoutEnd(t *testing.T) {
 	t.Parallel()
 	piece := strings.Repeat("x", 512)
@@ -250,8 +251,8 @@ func (b contextBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// The log of a container is passed on as it comes, for as long and as much as there is.
-// What only looks like one is held like every response.
+// Container logs are passed on without a limit of time or size. Other responses whose paths
+// look similar are bounded.
 func TestLongLog(t *testing.T) {
 	t.Parallel()
 	for path, ends := range map[string]bool{

@@ -54,8 +54,8 @@ func TestRemovedWith(t *testing.T) {
 	}
 }
 
-// The wanted slots are the lowest that are not removed. To remove one more of them
-// takes that one away and no other, and to take some back moves none.
+// The wanted slots are the lowest that are not removed. Removing a slot moves no other pod,
+// and neither does returning removed slots.
 func TestWantedSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		removed, err := Removed(nil).With(drawSlots(t, "removed")...)

@@ -105,8 +105,8 @@ func TestLostLease(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 3)
 }
 
-// Controllers with overlapping scopes report that, and a user who may not have a lease
-// sees what to do.
+// Controllers with overlapping scopes report the overlap. A user without permission for the
+// lease sees what to do.
 func TestOverlappingLeases(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The log of a start has no line that alarms, whatever the server lacks.
+// The log of a starting controller has no alarming line, whatever the server lacks.
 func TestStartIsQuiet(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

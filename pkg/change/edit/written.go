@@ -36,8 +36,8 @@ type Written struct {
 	Fields []Field
 }
 
-// Created returns the change that created an object. The change has the fields of the request,
-// with the values that the server answered.
+// Created returns the change that created an object. It has the fields of the request, with
+// the values that the server returned.
 func Created(request, answer *unstructured.Unstructured) Written {
 	w := Written{Object: answer}
 	for _, name := range slices.Sorted(maps.Keys(request.Object)) {

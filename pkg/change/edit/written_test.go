@@ -22,8 +22,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// A change holds as long as the object has what the change made of it, whatever becomes of
-// the fields beside it.
+// A change stands as long as the object has the written values. Other fields do not matter.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	const before = "spec: {template: {spec: {containers: [{name: a, image: a:1, env: [{name: X, value: x}]}, {name: b, image: b:1}]}}}"
@@ -100,8 +99,8 @@ func TestReverse(t *testing.T) {
 	}
 }
 
-// Objects that a write has made around its field go with it, as long as nothing else is in
-// them.
+// A revert also removes the parent objects that the write created, if they are otherwise
+// empty.
 func TestReverseWithParents(t *testing.T) {
 	t.Parallel()
 	path := fieldpath.Fields("spec", "template", "metadata", "annotations", "at")
@@ -140,7 +139,7 @@ func TestReverseWithParents(t *testing.T) {
 	}
 }
 
-// What was created is what the request said, with the values in the answer.
+// Created returns the fields of the request with the values of the response.
 func TestCreated(t *testing.T) {
 	t.Parallel()
 	request := parse(t, "{apiVersion: v1, kind: Foo, metadata: {name: foo}, spec: {size: 1000m, list: [{a: 1}]}}")

@@ -13,9 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
 )
 
-// Whoever may annotate an object chooses what it remembers of its count. None of that
-// begins a line of its own, or is long, in what park and unpark say of it, and no count is
-// set that is not one.
+// Anyone who can annotate an object can forge its parked count. park and unpark print such
+// text without extra lines and cut it, and set only a valid count.
 func TestHostileParkAnnotation(t *testing.T) {
 	t.Parallel()
 	text := func(fields map[string]any) string {

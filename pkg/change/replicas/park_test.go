@@ -52,7 +52,7 @@ func TestParkNothing(t *testing.T) {
 	}
 }
 
-// A count that is none is not set to zero, and the largest one is a count.
+// An invalid count is rejected. The largest valid count is accepted.
 func TestCountAt(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)

@@ -189,8 +189,8 @@ func TestStepNeverOverwrites(t *testing.T) {
 	})
 }
 
-// What parking saves is the count that its own write set to zero, and the way back goes
-// from zero alone, whoever writes between any two requests.
+// park saves exactly the count that its own write replaced, and unpark starts only from
+// zero, whatever others write between two requests.
 func TestParkingNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -275,7 +275,7 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 	}
 }
 
-// What cannot be parked or restored is refused, with the way on.
+// An object that cannot be parked or restored is refused, with the next command to run.
 func TestParkRefuses(t *testing.T) {
 	t.Parallel()
 	const forget = "kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-" + pasted

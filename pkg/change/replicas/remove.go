@@ -116,7 +116,8 @@ func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 	return victims, nil
 }
 
-// notReplaced refuses lost pods in whose slot is another one by now: that would go.
+// notReplaced rejects lost pods that were already replaced: removing the slot would delete
+// the replacement.
 func notReplaced(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) error {
 	for _, pod := range victims {
 		if pod.DeletionTimestamp == nil {
@@ -265,7 +266,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 			return Result{}, err
 		}
 	}
-	// If someone else lowers the count now, these pods go for that.
+	// From here on, a lower count set by anyone deletes these pods.
 	c.Current = now
 	done, err := Set(ctx, t.Resource(client), t, field, c)
 	if err != nil && len(c.DryRun) == 0 {
@@ -310,7 +311,7 @@ func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Targe
 	return found, nil
 }
 
-// setCost makes a pod the cheapest to delete, unless it is another one by now.
+// setCost makes a pod the cheapest to delete, unless another pod has its name now.
 func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Pod, dryRun []string) error {
 	_, err := edit.Apply(ctx, pods, pod.Name, nil, func(obj *unstructured.Unstructured) (edit.Plan, error) {
 		if obj.GetUID() != pod.UID {

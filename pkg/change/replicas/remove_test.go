@@ -261,7 +261,7 @@ func full() string {
 	return strings.Join(words, ",")
 }
 
-// A pod that replaces a lost one is in the slot of that.
+// A replacement is in the same slot as the lost pod.
 func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -440,7 +440,7 @@ func (s *shelf) deployment(pods ...int64) observe.Target {
 	return observe.Target{Kind: kindOf("apps", "v1", "Deployment"), Namespace: "ns", Name: "web"}
 }
 
-// replicaSet is a ReplicaSet that has so many pods, of an owner or of nobody.
+// replicaSet adds a ReplicaSet with a number of pods. owner may be nil.
 func (s *shelf) replicaSet(name string, pods int64, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	rs := &unstructured.Unstructured{Object: map[string]any{"spec": workload(pods), "status": map[string]any{"replicas": pods}}}
 	if owner != nil {
@@ -547,7 +547,7 @@ func TestRemoveFromAReplicaSetOfADeployment(t *testing.T) {
 
 // A ReplicaSet without a controller, or with another one, does not belong to the
 // Deployment. A ReplicaSet can also be scaled by itself.
-func TestRemoveBesideOtherReplicaSets(t *testing.T) {
+func TestRemoveWithOtherReplicaSets(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	web := s.deployment(3)
@@ -583,8 +583,9 @@ func TestRemoveAPodThatChanges(t *testing.T) {
 	}
 }
 
-// A pod that is another one by now does not become the cheapest, and the count stays.
-func TestRemoveAPodThatWasMadeAnew(t *testing.T) {
+// If another pod took the name in the meantime, its cost is not changed, and the count
+// stays.
+func TestRemoveRecreatedPod(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	web := s.deployment(3)
@@ -599,7 +600,7 @@ func TestRemoveAPodThatWasMadeAnew(t *testing.T) {
 	}
 }
 
-// What cannot be is refused, and nothing is written.
+// Impossible requests are rejected, and nothing is written.
 func TestRemoveFromOddObjects(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

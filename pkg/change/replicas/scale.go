@@ -232,8 +232,8 @@ func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 	return err == nil
 }
 
-// beside makes the changes that go into one patch with a new count, for an object as it
-// was read, and says what they are.
+// beside returns further edits for the patch that sets a count, and a note that describes
+// them.
 type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
 
 // setField sets the count in the object itself. seen is the object as it was read before,

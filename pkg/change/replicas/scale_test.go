@@ -126,8 +126,8 @@ func is(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
-// A change that loses each race is given up, and a version that was asked for is not
-// exchanged for another.
+// A change that keeps losing the race gives up. A resourceVersion given by the user is
+// never replaced by another.
 func TestSetGivesUp(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)

@@ -33,9 +33,8 @@ func remembers(t observe.Target, field discover.Field) bool {
 	return t.Kind.Reconciled() && field.Path != nil && (t.Object != nil || !field.Scale)
 }
 
-// remember is the change of what an object remembers that goes with a change of its
-// count. A count that stays is no change; of a count that was not set there is none to go
-// back to.
+// remember returns the edits that record the present count when it changes. It returns none
+// if the count stays the same, and removes the record if no count was set before.
 func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request) ([]fieldpath.Edit, error) {
 	before := Before(obj, &path)
 	if !t.Kind.Reconciled() || before != nil && *before == c.Replicas {

@@ -127,7 +127,7 @@ func TestScaleRemembers(t *testing.T) {
 	if done, err := set(Request{Replicas: 5}); err != nil || done.String() != "3 → 5" || writes != 1 {
 		t.Fatalf("%s, %v, %d writes", done, err, writes)
 	}
-	// To the same count is no change, and forgets nothing.
+	// Setting the same count is not a change, and the recorded count stays.
 	if _, err := set(Request{Replicas: 5}); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestUndoneNamesTheField(t *testing.T) {
 	}
 }
 
-// pasted ends the commands of told.
+// pasted is the end of each command that told prints.
 const pasted = " --context=staging --as=alice"
 
 // told is an error with its hints, as main prints them.

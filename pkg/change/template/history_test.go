@@ -33,7 +33,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
 }
 
-// targetOf is an object with the name web and the UID web as a target that was read.
+// targetOf returns a target that was read. Its object has the name web and the UID web.
 func targetOf(t *testing.T, kind kinds.Kind, text string) observe.Target {
 	t.Helper()
 	obj := parse(t, text)
@@ -164,7 +164,7 @@ func TestHistoryReadsTheFieldsOfTheNewest(t *testing.T) {
 	}
 }
 
-// Of the present revision, the object itself says who made it and why.
+// For the current revision, the object itself records who made it and why.
 func TestHistoryNamesWhoMadeIt(t *testing.T) {
 	t.Parallel()
 	target := targetOf(t, kindOf("apps", "deployments"), fmt.Sprintf(running, "b"))
@@ -186,7 +186,7 @@ func TestHistoryNamesWhoMadeIt(t *testing.T) {
 	}
 }
 
-// An object without revisions says why it has none.
+// The error says why an object has no revisions.
 func TestNoHistory(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -220,7 +220,8 @@ func TestNoHistory(t *testing.T) {
 	}
 }
 
-// What cannot be read is named, and so is an object that is not as its revisions are.
+// The error names a revision that cannot be read, and an object that does not match its
+// revisions.
 func TestHistoryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	client := lister{lists: &[]string{}, err: errors.New("the server is away")}

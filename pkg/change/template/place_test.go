@@ -22,7 +22,7 @@ func text(p *fieldpath.Path) string {
 	return p.String()
 }
 
-// Of kinds that are known, no schema is asked where the template is.
+// For known kinds, the place of the template is known without a schema.
 func TestKnownPlaces(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -55,7 +55,7 @@ func TestKnownPlaces(t *testing.T) {
 	}
 }
 
-// Whoever asks for no image may have a kind without a field for one.
+// A kind without an image field is an error only if an image is wanted.
 func TestKnownPlacesWithoutAnImage(t *testing.T) {
 	t.Parallel()
 	places, known, err := knownPlaces(observe.Target{Kind: kinds.HelloWorld(), Name: "foo"}, false)

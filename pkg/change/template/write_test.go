@@ -178,7 +178,8 @@ func TestWriteByTheClient(t *testing.T) {
 	}
 }
 
-// Whoever changes the object in between is not overwritten: the change is computed again.
+// If someone changes the object in between, the change is computed again and overwrites
+// nothing.
 func TestWriteAgain(t *testing.T) {
 	t.Parallel()
 	most := edit.Contested().Steps

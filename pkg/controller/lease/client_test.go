@@ -27,7 +27,7 @@ func (s *leaseStore) change(lease *coordinationv1.Lease) {
 	s.lease = lease
 }
 
-// renewedLease is one of another loop, renewed now.
+// renewedLease returns a lease that another loop has just renewed.
 func renewedLease() *coordinationv1.Lease {
 	lease := leaseOf("other", int32(leaseDuration/time.Second), 0)
 	lease.Spec.RenewTime = new(metav1.NewMicroTime(time.Now()))
@@ -75,8 +75,8 @@ func TestForeignLeaseIsBounded(t *testing.T) {
 	}
 }
 
-// A loop that waits has the lease as soon as another may: right after the other gives it
-// up, and after the time of a lease that is not renewed any more, never before.
+// A waiting loop takes over immediately after the other releases the lease, or when an
+// unrenewed lease expires, never before.
 func TestLeaseIsTakenOverInTime(t *testing.T) {
 	for name, test := range map[string]struct {
 		ending   func(s *leaseStore) // of the other loop

@@ -38,8 +38,8 @@ type Object struct {
 	NameTaken string
 	// Pause is the last message about a pause of the object, nil before the first plan.
 	Pause *string
-	// Logged has the reasons for failing pods that were logged since something was last
-	// done for the object.
+	// Logged holds the codes of pod failures that were logged since the loop last acted on
+	// the object.
 	Logged map[problem.Code]bool
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
-// A way to convergence is counted once, with the time that it took. A status that is still to be
-// written, because pods terminate one after the other, does not begin another.
+// Each convergence is counted once, with the time that it took. A late write of the status,
+// because pods terminate one after the other, does not start another.
 func TestConvergenceIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	counted := metrics.New("")

@@ -57,8 +57,8 @@ func TestUnlessPaused(t *testing.T) {
 	}
 }
 
-// The status of what is paused is true: it counts what there is, it does not speak of
-// progress that nobody makes, and when the pause is over the condition says so.
+// The status of a paused object stays accurate: it counts the pods, reports no progress,
+// and the condition changes when the pause ends.
 func TestConditionPaused(t *testing.T) {
 	rules := func(v View) Actions { return Decide(v, Pods) }
 	v := view(3, "0 1")

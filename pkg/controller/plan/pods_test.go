@@ -195,9 +195,8 @@ func TestLostBypassIsBypassed(t *testing.T) {
 	}
 }
 
-// Of two pods in one slot an active one fills it, and of two active ones the one
-// with the ordinary name. What else there is goes. The order of the list does not
-// matter.
+// If two pods are in one slot, an active one fills it, and among active ones the one with
+// the ordinary name. The others are deleted. The order of the list does not matter.
 func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 	for _, test := range []struct {
 		name             string
@@ -439,8 +438,8 @@ func TestRefusalIsForgotten(t *testing.T) {
 	}
 }
 
-// A quota that moves is worth an attempt at once. Whether it gives way, only that shows:
-// until then the failure stays, and the back-off goes on.
+// A changed quota justifies an immediate retry. Until it succeeds, the failure stays and
+// the back-off continues.
 func TestLiftedRefusalIsTriedAtOnceAndCounts(t *testing.T) {
 	v := view(2, "0")
 	refusal := Refusal{Reason: "QuotaExceeded", Generation: 1, At: noon}

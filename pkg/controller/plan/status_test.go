@@ -63,9 +63,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// Rule 9: the status is written at once for a new generation and on
-// convergence, otherwise once a second at most, and not at all when it says
-// what is stored already.
+// The status is written immediately for a new generation and on convergence, otherwise at
+// most once a second, and never if it equals the stored status.
 func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 	v := view(3, "0n 1n 2n")
 	first := Pods(v)
@@ -146,7 +145,7 @@ func TestStatusOfAFlappingCount(t *testing.T) {
 	}
 }
 
-// Writes at once are counted until there is a pause between two.
+// Immediate writes are counted until two writes are far enough apart.
 func TestWritesWithoutAPause(t *testing.T) {
 	for since, want := range map[time.Duration]int{
 		StatusInterval - 1: 4, StatusInterval: 3, 2*StatusInterval - 1: 3, 2 * StatusInterval: 0,
@@ -178,7 +177,7 @@ func TestRefusedStatusCounts(t *testing.T) {
 
 // The controller corrects a status that someone else wrote. Two writers who disagree write
 // once a second each, and no faster.
-func TestStatusOfSomebodyElseIsPutRight(t *testing.T) {
+func TestForeignStatusIsCorrected(t *testing.T) {
 	v := view(1, "0")
 	first := Pods(v)
 	for name, theirs := range map[string]Status{
@@ -207,7 +206,7 @@ func TestStatusOfSomebodyElseIsPutRight(t *testing.T) {
 
 // The selector in the status matches the owner's pods, and each condition has its
 // generation and the time of its last transition.
-func TestStatusSaysWhatItIsOf(t *testing.T) {
+func TestStatusSelectorAndGenerations(t *testing.T) {
 	v := view(1, "0")
 	v.Owner.Generation = 7
 	v.Now = noon.Add(300 * time.Millisecond)
@@ -298,7 +297,7 @@ func TestMessagesOfProgress(t *testing.T) {
 }
 
 // Of several refusals, the condition reports the refusal of all slots, or else of the lowest slot.
-func TestRefusalThatIsTold(t *testing.T) {
+func TestReportedRefusal(t *testing.T) {
 	for _, test := range []struct {
 		refused []slots.Slot
 		want    string
@@ -397,8 +396,8 @@ func TestConditionsAreStorable(t *testing.T) {
 	}
 }
 
-// A pod is given up five minutes after the grace period that it has.
-func TestGraceIsHeldAgainstLost(t *testing.T) {
+// A pod is given up five minutes after its own grace period.
+func TestLostAfterGrace(t *testing.T) {
 	v := view(2, "0 1t")
 	v.Pods[1].Grace = time.Hour
 	v.Memory.Ending = map[types.UID]time.Time{v.Pods[1].UID: noon}

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 )
 
-// Records can be read by people and by programs: a level is one that they know,
-// and it is seen where one reason ends.
+// Log records are readable for people and for programs: all -v levels are DEBUG, and the
+// reasons are separate.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// What ends the loops of all namespaces, and what leaves out one of them.
+// Some errors end the loops of all namespaces, others leave out one namespace.
 func TestTriedAgain(t *testing.T) {
 	t.Parallel()
 	pods := schema.GroupResource{Resource: "pods"}

@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// deployment keeps one Deployment, which has the pods.
+// deployment returns the strategy that keeps one Deployment for each object.
 func deployment() *Strategy {
 	return &Strategy{
 		Plan: plan.Deployments, PodIndex: ByLabel,
@@ -98,8 +98,8 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error
 		return r, nil
 	}
 	d.Controller = ref.UID
-	// Labels and annotations of others, such as the number of a rollout, do not matter. The pods
-	// have all labels that an owner sets.
+	// Ignore labels and annotations that others set, such as the number of a rollout. The
+	// labels that an owner sets are also in the pod template.
 	ours, _, _ := unstructured.NestedMap(u.Object, "spec", "template", "metadata", "labels")
 	labels, annotations := map[string]any{}, map[string]any{}
 	for name := range ours {

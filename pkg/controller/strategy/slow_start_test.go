@@ -11,9 +11,9 @@ import (
 
 func always() bool { return true }
 
-// Rule 8: from one call at a time the window doubles while calls succeed: when
-// n calls have succeeded, at most n+1 are under way.
-func TestSlideDoublesWhileItSucceeds(t *testing.T) {
+// The number of parallel calls starts at one and doubles while calls succeed: after n
+// successes, at most n+1 are in flight.
+func TestSlowStartDoublesWhileItSucceeds(t *testing.T) {
 	items := make([]int, 200)
 	var mu sync.Mutex
 	done, running, most := 0, 0, 0
@@ -43,9 +43,9 @@ func TestSlideDoublesWhileItSucceeds(t *testing.T) {
 	}
 }
 
-// After the first failure nothing new is begun: what is wasted is what was
-// under way, and that is no more than had succeeded before, plus one.
-func TestSlideStopsAtTheFirstFailure(t *testing.T) {
+// After the first failure, no call starts. The calls in flight are at most one more than
+// those that succeeded.
+func TestSlowStartStopsAtTheFirstFailure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 300).Draw(t, "items")
 		allowed := rapid.IntRange(0, 300).Draw(t, "allowed")
@@ -81,7 +81,7 @@ func TestSlideStopsAtTheFirstFailure(t *testing.T) {
 	})
 }
 
-func TestSlideAsksBeforeEachCall(t *testing.T) {
+func TestSlowStartAsksBeforeEachCall(t *testing.T) {
 	asked := 0
 	begun, err := SlowStart(t.Context(), make([]int, 10), func() bool { asked++; return asked <= 3 },
 		func(context.Context, int) error { return nil })

@@ -74,7 +74,7 @@ func TestFactsOfOtherKinds(t *testing.T) {
 	}
 }
 
-// The kinds that this program ships tell it where their mappings say.
+// The status of shipped kinds is read from the fields that their mappings name.
 func TestFactsOfShippedKinds(t *testing.T) {
 	t.Parallel()
 	type told struct{ desired, current, ready, updated int32 }

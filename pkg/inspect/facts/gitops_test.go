@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Who sets the count of an object from a repository is named, with the place to change
-// it; who leaves the count to others is not.
+// A tool that sets the count from a repository is named, with the place to change it. A
+// tool that does not manage the count is not.
 func TestGitOpsWriter(t *testing.T) {
 	t.Parallel()
 	const (

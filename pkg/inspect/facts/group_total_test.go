@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Shards have one pod each, or as many as a count of replicas beside them says. What could
-// not be the pods of a cluster is not believed.
+// Each shard has one pod, or the number of replicas given in the same object. An
+// implausible number is ignored.
 func TestPodsOfShards(t *testing.T) {
 	t.Parallel()
 	const none = -1

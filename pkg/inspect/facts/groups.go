@@ -70,8 +70,8 @@ func readyOf(content map[string]any) *int32 {
 	return nil
 }
 
-// pairs returns the counts of a status that say how many are desired beside how many are ready,
-// such as desiredWorkers and readyWorkers.
+// pairs returns a group for each pair of status fields such as desiredWorkers and
+// readyWorkers.
 func pairs(told map[string]any) []status.Group {
 	var all []status.Group
 	for _, field := range slices.Sorted(maps.Keys(told)) {

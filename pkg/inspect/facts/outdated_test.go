@@ -20,7 +20,7 @@ import (
 // The status of a declared kind may say neither which generation the controller has seen
 // nor how many pods are of its template. Then the pods themselves tell: an object whose
 // template has just been changed is not ready with the pods of the old one.
-func TestPodsTellThatTheyAreOutdated(t *testing.T) {
+func TestOutdatedPods(t *testing.T) {
 	t.Parallel()
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}, Kind: "Gadget", Singular: "gadget", ReplicasPath: []string{"spec", "size"}}
 	kind.Mapping = kinds.Mapping{Strategy: kinds.StrategyPods, TemplatePath: []string{"spec", "pod"}}

@@ -90,7 +90,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// What an object remembers of a count is its own while the field is zero.
+// A parked count is valid only while the field is zero.
 func TestParked(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -349,7 +349,8 @@ func TestPausedByAnnotation(t *testing.T) {
 	}
 }
 
-// Only who owns the count and nothing else of the spec has changed the count alone.
+// A change is only of the count if its manager owns the count and no other field of the
+// spec.
 func TestOnlyCounted(t *testing.T) {
 	t.Parallel()
 	const made = "- {manager: a, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}"
@@ -381,7 +382,7 @@ func TestOnlyCounted(t *testing.T) {
 	}
 }
 
-// What all groups want together is known where they are alike.
+// The total of all groups is known if they have the same form.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	const (

@@ -51,7 +51,7 @@ func TestPeriod(t *testing.T) {
 	}
 }
 
-// The grace survives that a controller replaces the pods that fail.
+// The period continues when a controller replaces the failing pods.
 func TestPeriodByCause(t *testing.T) {
 	t.Parallel()
 	crashed := func(uid string, verdict status.Verdict, ready int32, generation int64) status.Report {

@@ -412,8 +412,7 @@ func TestFollowForbidden(t *testing.T) {
 	})
 }
 
-// What is refused for a while is asked for again, less and less often, and that is said
-// once.
+// A failing log request is retried less and less often, and reported once.
 func TestFollowTriesAgain(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {

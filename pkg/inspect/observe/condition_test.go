@@ -30,7 +30,7 @@ func parse(t testing.TB, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// A condition counts only if it is of the object as it is now.
+// A condition counts only if it is about the current generation.
 func TestConditionsOfAnObject(t *testing.T) {
 	t.Parallel()
 	const object = `

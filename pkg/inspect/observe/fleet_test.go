@@ -191,7 +191,8 @@ func TestFleetFails(t *testing.T) {
 	}
 }
 
-// What is doubtful is looked at again soon, and what time alone may change when it does.
+// An object in doubt is checked again soon. One that time alone can change is checked at
+// that time.
 func TestFleetLooksAgain(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)

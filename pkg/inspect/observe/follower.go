@@ -30,7 +30,7 @@ const (
 	// that the command does not look all the time.
 	leastRest = 10 * time.Millisecond
 	glance    = 250 * time.Millisecond
-	// longestRest limits the delay that this adds to a wait.
+	// longestRest limits the delay that these pauses add to a wait.
 	longestRest = time.Second
 	// backstop is when an object is looked at again without a change: a stuck pod and an
 	// unresponsive node cause no events.

@@ -11,7 +11,7 @@ import (
 type history struct {
 	first        *status.Snapshot
 	acted, below bool
-	// pods are the pods that were the target's own, if it is of another program.
+	// pods are the pods that the target has owned so far, if another program reconciles it.
 	pods map[types.UID]bool
 	// live is how many pods the first look has found; negative before.
 	live int

@@ -2,8 +2,8 @@ package observe
 
 import "testing"
 
-// What operators do that no rule was written for at first. Each script shows a class, whatever
-// the names are.
+// Behavior of operators that no rule covered at first. Each script stands for a class of
+// operators.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	const (

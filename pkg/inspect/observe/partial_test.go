@@ -83,8 +83,8 @@ func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	}
 }
 
-// The words with which a wait ends without success have what events tell, and nothing is
-// shown before that is known, or a second has passed.
+// The error of a failed wait includes the reasons from events. Nothing is shown before the
+// events are known or a second has passed.
 func TestLastWordsHaveTheReasons(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

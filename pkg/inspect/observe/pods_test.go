@@ -39,7 +39,7 @@ func (s *apiServer) followPods(ctx context.Context, t *testing.T, seen *[]string
 	})
 }
 
-// FollowPods reports the pods of an object as they change, until the object is gone or the
+// Follow reports the pods of an object as they change, until the object is gone or the
 // command ends.
 func TestFollowPods(t *testing.T) {
 	t.Parallel()

@@ -61,8 +61,8 @@ func lease(t testing.TB, name, namespace string, now time.Time) *unstructured.Un
 		spec: {holderIdentity: %[1]s, leaseDurationSeconds: 15, renewTime: %[5]q}}`, name, namespace, apis.LabelController, apis.RunController, now.UTC().Format("2006-01-02T15:04:05.000000Z")))
 }
 
-// Of an object that is ready, nothing is read but itself and what stands below it. Of one
-// that is not, also what may tell why.
+// For a ready object, only the object and those below it are read. Otherwise, objects that
+// may explain why are read, too.
 func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	tree := []string{"list pods", "list replicasets"}
@@ -230,7 +230,7 @@ func TestReadWithoutRights(t *testing.T) {
 	if e, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons}); err != nil || !slices.Equal(e.Unread, []string{"events"}) || !status.NewReport(e).Verdict.Settled() {
 		t.Errorf("of what probes end: not read is %v, %v", e.Unread, err)
 	}
-	// For "describe", they are asked for once more.
+	// "describe" requests the events again.
 	if e, _, err := Read(t.Context(), c, web(), Extent{Depth: Details, Competitors: true}); err != nil || !slices.Equal(e.Unread, []string{"events"}) {
 		t.Errorf("of all that there is: not read is %v, %v", e.Unread, err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// A condition is met when it was for long enough, and any break begins that anew.
+// A condition is met when it has held for long enough. An interruption restarts the time.
 func TestSteady(t *testing.T) {
 	t.Parallel()
 	begun := time.Unix(1000, 0)
@@ -387,7 +387,7 @@ func TestWaitWithoutAServer(t *testing.T) {
 	}
 }
 
-// A person is shown what has changed, and whoever looks closely every look.
+// Show is called for changes, and with Closely for every look.
 func TestWaitShows(t *testing.T) {
 	t.Parallel()
 	for _, closely := range []bool{false, true} {
@@ -421,7 +421,8 @@ func TestWaitShows(t *testing.T) {
 	}
 }
 
-// What is doubtful is looked at again soon, as no watch may tell of what it rests on.
+// An object in doubt is checked again soon, because a watch may not report what the doubt
+// depends on.
 func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {

@@ -490,7 +490,7 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// What a fresh read has confirmed is not read anew until it was otherwise.
+// After a fresh read has confirmed a state, it is not read again until it has changed.
 func TestWaitConfirmsOnce(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -517,7 +517,7 @@ func TestWaitConfirmsOnce(t *testing.T) {
 }
 
 // An object that was created again is another object, and is read from scratch.
-func TestWaitForWhatIsMadeAnew(t *testing.T) {
+func TestWaitForRecreatedObject(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveFoo(t, 1)
@@ -529,7 +529,7 @@ func TestWaitForWhatIsMadeAnew(t *testing.T) {
 			again.SetUID("again")
 			s.put("imoocpods", again)
 		})
-		// It is another one for who waits for that which was there.
+		// A wait for the old object does not accept the new one.
 		if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) {
 			t.Errorf("it has ended: %t, %v, with %s", w.over(), w.err, last.State())
 		}

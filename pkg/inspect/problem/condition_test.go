@@ -38,8 +38,8 @@ func TestDegradedIsNoFailure(t *testing.T) {
 	}
 }
 
-// What stands between an object and its pods is named where it reports a failure, but
-// not where the server refuses the pods of whomever.
+// An object between the target and its pods is named if it reports a failure, but not if
+// the server rejects the pods.
 func TestReportedByAChild(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ kind, message, want string }{

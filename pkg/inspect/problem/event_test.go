@@ -12,8 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Events that say the same of different pods are one, and what went well is no
-// evidence of what did not.
+// Equal events about different pods are one. Normal events are not evidence of a failure.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)

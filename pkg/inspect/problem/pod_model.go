@@ -70,7 +70,7 @@ func NewPod(pod *corev1.Pod) Pod {
 	return p
 }
 
-// addMain adds what the containers tell.
+// addMain adds the counts, and the status and reason, of the containers.
 func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	for _, c := range containers {
 		p.Restarts += c.RestartCount

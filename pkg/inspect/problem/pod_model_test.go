@@ -70,7 +70,7 @@ func TestPodThatIsNotScheduled(t *testing.T) {
 	}
 }
 
-// Only that a pod waits for a node is why it is not ready.
+// The only pod condition that becomes a reason is that the pod is not scheduled.
 func TestReasonOfAPodThatWaits(t *testing.T) {
 	t.Parallel()
 	for want, condition := range map[string]corev1.PodCondition{

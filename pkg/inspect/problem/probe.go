@@ -49,7 +49,7 @@ func (f *Finding) stopping(pod *corev1.Pod) bool {
 	return false
 }
 
-// unhealthy finds out from the events whether a probe of a running container fails.
+// unhealthy reports a running container whose probe fails, according to the events.
 func (f *Finding) unhealthy(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil || c.Ready {

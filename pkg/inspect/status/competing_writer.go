@@ -59,8 +59,9 @@ func scales(h *autoscalingv2.HorizontalPodAutoscaler, o Object) bool {
 	return err == nil && ownErr == nil && gv.Group == own.Group && target.Kind == o.Kind && target.Name == o.Name
 }
 
-// Warnings returns what is against another number of pods: who will reset it, the bounds
-// beside the count, and the budgets that so few pods cannot meet. A budget with a percentage shrinks with the pods.
+// Warnings returns why a new count may not last or is risky: who will reset it, the bounds
+// that it violates, and the budgets that it cannot meet. A budget with a percentage shrinks
+// with the pods.
 func (r Report) Warnings(count int32) []string {
 	var all []string
 	for _, revert := range r.Reverts {

@@ -38,7 +38,8 @@ func TestConditionsThatReportNothing(t *testing.T) {
 	}
 }
 
-// An event says no more where a condition says that pods are refused.
+// If a condition reports that pods are refused, the event about the same refusal is not
+// added.
 func TestRefusalIsToldOnce(t *testing.T) {
 	t.Parallel()
 	event := corev1.Event{InvolvedObject: corev1.ObjectReference{UID: "it"}, Reason: "FailedCreate", Message: "Error creating: other words", LastTimestamp: metav1.NewTime(lookedAt())}

@@ -37,8 +37,8 @@ func (p UserPause) Text(now time.Time) string {
 	return apis.Pause{Until: p.Until.Time, Forever: p.Forever, By: p.By, Reason: p.Reason}.Text(now)
 }
 
-// paused makes a pause that the annotations speak of what keeps the controller from
-// going on, as long as it is in force.
+// paused sets the pause from the annotations as the reason why the controller does nothing,
+// while the pause is active.
 func (o Object) paused(now time.Time) Object {
 	if o.UserPause.Active(now) {
 		o.Pause = &Pause{Code: problem.CodePausedByUser, Why: o.UserPause.Text(now), Command: new(howToResume(o))}

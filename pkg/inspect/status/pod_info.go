@@ -26,8 +26,8 @@ type PodInfo struct {
 	// finished and was not told to go.
 	template string
 	live     bool
-	// sound says that only events can tell that something ails the pod; probed, that it is
-	// ready and has a container that a probe may have ended.
+	// sound means that only events can show a problem of the pod. probed means that the pod
+	// is ready and a probe may have ended one of its containers.
 	sound, probed bool
 }
 

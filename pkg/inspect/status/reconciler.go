@@ -74,7 +74,7 @@ func (r Reconciler) active(e Snapshot) bool {
 	if _, lives := r.liveLoop(); lives {
 		return true
 	}
-	return r.Status != nil && e.Now.Sub(r.Status.Time.Time) < noticing
+	return r.Status != nil && e.Now.Sub(r.Status.Time.Time) < noticedWithin
 }
 
 // silent reports whether no one reconciles an object that a run-controller should: none

@@ -45,7 +45,7 @@ func TestNobodyReconciles(t *testing.T) {
 		o.Managers[0].Time = new(metav1.NewTime(ago(d)))
 		return o
 	}
-	justNow, long := changed(behind, time.Second), changed(behind, noticing)
+	justNow, long := changed(behind, time.Second), changed(behind, noticedWithin)
 	behind = changed(behind, time.Minute)
 	busy := justNow
 	busy.Managers = written("kubectl-imoocpod", 2*time.Second)
@@ -90,7 +90,7 @@ func TestNobodyReconciles(t *testing.T) {
 		if r.Verdict != test.verdict || r.ReasonCode != test.code || r.Reason != test.reason || r.Hint != test.hint {
 			t.Errorf("%s: it is %s (%s): %s (%s)", name, r.Verdict, r.ReasonCode, r.Reason, r.Hint)
 		}
-		if young := strings.HasPrefix(r.Reason, "the controller has not seen"); young != (r.Recheck > 0 && r.Recheck <= noticing) {
+		if young := strings.HasPrefix(r.Reason, "the controller has not seen"); young != (r.Recheck > 0 && r.Recheck <= noticedWithin) {
 			t.Errorf("%s: it is looked at again after %s", name, r.Recheck)
 		}
 	}
@@ -126,7 +126,7 @@ func TestOrderOfLoops(t *testing.T) {
 // A controller that wrote a status within the last seconds is at work, lease or not.
 func TestActive(t *testing.T) {
 	t.Parallel()
-	for ago, want := range map[time.Duration]bool{noticing - time.Second: true, noticing: false} {
+	for ago, want := range map[time.Duration]bool{noticedWithin - time.Second: true, noticedWithin: false} {
 		r := Reconciler{Status: &fieldpath.Write{Time: metav1.NewTime(lookedAt().Add(-ago))}}
 		if got := r.active(Snapshot{Now: lookedAt()}); got != want {
 			t.Errorf("written %s ago: active is %t", ago, got)

@@ -51,8 +51,8 @@ type Report struct {
 	// Pause is the pause that "kubectl imoocpod pause" set, while the pause lasts, whatever the
 	// verdict is.
 	Pause *UserPause `json:"pause,omitempty"`
-	// Counts is set if the count has its effect during the pause, and Held if something other
-	// than "kubectl imoocpod pause" holds the object, ready or not.
+	// Counts is set if the count takes effect despite the pause. Held is set if something
+	// other than "kubectl imoocpod pause" holds the object, ready or not.
 	Counts, Held bool `json:"-"`
 	// Recheck is the time after which the verdict may change although nothing else does;
 	// zero means never.

@@ -206,7 +206,7 @@ func nothingDone(v *view) *ruling {
 	}
 	since, _ := v.sinceChange()
 	r := v.progressing(problem.CodeChangeNotSeen, "%s, but nothing that it owns has changed since its spec changed", v.counts)
-	r.recheck = max(attendance-since, 0)
+	r.recheck = max(absentAfter-since, 0)
 	return r
 }
 
@@ -307,7 +307,7 @@ func (v *view) switchSeen() bool {
 		return o.Conditions[i].Status == metav1.ConditionTrue
 	}
 	since, _ := v.sinceChange()
-	waits := since < attendance && v.report.LivePods() > 0 && !v.Acted && !answered(by.Spec, by.Status)
+	waits := since < absentAfter && v.report.LivePods() > 0 && !v.Acted && !answered(by.Spec, by.Status)
 	return o.BuiltIn || (by.Status != nil || o.ObservedGeneration > 0 || len(o.Conditions) > 0 || o.Word.Phase != "") && !waits
 }
 

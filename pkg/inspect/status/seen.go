@@ -13,12 +13,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// attendance is how long after a change another program's controller is not yet called
-// absent.
-const attendance = 10 * time.Second
+// absentAfter is how long after a change the verdict is ChangeNotSeen without evidence of
+// another program's controller. After that, the controller counts as absent.
+const absentAfter = 10 * time.Second
 
-// noticing is how long a controller that is running may take to see a change.
-const noticing = 5 * time.Second
+// noticedWithin is how long a controller that is running may take to see a change.
+const noticedWithin = 5 * time.Second
 
 // undated reports whether the time of a change of the spec is unknown. managedFields have
 // no time for a write through the /scale of a custom resource, which changes only the
@@ -88,7 +88,7 @@ func (v *view) idle() bool {
 		return false
 	}
 	since, known := v.sinceChange()
-	recent := since < attendance
+	recent := since < absentAfter
 	if !known {
 		return false
 	}
@@ -112,7 +112,7 @@ func (v *view) idle() bool {
 func (v *view) changedBelow(pods bool) bool {
 	o, at := v.Object, v.report.Reconciler.Spec.Time.Time
 	if o.undated() {
-		at = v.Since.Add(-noticing)
+		at = v.Since.Add(-noticedWithin)
 	}
 	return slices.ContainsFunc(workloads(v.children), func(c Child) bool {
 		made, _ := fieldpath.LastWrites(c.Managers)
@@ -190,12 +190,12 @@ func notSeen(v *view) *ruling {
 		r.reason = fmt.Sprintf("its controller has not seen the last change (generation %d, observed %d)", o.Generation, max(o.ObservedGeneration, 0))
 	}
 	since, known := v.sinceChange()
-	if !o.Foreign && known && since > -noticing && since < noticing && by.active(v.Snapshot) {
+	if !o.Foreign && known && since > -noticedWithin && since < noticedWithin && by.active(v.Snapshot) {
 		seen := "the controller has not seen the change yet"
 		if never {
 			seen = "the controller has not seen it yet"
 		}
-		return &ruling{verdict: Progressing, code: r.code, reason: seen, recheck: noticing - max(since, 0)}
+		return &ruling{verdict: Progressing, code: r.code, reason: seen, recheck: noticedWithin - max(since, 0)}
 	}
 	wrote := v.Acted || !o.undated() && answered(by.Spec, by.Status) || never && by.Status != nil
 	if problems := v.report.Problems; o.Foreign && len(problems) > 0 && problems[0].Fatal {
@@ -216,8 +216,8 @@ func notSeen(v *view) *ruling {
 	case o.undated() && !known:
 		r.verdict = Progressing
 		r.reason += "; the time of the change is unknown"
-	case since < attendance:
-		r.verdict, r.hint, r.recheck = Progressing, "", attendance-since
+	case since < absentAfter:
+		r.verdict, r.hint, r.recheck = Progressing, "", absentAfter-since
 		r.reason += "; the spec changed a moment ago"
 	}
 	return r

@@ -37,7 +37,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// What is undated hides nothing that was written.
+// An entry without a time does not hide entries with a time.
 func TestLastWrites(t *testing.T) {
 	t.Parallel()
 	managers := append([]metav1.ManagedFieldsEntry{{Manager: "undated", Subresource: "status"}}, wrote("", 20, 10)...)
@@ -157,7 +157,7 @@ func TestCountThatIsOnlyWritten(t *testing.T) {
 	} {
 		o := Object{Identity: Identity{UID: "it", Foreign: true}, Counts: Counts{Desired: 1, Current: 1, Ready: 1}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2, Managers: wrote("", 3600, 1)}}
 		r := NewReport(Snapshot{Object: o, Pods: Pods{}, Children: []Child{test.set}, Now: now, Since: now.Add(-test.since), Counted: test.counted, ActedBelow: test.below})
-		if r.ReasonCode != test.want || test.want == problem.CodeChangeNotSeen && r.Recheck != attendance-test.since {
+		if r.ReasonCode != test.want || test.want == problem.CodeChangeNotSeen && r.Recheck != absentAfter-test.since {
 			t.Errorf("%s: %s (%s): %s, again after %s; want %s", name, r.Verdict, r.ReasonCode, r.Reason, r.Recheck, test.want)
 		}
 	}

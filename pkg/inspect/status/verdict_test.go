@@ -264,7 +264,7 @@ func TestSeenAndNothingDone(t *testing.T) {
 			o.Generation, o.ObservedGeneration = 2, 2
 		}
 		r := NewReport(Snapshot{Object: o, Children: test.children, ActedBelow: test.below, Now: lookedAt()})
-		if !test.ready && r.Recheck != attendance-5*time.Second {
+		if !test.ready && r.Recheck != absentAfter-5*time.Second {
 			t.Errorf("%s: it is looked at again in %s", name, r.Recheck)
 		}
 		if (r.Verdict == Ready) != test.ready || !test.ready && r.ReasonCode != problem.CodeChangeNotSeen {
@@ -274,7 +274,7 @@ func TestSeenAndNothingDone(t *testing.T) {
 }
 
 // If nothing reports a generation, the reason says so first.
-func TestSeenCannotBeTold(t *testing.T) {
+func TestSeenUnknown(t *testing.T) {
 	t.Parallel()
 	o := Object{Identity: Identity{Foreign: true, UID: "it"}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Generation: 2, Managers: wrote("", 5, 0)}}
 	child := Child{Kind: "StatefulSet", Name: "s", UID: "s", Controller: "it", Created: lookedAt().Add(-100 * time.Second), Managers: wrote("", 50, 1), Desired: new(int32(3)), Ready: new(int32(3))}
@@ -319,7 +319,7 @@ func TestUnseen(t *testing.T) {
 			t.Errorf("%s: it does not say that nobody has seen it: %s", name, r.Reason)
 		}
 		// The report asks for another look when the time is over.
-		if waits := strings.Contains(r.Reason, "; the spec changed "); waits != (r.Recheck > 0 && r.Recheck <= attendance) {
+		if waits := strings.Contains(r.Reason, "; the spec changed "); waits != (r.Recheck > 0 && r.Recheck <= absentAfter) {
 			t.Errorf("%s: %q is looked at again after %s", name, r.Reason, r.Recheck)
 		}
 	}
@@ -377,7 +377,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// What ends at once is a pause that is why the object is not ready.
+// The verdict is "paused" only if the pause is why the object is not ready.
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	template := &Pause{Code: problem.CodePaused, Why: "it is paused", Hint: "resume it", Template: true}

@@ -63,8 +63,8 @@ func TestParkedVerdict(t *testing.T) {
 	}
 }
 
-// An autoscaler that has scaled its target to zero is named. A zero that a person has set,
-// parked or not, and one that has not come about yet, is none of its own.
+// If an autoscaler scaled its target to zero, it is named. It is not named for a zero that
+// a person set, parked or not, or that is not reached yet.
 func TestScaledToZeroByAnAutoscaler(t *testing.T) {
 	t.Parallel()
 	const byIt, byPerson = "scaled to zero by HorizontalPodAutoscaler/auto", "scaled to zero"

@@ -58,7 +58,7 @@ func TestStep(t *testing.T) {
 
 // Whatever is read is written so that it is read as the same, and leads to a
 // count or nowhere, in the direction of its sign.
-func FuzzParseStep(f *testing.F) {
+func FuzzParseCountChange(f *testing.F) {
 	for _, word := range []string{"+2", "-1", "50%", "-50%", "0", "-100%", "2147483647%", "x"} {
 		f.Add(word, int64(3))
 	}

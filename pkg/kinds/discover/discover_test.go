@@ -43,7 +43,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// What is known of the count of a kind is a field, candidates, or that there is none.
+// Discover returns a field, candidates, or that there is no count.
 func TestDiscover(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{}", "{}"))

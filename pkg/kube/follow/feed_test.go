@@ -299,8 +299,7 @@ func TestFeedThatMayNotWatchLists(t *testing.T) {
 	})
 }
 
-// A server that fails at first is an error for who looks then, and no longer when it
-// is back.
+// If the first list fails, readers get the error until the server is back.
 func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -84,7 +84,7 @@ func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1
 	}
 }
 
-// One is Objects for the object of a name, which is nil while there is none.
+// One follows a single object by name. see gets nil while the object does not exist.
 func One(ctx context.Context, objects dynamic.ResourceInterface, name string, connection *Connection, see func(*unstructured.Unstructured) (done bool, err error)) error {
 	return Objects(ctx, SourceOf(objects), ByName(name), connection, Handler[*unstructured.Unstructured]{
 		Listed: func(found []*unstructured.Unstructured) (bool, error) {

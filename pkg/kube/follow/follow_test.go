@@ -31,7 +31,7 @@ var (
 	errOdd       = errors.New("it is odd")
 )
 
-// What may be over soon is tried again, and what will not change is not.
+// Transient errors are retried, permanent errors are not.
 func TestWhichErrorsPass(t *testing.T) {
 	t.Parallel()
 	status := func(code int32) error { return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code}} }

@@ -8,7 +8,7 @@ import (
 )
 
 // Objects are known once they are reported, or the reason why there are none.
-func TestKnownWhenTold(t *testing.T) {
+func TestKnownOnceReported(t *testing.T) {
 	t.Parallel()
 	for name, learn := range map[string]func(*podFeed){
 		"objects": func(f *podFeed) { f.replace(nil) },

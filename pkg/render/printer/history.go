@@ -10,7 +10,7 @@ import (
 // Revision is one revision in the output of "history".
 type Revision struct {
 	Revision int64 `json:"revision"`
-	// Created is when it got its number, nil if unknown.
+	// Created is when the revision got its number, nil if unknown.
 	Created *time.Time `json:"created,omitempty"`
 	// By is who made it, empty if unknown.
 	By     string `json:"by,omitempty"`

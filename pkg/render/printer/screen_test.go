@@ -236,8 +236,8 @@ func BenchmarkScreen(b *testing.B) {
 	}
 }
 
-// Beside the bar stands how many pods are there and how many are up to date, where that
-// is another number, and below it what could not be read.
+// The line of the bar shows how many pods exist and, if that differs, how many are updated.
+// Below it is what could not be read.
 func TestScreenSaysWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	shown := func(change func(*status.Report)) string {

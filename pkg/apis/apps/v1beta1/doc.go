@@ -1,6 +1,5 @@
 // Package v1beta1 holds the Go types of MyDaemonSet, one pod on every node. The
-// CRD in deploy/crds and the deep copies are generated from them ("make
-// generate manifests").
+// CRD in deploy/crds and the deep copies are generated from them ("make generate").
 //
 // +kubebuilder:object:generate=true
 // +groupName=apps.zhongmingmao.io

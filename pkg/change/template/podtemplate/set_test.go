@@ -91,7 +91,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// What kubectl run takes for an image is one: a name with a tag, a digest, or both, or a
+// An image is valid if "kubectl run" accepts it: a name with a tag, a digest, or both, or a
 // digest alone.
 func TestCheckImage(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Field is a field that pods are made from, and its value; nil if it has none.
+// Field is a field that pods are made from. Value is nil if the object does not have the
+// field.
 type Field struct {
 	Path  fieldpath.Path
 	Value any

@@ -189,7 +189,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("the one before is %d, %v; want 2", r.Number, err)
 	}
 
-	// kubectl edit leaves the annotations of the change before.
+	// kubectl edit does not update the annotations, so they describe the previous change.
 	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "ann", "image a → b"), image(3, "c", "ann", "image a → b")}, now("c"), "ann", "image a → b")
 	if got, want := rows(h), []string{": image b → c", "ann: image a → b", ": image a"}; !slices.Equal(got, want) {
 		t.Errorf("the history is %q, want %q", got, want)

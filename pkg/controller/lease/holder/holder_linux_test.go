@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// A process that has ended is dead before its parent has asked for it.
+// A process that has ended counts as dead even while it is a zombie.
 func TestZombieIsDead(t *testing.T) {
 	t.Parallel()
 	child := exec.Command("sleep", "3600")

@@ -95,7 +95,7 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 	if !got.Live(want.Renewed.Add(Longest-1)) || got.Live(want.Renewed.Add(Longest)) {
 		t.Error("it must be live for a minute from its last renewal, and no longer")
 	}
-	// Of other namespaces a lease can say nothing.
+	// A lease cannot claim another namespace.
 	for namespace, said := range map[string]string{"a": "b", "kube-system": "kube-system", "b": ""} {
 		lease.Namespace, lease.Annotations[apis.AnnotationNamespace] = namespace, said
 		if got := LoopOf(lease).Scope.Namespace; got != namespace {

@@ -100,7 +100,7 @@ func examplesInNamespaces() map[string][]try {
 		"": {{says: "✔ controller"}, {before: none, says: "foo created"}, {says: "deployment.apps/web scaled"}},
 		"create": {
 			{says: "imoocpod.batch.tutorial.kubebuilder.io/foo created"}, {says: "web created"}, {says: "nap created"},
-			{says: "foo.samplecontroller.k8s.io/bar created"}, {says: "kind: ImoocPod"},
+			{says: "foo.samplecontroller.k8s.io/bar created"}, {says: "c created"}, {says: "kind: ImoocPod"},
 		},
 		"scale": {
 			{says: "foo scaled"}, {says: "deployment.apps/web scaled"}, {says: "foo-f4e4e66e-1", code: harness.ExitNotFound}, {says: "deployment.apps/web scaled"},

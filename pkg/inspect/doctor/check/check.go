@@ -28,7 +28,7 @@ const (
 	Passed State = "passed"
 	// Failed: it is not.
 	Failed State = "failed"
-	// Optional: it is not in place, and nothing in the cluster needs it.
+	// Optional means that something is missing, and that nothing in the cluster needs it.
 	Optional State = "optional"
 	// Unknown: it could not be checked, mostly for lack of rights.
 	Unknown State = "unknown"
@@ -41,7 +41,7 @@ const oldestServer = "1.29"
 // The versions of Kubernetes that the tests run against, which test/cluster can build.
 const (
 	OldestTested = "1.30"
-	NewestTested = "1.36"
+	NewestTested = "1.37"
 )
 
 // Server checks the version of a server.

@@ -19,7 +19,7 @@ import (
 func TestCheckServer(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]State{
-		"v1.36.3": Passed, "v1.36.9-eks-1": Passed, "v1.30.0": Passed, "v1.30.0-gke.1": Passed, "v1.29.9": Unknown, "v1.37.0-alpha.1": Unknown,
+		"v1.36.3": Passed, "v1.36.9-eks-1": Passed, "v1.30.0": Passed, "v1.30.0-gke.1": Passed, "v1.29.9": Unknown, "v1.38.0-alpha.1": Unknown,
 		"v1.28.15": Failed, "main": Unknown,
 	} {
 		if c := Server(version, "https://server"); c.State != want {

@@ -43,7 +43,7 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 	var last leaserecord.Loop
 	runs := false
 	for _, l := range loops {
-		// It counts whatever it reconciles, also kinds that a CRD declares.
+		// A loop counts whatever kinds it reconciles, including those that CRDs declare.
 		if namespace != "" && l.Scope.Namespace != "" && l.Scope.Namespace != namespace {
 			continue
 		}

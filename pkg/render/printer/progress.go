@@ -34,8 +34,6 @@ type Progress struct {
 	objects map[types.NamespacedName]waited
 	// changed is the object that changed last, and news the last one with news.
 	changed, news types.NamespacedName
-	// most is the largest number of pods that were left to process.
-	most int32
 }
 
 // waited is the last state of an object.
@@ -44,8 +42,7 @@ type waited struct {
 	done bool
 	// givesUp is when the wait for a failed object ends, zero if it does not.
 	givesUp time.Time
-	// surplus is the largest number of pods that were still to be removed.
-	surplus int32
+	rollout rollout
 	// told are the states of this generation that were printed.
 	told map[state]bool
 }
@@ -53,16 +50,16 @@ type waited struct {
 // state identifies a line about an object. A problem gets one line per generation, even if
 // its message and counts change: a crash loop changes them often.
 type state struct {
-	generation            int64
-	verdict               status.Verdict
-	code                  problem.Code
-	desired, ready, extra int32
+	generation              int64
+	verdict                 status.Verdict
+	code                    problem.Code
+	desired, current, ready int32
 }
 
 func (w waited) state() state {
 	s := state{generation: w.Metadata.Generation, verdict: w.Verdict, code: w.ReasonCode}
 	if len(w.Problems) == 0 {
-		s.desired, s.ready, s.extra = w.Replicas.Desired, w.Replicas.Ready, surplus(w.Report)
+		s.desired, s.current, s.ready = w.Replicas.Desired, w.Replicas.Current, w.Replicas.Ready
 	}
 	return s
 }
@@ -84,12 +81,11 @@ func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	}
 	p.changed = types.NamespacedName{Namespace: r.Metadata.Namespace, Name: objectName(r)}
 	before := p.objects[p.changed]
-	w := waited{r, done, givesUp, max(before.surplus, surplus(r)), before.told}
+	w := waited{r, done, givesUp, before.rollout.see(r, now), before.told}
 	if w.told == nil || before.Metadata.Generation != r.Metadata.Generation {
 		w.told = map[state]bool{}
 	}
 	p.objects[p.changed] = w
-	p.most = max(p.most, p.total().toDo())
 	if !w.told[w.state()] {
 		p.news = p.changed
 	}
@@ -100,7 +96,7 @@ func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 // done.
 func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	w, found := p.objects[p.news]
-	if !found || w.told[w.state()] || p.total().done == len(p.objects) {
+	if !found || w.told[w.state()] || p.done() == len(p.objects) {
 		return "", 0
 	}
 	if wait := p.next.Sub(now); wait > 0 {
@@ -120,7 +116,7 @@ func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 
 // Summary returns the outcome of the wait. It is empty unless all objects are ready or gone.
 func (p *Progress) Summary(now time.Time) string {
-	if p.total().done < len(p.objects) || len(p.objects) == 0 || !strings.HasPrefix(p.Goal, "ready") && p.Goal != "gone" {
+	if p.done() < len(p.objects) || len(p.objects) == 0 || !strings.HasPrefix(p.Goal, "ready") && p.Goal != "gone" {
 		return ""
 	}
 	text := p.count()
@@ -147,19 +143,21 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	if !p.Lost.IsZero() {
 		clock = line{{yellow, "connection lost " + age(p.Lost, now) + " ago  "}}
 	}
-	name := func(l line) line { return l.add(bold, p.name(worst)).add("", ": ") }
 	var lines []line
-	bar := p.bar(style, now)
 	if len(p.objects) > 1 {
-		lines = append(lines, clock.add("", p.count()+"  ").add("", bar))
+		lines = append(lines, clock.add("", p.count()))
 		clock = nil
 	}
+	name := clock.add(bold, p.name(worst)).add("", ": ")
 	_, color := style.look(r.Verdict)
 	stuck := !r.done && (r.Verdict != status.Progressing || len(r.Problems) > 0)
-	if stuck {
-		lines = append(lines, name(clock).add(color, r.verdictAt(now)+": ").add("", r.Reason))
-	} else if len(p.objects) == 1 {
-		lines = append(lines, name(clock).add("", cmp.Or(bar, r.Reason)))
+	switch {
+	case stuck:
+		lines = append(lines, name.add(color, r.verdictAt(now)+": ").add("", r.Reason))
+	case r.Replicas.Desired == 0 && r.Replicas.Current == 0:
+		lines = append(lines, name.add("", r.Reason))
+	default:
+		lines = append(lines, append(name, podBar(r.Report, r.rollout.rate(now), barWidth, width-name.width(), style)...))
 	}
 	if stuck && r.Hint != "" {
 		for _, text := range wrapped("hint: "+r.Hint, width, 3) {
@@ -203,61 +201,22 @@ func (p *Progress) name(key types.NamespacedName) string {
 
 // count describes how many of the objects are done.
 func (p *Progress) count() string {
-	return fmt.Sprintf("%d of %d objects are %s", p.total().done, len(p.objects), p.Goal)
+	return fmt.Sprintf("%d of %d objects are %s", p.done(), len(p.objects), p.Goal)
 }
 
-// surplus returns how many pods of an object are still to be removed.
-func surplus(r status.Report) int32 { return max(r.Replicas.Current-r.Replicas.Desired, 0) }
-
-// totals are sums over all objects: the finished objects, and the desired, ready, and surplus
-// pods, and the most surplus pods that there were.
-type totals struct {
-	done                           int
-	desired, ready, extra, removed int32
-}
-
-// toDo returns how many pods must still become ready or be removed.
-func (t totals) toDo() int32 { return t.desired - t.ready + t.extra }
-
-func (p *Progress) total() totals {
-	var t totals
+// done returns how many objects are done.
+func (p *Progress) done() int {
+	n := 0
 	for _, o := range p.objects {
 		if o.done {
-			t.done++
+			n++
 		}
-		t.desired += o.Replicas.Desired
-		t.ready += min(o.Replicas.Ready, o.Replicas.Desired)
-		t.extra += surplus(o.Report)
-		t.removed += o.surplus - surplus(o.Report)
 	}
-	return t
+	return n
 }
 
-// barWidth is the width of the bar without its label.
+// barWidth is the width of the bar without its text.
 const barWidth = 20
-
-// bar shows how many of the desired pods are ready or, if pods are only to be removed, how
-// many of them are gone, with the rate and the remaining time. It is empty if there are no
-// pods to count.
-func (p *Progress) bar(style Style, now time.Time) string {
-	if p.most == 0 {
-		return ""
-	}
-	t := p.total()
-	done, all := t.ready, t.desired
-	text := fmt.Sprintf("%d/%d ready", done, all)
-	if done == all && t.extra > 0 {
-		done, all = t.removed, t.removed+t.extra
-		text = fmt.Sprintf("removing %d/%d", done, all)
-	}
-	full, empty := style.bar(barWidth, done, all)
-	if took, gained := now.Sub(p.begun), p.most-t.toDo(); gained > 0 && t.toDo() > 0 && took >= patience {
-		rate := float64(gained) / took.Seconds()
-		rest := time.Duration(float64(t.toDo()) / rate * float64(time.Second))
-		text += fmt.Sprintf(", %.1f/s, %s left", rate, duration.HumanDuration(rest))
-	}
-	return full + empty + " " + text
-}
 
 // Connection returns the line about a lost connection or, if the time is zero, about a
 // restored one.

@@ -14,9 +14,10 @@ import (
 type rollout struct {
 	// begun is when the change was made, zero if none was seen.
 	begun time.Time
-	// seen is when the change was first seen, with ready pods. The rate starts there.
-	seen  time.Time
-	ready int32
+	// seen is when the change was first seen, with ready pods. The rate starts there. now is how
+	// many are ready since then.
+	seen       time.Time
+	ready, now int32
 	// generation is the generation of the object. took is how long the rollout took.
 	generation int64
 	took       time.Duration
@@ -26,6 +27,7 @@ type rollout struct {
 // see updates the rollout with a report.
 func (o rollout) see(r status.Report, now time.Time) rollout {
 	ready := r.Verdict.Settled()
+	o.now = readyNow(r)
 	fresh := o.seen.IsZero()
 	switch {
 	case ready && (fresh || o.settled):
@@ -34,9 +36,9 @@ func (o rollout) see(r status.Report, now time.Time) rollout {
 		o.settled, o.took = true, now.Sub(o.begun)
 		return o
 	case fresh:
-		return rollout{begun: changed(r, now), seen: now, ready: readyNow(r), generation: r.Metadata.Generation}
+		return rollout{begun: changed(r, now), seen: now, ready: o.now, now: o.now, generation: r.Metadata.Generation}
 	case o.settled || o.generation != r.Metadata.Generation:
-		return rollout{begun: now, seen: now, ready: readyNow(r), generation: r.Metadata.Generation}
+		return rollout{begun: now, seen: now, ready: o.now, now: o.now, generation: r.Metadata.Generation}
 	}
 	return o
 }
@@ -61,18 +63,22 @@ func changed(r status.Report, now time.Time) time.Time {
 
 // text describes how long the rollout takes and how fast it is. It is empty without a
 // rollout.
-func (o rollout) text(ready int32, now time.Time) string {
+func (o rollout) text(now time.Time) string {
 	switch {
 	case o.begun.IsZero():
 		return ""
 	case o.settled:
 		return "took " + duration.HumanDuration(o.took)
 	}
-	text := age(o.begun, now)
-	if gained, watched := ready-o.ready, now.Sub(o.seen); gained > 0 && watched >= time.Second {
-		text += fmt.Sprintf("  %.1f/s", float64(gained)/watched.Seconds())
+	return age(o.begun, now) + o.rate(now)
+}
+
+// rate returns how many pods become ready in a second, after a moment in which some do.
+func (o rollout) rate(now time.Time) string {
+	if gained, watched := o.now-o.ready, now.Sub(o.seen); gained > 0 && watched >= time.Second && !o.settled {
+		return fmt.Sprintf("  %.1f/s", float64(gained)/watched.Seconds())
 	}
-	return text
+	return ""
 }
 
 // readyNow returns the number of ready pods from the status. While the object is not ready,

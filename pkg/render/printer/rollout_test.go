@@ -46,8 +46,8 @@ func TestRollout(t *testing.T) {
 			for _, l := range looks {
 				now := begun.Add(time.Duration(l.seconds * float64(time.Second)))
 				r := status.Report{Verdict: l.verdict, Metadata: status.Metadata{Generation: l.generation}, Replicas: status.Replicas{Ready: l.ready}}
-				if o = o.see(r, now); o.text(l.ready, now) != l.want {
-					t.Errorf("after %v s: %q, want %q", l.seconds, o.text(l.ready, now), l.want)
+				if o = o.see(r, now); o.text(now) != l.want {
+					t.Errorf("after %v s: %q, want %q", l.seconds, o.text(now), l.want)
 				}
 			}
 		})
@@ -81,7 +81,7 @@ func TestRolloutBeganWithTheLastChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.report.Verdict = status.Progressing
-			if got := (rollout{}).see(test.report, now).text(0, now); got != test.want {
+			if got := (rollout{}).see(test.report, now).text(now); got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})

@@ -169,7 +169,11 @@ func (f frame) object(r status.Report, d detail) []line {
 	if r.Hint != "" && d.hint {
 		all = append(all, f.paragraph(cyan, "hint: ", r.Hint, d.reason)...)
 	}
-	all = append(all, f.bar(r))
+	text := f.rollouts[r.Metadata.UID].text(f.now)
+	if text != "" {
+		text = "  " + text
+	}
+	all = append(all, append(plain("  "), podBar(r, text, 40, f.width-2, f.style)...))
 	all = append(all, f.tree(r, d)...)
 	if d.guards {
 		all = append(all, f.guards(r)...)
@@ -196,28 +200,26 @@ func (f frame) paragraph(color, label, text string, most int) []line {
 	return all
 }
 
-// bar shows how many pods are ready and, for an observed rollout, how long it took and its
-// rate.
-func (f frame) bar(r status.Report) line {
+// podBar shows how many pods are ready, with a text about the rollout: a bar that is at most
+// most wide, if there is room for one, and the counts.
+func podBar(r status.Report, rollout string, most, width int, style Style) line {
 	c := r.Replicas
 	ready := readyNow(r)
-	text := fmt.Sprintf("  %d/%d ready", ready, c.Desired)
+	text := fmt.Sprintf("%d/%d ready", ready, c.Desired)
 	if c.Current != c.Desired {
 		text += fmt.Sprintf(", %d there", c.Current)
 	}
 	if c.Updated != nil && *c.Updated != c.Desired {
 		text += fmt.Sprintf(", %d updated", *c.Updated)
 	}
-	if rollout := f.rollouts[r.Metadata.UID].text(ready, f.now); rollout != "" {
-		text += "  " + rollout
-	}
-	width := min(40, f.width-4-plain(text).width())
+	text += rollout
+	width = min(most, width-4-plain(text).width())
 	if width < 5 {
-		return plain("  " + strings.TrimSpace(text))
+		return plain(text)
 	}
-	_, color := f.style.look(r.Verdict)
-	full, empty := f.style.bar(width, ready, c.Desired)
-	return line{{"", "  "}, {color, full}, {dim, empty}, {"", text}}
+	_, color := style.look(r.Verdict)
+	full, empty := style.bar(width, ready, c.Desired)
+	return line{{color, full}, {dim, empty}, {"", "  " + text}}
 }
 
 // guards shows what may change the number of pods or prevent their removal, and what could

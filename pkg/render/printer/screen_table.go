@@ -37,7 +37,7 @@ func (f frame) table(height int) []line {
 		sign, color := f.style.look(r.Verdict)
 		reason := trimmed(r.Reason)
 		if r.Verdict == status.Ready {
-			reason = f.rollouts[r.Metadata.UID].text(r.Replicas.Ready, f.now)
+			reason = f.rollouts[r.Metadata.UID].text(f.now)
 		}
 		all = append(all, row(line{{color, sign}}.pad(2), f.tableCells(r), reason))
 		if hints && r.Hint != "" && !r.Verdict.Settled() {

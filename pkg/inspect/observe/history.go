@@ -29,8 +29,8 @@ func (s *history) add(e *status.Snapshot) {
 	if e.Object.Foreign && !e.Object.BuiltIn && e.Pods != nil {
 		s.addPods(e)
 	}
-	s.acted = s.acted || status.Acted(*s.first, *e)
-	s.below = s.below || status.ActedBelow(*s.first, *e)
+	acted, below := status.Acted(*s.first, *e)
+	s.acted, s.below = s.acted || acted, s.below || below
 	e.Acted, e.ActedBelow, e.Since, e.Counted = s.acted, s.below, s.first.Now, s.counted
 }
 

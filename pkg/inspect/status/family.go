@@ -145,15 +145,8 @@ type Node struct {
 // tree puts the children and the pods below the object, in their order. It leaves out a
 // child without pods that wants none, such as an old ReplicaSet.
 func (f family) tree(o Object, children []Child, pods Pods) Node {
-	count := map[types.UID]int{}
+	leaves := map[types.UID][]Node{}
 	for _, pod := range pods {
-		count[pod.model.Owner]++
-	}
-	leaves := make(map[types.UID][]Node, len(count))
-	for _, pod := range pods {
-		if leaves[pod.model.Owner] == nil {
-			leaves[pod.model.Owner] = make([]Node, 0, count[pod.model.Owner]) // which may be thousands
-		}
 		leaves[pod.model.Owner] = append(leaves[pod.model.Owner], Node{Kind: "Pod", Name: pod.model.Name, UID: pod.model.UID})
 	}
 	below := map[types.UID][]Child{}

@@ -56,12 +56,8 @@ func (v *view) changeSeen() bool {
 	case spec == nil:
 		return false
 	}
-	return byItself(spec, status) || slices.ContainsFunc(v.children, func(c Child) bool {
-		made, _ := fieldpath.LastWrites(c.Managers)
-		return c.Controller == o.UID && (c.Created.After(spec.Time.Time) || answered(spec, made))
-	}) || slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool {
-		ownPod := func(n Node) bool { return n.Kind == "Pod" && n.UID == pod.UID }
-		return pod.Created.After(spec.Time.Time) && slices.ContainsFunc(v.report.Tree.Children, ownPod)
+	return byItself(spec, status) || v.changedBelow(spec.Time.Add(time.Second)) || slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool {
+		return pod.Owner == o.UID && pod.Created.After(spec.Time.Time)
 	})
 }
 
@@ -92,9 +88,14 @@ func (v *view) idle() bool {
 	if !known {
 		return false
 	}
+	at := by.Spec.Time.Time
+	if o.undated() {
+		at = v.Since.Add(-noticedWithin)
+	}
+	changed := v.changedBelow(at)
 	if o.OnlyCounted || v.Counted || o.undated() {
 		switch {
-		case o.Several && o.Uncounted && !o.exact() && !v.sorted() && !v.changedBelow(true):
+		case o.Several && o.Uncounted && !o.exact() && !v.sorted() && !changed && !v.podsChanged(at):
 			return true
 		case recent && !v.countBelow():
 			return true
@@ -103,21 +104,22 @@ func (v *view) idle() bool {
 		}
 	}
 	below := slices.ContainsFunc(workloads(v.children), func(c Child) bool { return c.Controller == o.UID })
-	return recent && below && !v.changedBelow(false)
+	return recent && below && !changed
 }
 
-// changedBelow reports whether a direct child, or also a pod, was made or changed since the
-// spec changed. The times are whole seconds, so what changed in the same second may have
-// changed later.
-func (v *view) changedBelow(pods bool) bool {
-	o, at := v.Object, v.report.Reconciler.Spec.Time.Time
-	if o.undated() {
-		at = v.Since.Add(-noticedWithin)
-	}
-	return slices.ContainsFunc(workloads(v.children), func(c Child) bool {
+// changedBelow reports whether a direct child was made or changed at a time or later. The
+// times are whole seconds, so what changed in the second of another change may have changed
+// later.
+func (v *view) changedBelow(at time.Time) bool {
+	return slices.ContainsFunc(v.children, func(c Child) bool {
 		made, _ := fieldpath.LastWrites(c.Managers)
-		return c.Controller == o.UID && (!c.Created.Before(at) || made != nil && !made.Time.Time.Before(at))
-	}) || pods && slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool { return !pod.Created.Before(at) || pod.Ending })
+		return c.Controller == v.Object.UID && (!c.Created.Before(at) || made != nil && !made.Time.Time.Before(at))
+	})
+}
+
+// podsChanged reports whether a pod was made at a time or later, or is on its way out.
+func (v *view) podsChanged(at time.Time) bool {
+	return slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool { return !pod.Created.Before(at) || pod.Ending })
 }
 
 // countBelow reports whether the pods, or what the children want together or one of them
@@ -143,35 +145,26 @@ func byItself(spec, status *fieldpath.Write) bool {
 }
 
 // Acted reports whether the controller of an object has written something between two
-// snapshots of the same generation.
-func Acted(before, now Snapshot) bool {
+// snapshots of the same generation, and whether a direct child was made or changed.
+func Acted(before, now Snapshot) (acted, below bool) {
 	o, p := now.Object, before.Object
 	if o.UID != p.UID || o.Generation != p.Generation {
-		return false
-	}
-	_, status := fieldpath.LastWrites(o.Managers)
-	_, last := fieldpath.LastWrites(p.Managers)
-	written := status != nil && (last == nil || status.Time.After(last.Time.Time))
-	counted := o.Current != p.Current || o.Ready != p.Ready
-	said := o.Word.Phase != p.Word.Phase || o.Word.Message != p.Word.Message || len(o.Conditions) != len(p.Conditions)
-	return written || counted || said || ActedBelow(before, now)
-}
-
-// ActedBelow reports whether a direct child of an object was made or changed between two
-// snapshots of the same generation.
-func ActedBelow(before, now Snapshot) bool {
-	o, p := now.Object, before.Object
-	if o.UID != p.UID || o.Generation != p.Generation {
-		return false
+		return false, false
 	}
 	known := map[types.UID]int64{}
 	for _, c := range before.Children {
 		known[c.UID] = c.Generation
 	}
-	return slices.ContainsFunc(now.Children, func(c Child) bool {
+	below = slices.ContainsFunc(now.Children, func(c Child) bool {
 		generation, was := known[c.UID]
 		return c.Controller == o.UID && (!was || c.Generation > generation)
 	})
+	_, status := fieldpath.LastWrites(o.Managers)
+	_, last := fieldpath.LastWrites(p.Managers)
+	written := status != nil && (last == nil || status.Time.After(last.Time.Time))
+	counted := o.Current != p.Current || o.Ready != p.Ready
+	said := o.Word.Phase != p.Word.Phase || o.Word.Message != p.Word.Message || len(o.Conditions) != len(p.Conditions)
+	return below || written || counted || said, below
 }
 
 // notSeen is the verdict on an object that no controller has seen as it is now.

@@ -84,17 +84,16 @@ func TestPodMadeSince(t *testing.T) {
 	by := Reconciler{Spec: &fieldpath.Write{Time: metav1.NewTime(changed)}}
 	for name, test := range map[string]struct {
 		made time.Time
-		node Node
+		of   types.UID
 		want bool
 	}{
-		"after":              {changed.Add(time.Second), Node{Kind: "Pod", UID: "b"}, true},
-		"in the same second": {changed, Node{Kind: "Pod", UID: "b"}, false},
-		"further below":      {changed.Add(time.Second), Node{Kind: "ReplicaSet", UID: "b"}, false},
-		"another pod":        {changed.Add(time.Second), Node{Kind: "Pod", UID: "a"}, false},
-		"no pod of these":    {changed.Add(time.Second), Node{Kind: "Pod", UID: "c"}, false},
+		"after":              {changed.Add(time.Second), "it", true},
+		"in the same second": {changed, "it", false},
+		"further below":      {changed.Add(time.Second), "set", false},
+		"without an owner":   {changed.Add(time.Second), "", false},
 	} {
-		r := Report{Reconciler: by, Pods: []problem.Pod{{UID: "a", Created: changed.Add(-time.Hour)}, {UID: "b", Created: test.made}}, Tree: Node{Children: []Node{test.node}}}
-		if got := (&view{Snapshot: Snapshot{Object: Object{Evidence: Evidence{Generation: 2, Managers: wrote("", 10, 0)}}}, report: r}).changeSeen(); got != test.want {
+		r := Report{Reconciler: by, Pods: []problem.Pod{{UID: "a", Owner: "it", Created: changed.Add(-time.Hour)}, {UID: "b", Owner: test.of, Created: test.made}}}
+		if got := (&view{Snapshot: Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2, Managers: wrote("", 10, 0)}}}, report: r}).changeSeen(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -114,7 +113,7 @@ func TestActedBelow(t *testing.T) {
 		"another object": {Object{Identity: Identity{UID: "that"}, Evidence: Evidence{Generation: 2}}, false},
 	} {
 		child[0].Controller = test.object.UID
-		if got := ActedBelow(before, Snapshot{Object: test.object, Children: child}); got != test.want {
+		if _, got := Acted(before, Snapshot{Object: test.object, Children: child}); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

@@ -434,7 +434,7 @@ func TestActed(t *testing.T) {
 		"the spec, too":              {func(e *Snapshot) { e.Object.Generation, e.Object.Current = 3, 2 }, false},
 		"another object":             {func(e *Snapshot) { e.Object.UID, e.Object.Current = "that", 2 }, false},
 	} {
-		if got := Acted(before, seen(test.change)); got != test.want {
+		if got, _ := Acted(before, seen(test.change)); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -21,7 +22,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 		child.Controller = ref.UID
 	}
 	if told, _, err := unstructured.NestedMap(obj.Object, "status"); err == nil {
-		child.Conditions = someConditions(told)
+		child.Conditions = words.Conditions(told["conditions"])
 	}
 	kind := childKind(obj)
 	facts, err := New(kind, kinds.Source{}, nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -72,7 +73,7 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 	if err != nil {
 		return o, fmt.Errorf("read the status of %s: %w", o.Name, err)
 	}
-	o.Conditions = someConditions(told)
+	o.Conditions = words.Conditions(told["conditions"])
 	if o.Foreign {
 		o.BuiltIn = k.BuiltIn()
 		facts.read(&o, obj.Object)

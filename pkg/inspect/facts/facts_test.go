@@ -321,15 +321,6 @@ func TestPausedBy(t *testing.T) {
 	}
 }
 
-// What has no type or no status is no condition.
-func TestSomeConditions(t *testing.T) {
-	t.Parallel()
-	got := someConditions(parsed(t, "{conditions: [{type: A}, {status: 'True'}, {type: B, status: 'True'}, what]}"))
-	if len(got) != 1 || got[0].Type != "B" {
-		t.Errorf("the conditions are %+v", got)
-	}
-}
-
 // A generation may be a number or a numeric text. A hash is unknown, and an empty text
 // means that no controller has seen the object.
 func TestReadGeneration(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -265,33 +264,4 @@ func valueAt(obj map[string]any, word string) any {
 	}
 	value, _ := path.Value(obj)
 	return value
-}
-
-// someConditions returns the conditions of a status that can be read. Other programs may
-// have something else under that name.
-func someConditions(told map[string]any) []metav1.Condition {
-	list, _ := told["conditions"].([]any)
-	var all []metav1.Condition
-	for _, item := range list {
-		content, _ := item.(map[string]any)
-		var c metav1.Condition
-		err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &c)
-		if err != nil {
-			// An invalid time, for example, does not spoil the rest.
-			c = metav1.Condition{}
-			c.Type, _ = content["type"].(string)
-			text, _ := content["status"].(string)
-			c.Status = metav1.ConditionStatus(text)
-			c.Reason, _ = content["reason"].(string)
-			c.Message, _ = content["message"].(string)
-			c.ObservedGeneration, _ = fieldpath.Integer(content["observedGeneration"])
-		}
-		if content["severity"] == "Error" && c.Reason == "" {
-			c.Reason = "Error" // as Cluster API grades conditions
-		}
-		if c.Type != "" && c.Status != "" {
-			all = append(all, c)
-		}
-	}
-	return all
 }

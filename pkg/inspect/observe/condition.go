@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -107,21 +109,13 @@ func (s Observation) reportsPause() bool {
 // ours, decides whether the pause is over. An object that was never paused has no condition.
 func (s Observation) pauseReported() bool {
 	pause := apis.ReadPause(s.Object.GetAnnotations())
-	list, _, err := unstructured.NestedSlice(s.Object.Object, s.Kind.Mapping.Status.Conditions...)
-	if err != nil {
-		return false
+	list, _, _ := unstructured.NestedFieldNoCopy(s.Object.Object, s.Kind.Mapping.Status.Conditions...)
+	c := meta.FindStatusCondition(words.Conditions(list), apis.ConditionPaused)
+	if c == nil {
+		return pause == apis.Pause{}
 	}
-	for _, stored := range list {
-		c, _ := stored.(map[string]any)
-		if c["type"] != apis.ConditionPaused {
-			continue
-		}
-		is := func(want metav1.Condition) bool {
-			return c["status"] == string(want.Status) && c["message"] == want.Message
-		}
-		return is(pause.Condition(true)) || !pause.Forever && is(pause.Condition(false))
-	}
-	return pause == apis.Pause{}
+	is := func(want metav1.Condition) bool { return c.Status == want.Status && c.Message == want.Message }
+	return is(pause.Condition(true)) || !pause.Forever && is(pause.Condition(false))
 }
 
 // WithoutTerminating returns a condition that is also not met while a pod of the object
@@ -220,49 +214,41 @@ func statusCondition(name, value string) Condition {
 		what += "=" + value
 	}
 	return Condition{What: what, Done: "so", Now: conditionsNow, Met: func(s Observation) (bool, error) {
-		list, _, err := unstructured.NestedSlice(s.Object.Object, "status", "conditions")
-		if err != nil {
-			return false, err
-		}
-		for _, c := range list {
-			c, _ := c.(map[string]any)
-			if kind, _ := c["type"].(string); strings.EqualFold(kind, name) {
-				now, _ := c["status"].(string)
-				return strings.EqualFold(now, value) && !stale(s.Object, c), nil
-			}
-		}
-		return false, nil
+		return slices.ContainsFunc(conditionsOf(s.Object.Object), func(c metav1.Condition) bool {
+			return strings.EqualFold(c.Type, name) && strings.EqualFold(string(c.Status), value) && !stale(s.Object.Object, c)
+		}), nil
 	}}
+}
+
+// conditionsOf returns the status conditions of an object.
+func conditionsOf(obj map[string]any) []metav1.Condition {
+	return words.Conditions(fieldpath.Object(obj, "status")["conditions"])
 }
 
 // conditionsNow lists the status conditions of an object.
 func conditionsNow(obj map[string]any) string {
-	list, _, err := unstructured.NestedSlice(obj, "status", "conditions")
-	if err != nil || len(list) == 0 {
-		return "it has no conditions"
-	}
 	var all []string
-	for _, c := range list {
-		c, _ := c.(map[string]any)
-		now := fmt.Sprintf("%v=%v", c["type"], c["status"])
-		if stale(&unstructured.Unstructured{Object: obj}, c) {
+	for _, c := range conditionsOf(obj) {
+		now := fmt.Sprintf("%s=%s", c.Type, c.Status)
+		if stale(obj, c) {
 			now += " (of an earlier generation)"
 		}
 		all = append(all, now)
+	}
+	if len(all) == 0 {
+		return "it has no conditions"
 	}
 	return "its conditions are " + strings.Join(all, ", ")
 }
 
 // stale reports whether a status condition describes an older generation of the object.
-func stale(obj *unstructured.Unstructured, condition map[string]any) bool {
-	seen, found := condition["observedGeneration"].(int64)
+func stale(obj map[string]any, c metav1.Condition) bool {
+	seen, found := c.ObservedGeneration, c.ObservedGeneration > 0
 	if !found {
-		var err error
-		if seen, found, err = unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); err != nil {
-			return false
-		}
+		seen, found = fieldpath.Integer(fieldpath.Object(obj, "status")["observedGeneration"])
 	}
-	return found && seen < obj.GetGeneration()
+	generation, _ := fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
+	return found && seen < generation
 }
 
 // parseJSONPath parses EXPRESSION[=VALUE]: what the expression finds must have the value, or

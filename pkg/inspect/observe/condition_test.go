@@ -234,7 +234,7 @@ func TestConditionsSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// A status that is not as it should be ends the wait, or is no condition.
+// What is not as it should be in a status is no condition.
 func TestConditionOfAnOddStatus(t *testing.T) {
 	t.Parallel()
 	for object, test := range map[string]struct{ met, fails bool }{
@@ -245,7 +245,7 @@ func TestConditionOfAnOddStatus(t *testing.T) {
 		"{metadata: {generation: 3}, status: {observedGeneration: odd, conditions: [{type: Ready, status: 'True'}]}}": {true, false},
 		"{metadata: {generation: 3}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}}":   {false, false},
 		"{metadata: {generation: 3}, status: {observedGeneration: 4, conditions: [{type: Ready, status: 'True'}]}}":   {true, false},
-		"{metadata: {generation: 3}, status: {conditions: odd}}":                                                      {false, true},
+		"{metadata: {generation: 3}, status: {conditions: odd}}":                                                      {false, false},
 		"{metadata: {generation: 3}}": {false, false},
 	} {
 		var s Observation

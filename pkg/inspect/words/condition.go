@@ -4,9 +4,36 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
+
+// Conditions returns the conditions in a list that can be read. Other programs may have
+// something else under that name.
+func Conditions(list any) []metav1.Condition {
+	var all []metav1.Condition
+	for _, content := range fieldpath.Objects(list) {
+		text := func(field string) string {
+			word, _ := content[field].(string)
+			return word
+		}
+		c := metav1.Condition{Type: text("type"), Status: metav1.ConditionStatus(text("status")), Reason: text("reason"), Message: text("message")}
+		c.ObservedGeneration, _ = fieldpath.Integer(content["observedGeneration"])
+		if at, err := time.Parse(time.RFC3339, text("lastTransitionTime")); err == nil {
+			c.LastTransitionTime = metav1.NewTime(at.Local())
+		}
+		if content["severity"] == "Error" && c.Reason == "" {
+			c.Reason = "Error" // as Cluster API grades conditions
+		}
+		if c.Type != "" && c.Status != "" {
+			all = append(all, c)
+		}
+	}
+	return all
+}
 
 // Condition returns what a condition means:
 //

@@ -111,13 +111,13 @@ func (r *reader) field(path, name string, value any, at place) {
 		below.part = at.part || strings.HasSuffix(name, "s") && !isState(name)
 		r.object(path, value, below)
 	case []any:
+		if name == "conditions" {
+			r.conditions(path, value)
+			return
+		}
 		below.part, below.listed = true, true
 		for i, item := range value {
-			content, is := item.(map[string]any)
-			switch {
-			case is && name == "conditions":
-				r.condition(path, content)
-			case is:
+			if content, is := item.(map[string]any); is {
 				r.object(path+"["+strconv.Itoa(i)+"]", content, below)
 			}
 		}
@@ -195,19 +195,19 @@ func (r *reader) compare(path, text string, ready, all int64, at place) {
 	}
 }
 
-// condition adds a condition of a part.
-func (r *reader) condition(path string, content map[string]any) {
-	var c metav1.Condition
-	c.Type, _ = content["type"].(string)
-	status, _ := content["status"].(string)
-	c.Status = metav1.ConditionStatus(status)
-	c.Reason, _ = content["reason"].(string)
-	c.Message, _ = content["message"].(string)
-	meaning := Condition(c)
-	if seen, is := fieldpath.Integer(content["observedGeneration"]); is && seen < r.generation {
-		meaning = Working
+// conditions adds the conditions of a part. They must be of the generation of the object.
+func (r *reader) conditions(path string, list []any) {
+	for _, item := range list {
+		content, _ := item.(map[string]any)
+		seen, tracked := fieldpath.Integer(content["observedGeneration"])
+		for _, c := range Conditions([]any{item}) {
+			meaning := Condition(c)
+			if tracked && seen < r.generation {
+				meaning = Working
+			}
+			r.add(path, c.Type+"="+string(c.Status), meaning, place{part: true})
+		}
 	}
-	r.add(path, c.Type+"="+status, meaning, place{part: true})
 }
 
 // flag adds a boolean field. The field means the same as a condition of the same name.

@@ -1,8 +1,10 @@
 package words
 
 import (
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -109,5 +111,25 @@ func TestOverall(t *testing.T) {
 		if Overall(kind) != want {
 			t.Errorf("%s is about the whole: %t", kind, !want)
 		}
+	}
+}
+
+// What has no type or no status is no condition. An invalid time does not spoil the rest.
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	got := Conditions([]any{
+		map[string]any{"type": "A"}, map[string]any{"status": "True"}, "what",
+		map[string]any{"type": "B", "status": "True", "reason": "R", "observedGeneration": int64(2), "lastTransitionTime": "2026-01-01T10:00:00Z"},
+		map[string]any{"type": "C", "status": "False", "severity": "Error", "lastTransitionTime": "today"},
+	})
+	want := []metav1.Condition{
+		{Type: "B", Status: metav1.ConditionTrue, Reason: "R", ObservedGeneration: 2, LastTransitionTime: metav1.NewTime(time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC).Local())},
+		{Type: "C", Status: metav1.ConditionFalse, Reason: "Error"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the conditions are %+v, want %+v", got, want)
+	}
+	if Conditions("odd") != nil {
+		t.Error("a word is a list of conditions")
 	}
 }

@@ -109,11 +109,11 @@ func addLastLogLine(ctx context.Context, c *kube.Factory, e status.Snapshot, r *
 		return
 	}
 	p := &r.Problems[i]
-	at := slices.IndexFunc(e.Pods, func(pod *status.PodInfo) bool { return pod.Pod.Name == p.Pods[0] })
+	at := slices.IndexFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Name == p.Pods[0] })
 	if at < 0 {
 		return
 	}
-	container, found := logs.FailingContainer(*p, e.Pods[at].Pod)
+	container, found := logs.FailingContainer(*p, e.Pods[at].Object)
 	if !found {
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
@@ -55,7 +56,7 @@ func reportOf(t *testing.T, resource string, content map[string]any) status.Repo
 		o.NoCount, o.Total = true, candidates.Total(candidates.Fields(open, content))
 	}
 	known.Settle(&o, obj, nil)
-	return status.NewReport(status.Snapshot{Object: o, Pods: status.Pods{}, Now: made.Add(15 * time.Second)})
+	return status.NewReport(status.Snapshot{Object: o, Pods: problem.Pods{}, Now: made.Add(15 * time.Second)})
 }
 
 // What a controller reports decides about an object that has no count and no pods.

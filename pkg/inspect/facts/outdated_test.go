@@ -54,7 +54,7 @@ func TestOutdatedPods(t *testing.T) {
 			pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i), UID: types.UID(fmt.Sprint(i)), Labels: map[string]string{apis.LabelTemplateHash: hash}}}
 			pod.OwnerReferences = []metav1.OwnerReference{{UID: "it", Controller: new(true)}}
 			pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
-			e.Pods = append(e.Pods, status.NewPodInfo(&pod))
+			e.Pods = append(e.Pods, problem.NewPod(&pod))
 		}
 		if r := status.NewReport(e); r.Verdict != test.verdict || r.ReasonCode != test.code {
 			t.Errorf("%s: %s (%s): %s, want %s (%s)", test.what, r.Verdict, r.ReasonCode, r.Reason, test.verdict, test.code)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
@@ -79,7 +80,7 @@ func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
 		return unlessForbidden("pods", e, err)
 	}
 	for i := range e.Budgets {
-		budget.Recount(&e.Budgets[i], status.Pods(pods).Objects())
+		budget.Recount(&e.Budgets[i], problem.Pods(pods).Objects())
 	}
 	return nil
 }

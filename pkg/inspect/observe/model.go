@@ -19,6 +19,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
@@ -198,7 +199,7 @@ func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &pod); err != nil {
 		return fmt.Errorf("read pod %s: %w", obj.GetName(), err)
 	}
-	e.Pods = status.NewPods([]corev1.Pod{pod})
+	e.Pods = problem.NewPods([]corev1.Pod{pod})
 	return nil
 }
 
@@ -283,7 +284,7 @@ func (m *model) noteAbout(e status.Snapshot) {
 func belonging(e status.Snapshot) sets.Set[types.UID] {
 	all := sets.New(e.Object.UID)
 	for _, pod := range e.OwnPods() {
-		all.Insert(pod.Pod.UID)
+		all.Insert(pod.UID)
 	}
 	for _, c := range e.Own() {
 		all.Insert(c.UID)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
@@ -21,7 +22,7 @@ func TestPodIsItsOwnTree(t *testing.T) {
 	target := Target{Kind: kindOf("pods"), Namespace: "ns", Name: "web-1-0"}
 	s := serveWeb(t, 2)
 	e, _, err := Read(t.Context(), s.factory(t), target, Extent{Depth: Below})
-	if err != nil || len(e.Pods) != 1 || e.Pods[0].Pod.Name != "web-1-0" || s.requests["list pods"] != 0 {
+	if err != nil || len(e.Pods) != 1 || e.Pods[0].Name != "web-1-0" || s.requests["list pods"] != 0 {
 		t.Errorf("%d pods, %v, after %v", len(e.Pods), err, s.sent())
 	}
 	s.do(func() { s.put("pods", set(t, podOf(t, "web-1", 0, true), "odd", "spec", "containers")) })
@@ -44,7 +45,7 @@ func TestAllPods(t *testing.T) {
 		}
 	})
 	c := s.factory(t)
-	read := func(selector string) (status.Pods, error) {
+	read := func(selector string) (problem.Pods, error) {
 		from, err := feeds.New(t.Context(), c, nil, feeds.Mode{Once: true})
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +58,7 @@ func TestAllPods(t *testing.T) {
 	if err != nil || len(pods) != 5 || s.requests["list pods"] != 3 {
 		t.Fatalf("%d pods in %d lists, %v", len(pods), s.requests["list pods"], err)
 	}
-	if got := pods[4].Pod; len(got.ManagedFields) > 0 || got.Annotations[apis.AnnotationDefaultContainer] != "main" {
+	if got := pods[4].Object; len(got.ManagedFields) > 0 || got.Annotations[apis.AnnotationDefaultContainer] != "main" {
 		t.Errorf("it is kept as %v", got)
 	}
 	if pods, err := read("app=none"); err != nil || pods == nil || len(pods) != 0 {

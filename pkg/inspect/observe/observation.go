@@ -19,7 +19,7 @@ type Observation struct {
 	// Report is the report on it, even if the object does not exist.
 	Report status.Report
 	// Pods include the pods of the object.
-	Pods status.Pods
+	Pods problem.Pods
 	// Met reports whether it meets all conditions of a wait.
 	Met bool
 	// Partial means that events or nodes, which may explain it, are still being read.

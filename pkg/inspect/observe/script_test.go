@@ -20,6 +20,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
@@ -294,7 +295,7 @@ func (w *world) snapshot() status.Snapshot {
 		o.NoCount, o.Total = true, candidates.Total(candidates.Fields(w.source.Schema, w.target.Object))
 	}
 	known.Settle(&o, w.target, w.count)
-	e := status.Snapshot{Object: o, Pods: status.Pods{}, Now: w.now}
+	e := status.Snapshot{Object: o, Pods: problem.Pods{}, Now: w.now}
 	for _, key := range slices.Sorted(maps.Keys(w.below)) {
 		obj := w.below[key].DeepCopy()
 		if !strings.HasPrefix(key, "Pod/") {
@@ -309,7 +310,7 @@ func (w *world) snapshot() status.Snapshot {
 		if err != nil {
 			w.t.Fatal(fmt.Errorf("%s: %w", key, err))
 		}
-		e.Pods = append(e.Pods, status.NewPodInfo(&pod))
+		e.Pods = append(e.Pods, problem.NewPod(&pod))
 	}
 	return e
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
@@ -362,7 +363,7 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	first := time.Unix(1000, 0)
 	look := func(uid types.UID, generation int64, ready int32, at int, children ...types.UID) status.Snapshot {
-		e := status.Snapshot{Now: first.Add(time.Duration(at) * time.Second), Pods: status.NewPods([]corev1.Pod{{}}), Events: []corev1.Event{{}}}
+		e := status.Snapshot{Now: first.Add(time.Duration(at) * time.Second), Pods: problem.NewPods([]corev1.Pod{{}}), Events: []corev1.Event{{}}}
 		e.Object.UID, e.Object.Generation, e.Object.Ready = uid, generation, ready
 		for _, child := range children {
 			e.Children = append(e.Children, status.Child{UID: child, Controller: uid})

@@ -6,10 +6,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pod is one pod of an object, as reports show it.
+// Pod is one pod of an object, as reports show it. It is made once for each version of the pod,
+// so that one change among ten thousand pods costs little.
 type Pod struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
@@ -25,18 +28,24 @@ type Pod struct {
 	Created         time.Time `json:"created"`
 	// Ending is set if the pod is being deleted.
 	Ending bool `json:"-"`
-	// Owner is the UID of its controller; empty if it has none.
-	Owner types.UID `json:"-"`
+	// Owner is the UID of its controller, and OwnerKind the kind; empty if it has none.
+	Owner     types.UID               `json:"-"`
+	OwnerKind schema.GroupVersionKind `json:"-"`
 	// Code is why the pod is not ready, if that is known, and Reason says it in words.
 	Code   Code   `json:"code,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Object is the pod itself, which must not change any more.
+	Object *corev1.Pod `json:"-"`
+	// Sound is set if only events can show that something is wrong with the pod, and Probed if
+	// it is ready and has a container that a probe may have ended.
+	Sound, Probed bool `json:"-"`
 }
 
 // NewPod makes the model of a pod. Its counts and the word for its status are
 // found as kubectl finds them (k8s.io/kubernetes/pkg/printers/internalversion,
 // printPod).
-func NewPod(pod *corev1.Pod) Pod {
-	p := Pod{
+func NewPod(pod *corev1.Pod) *Pod {
+	p := &Pod{
 		Name:       pod.Name,
 		UID:        pod.UID,
 		Phase:      pod.Status.Phase,
@@ -44,6 +53,11 @@ func NewPod(pod *corev1.Pod) Pod {
 		Containers: len(pod.Spec.Containers),
 		Node:       pod.Spec.NodeName,
 		Created:    pod.CreationTimestamp.Time,
+		Object:     pod,
+		Sound:      Sound(pod),
+	}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		p.Owner, p.OwnerKind = owner.UID, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	}
 	if initializing := p.addInit(pod); !initializing {
 		p.addMain(pod.Status.ContainerStatuses)
@@ -67,6 +81,8 @@ func NewPod(pod *corev1.Pod) Pod {
 	if pod.DeletionTimestamp != nil {
 		p.Status, p.Ready, p.Ending = "Terminating", false, true
 	}
+	probed := func(c corev1.Container) bool { return c.LivenessProbe != nil }
+	p.Probed = p.Ready && (slices.ContainsFunc(pod.Spec.Containers, probed) || slices.ContainsFunc(pod.Spec.InitContainers, probed))
 	return p
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // Who controls the object and who scales it will put its number back.
@@ -61,7 +62,7 @@ func TestBudgets(t *testing.T) {
 	mine.Labels, others.Labels = map[string]string{"app": "web"}, map[string]string{"app": "db"}
 	r := NewReport(Snapshot{
 		Object:  Object{Identity: Identity{UID: "it"}},
-		Pods:    NewPods([]corev1.Pod{mine, others}),
+		Pods:    problem.NewPods([]corev1.Pod{mine, others}),
 		Budgets: []policyv1.PodDisruptionBudget{budget("another's", "db", nil, nil), budget("low", "web", new(intstr.FromString("50%")), nil), budget("most", "web", nil, new(intstr.FromInt32(1))), budget("another's", "db", nil, nil)},
 		Now:     lookedAt(),
 	})

@@ -66,7 +66,7 @@ func TestWhatMakesReady(t *testing.T) {
 		"a child that tells of no generation": {three(func(*Object) {}), nil, []Child{{Kind: "Set", Name: "s", UID: "s", Controller: "it", Generation: 2}},
 			problem.CodeReady, "3 of 3 pods ready"},
 	} {
-		r := NewReport(Snapshot{Object: test.object, Pods: NewPods(test.pods), Children: test.children, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: test.object, Pods: problem.NewPods(test.pods), Children: test.children, Now: lookedAt()})
 		if r.ReasonCode != test.code || r.Reason != test.reason || (r.Verdict == Ready) != (test.code == problem.CodeReady) {
 			t.Errorf("%s: it is %s (%s): %q, want %s: %q", name, r.Verdict, r.ReasonCode, r.Reason, test.code, test.reason)
 		}
@@ -145,7 +145,7 @@ func TestWithoutACount(t *testing.T) {
 		if test.pods == nil {
 			test.pods = []corev1.Pod{}
 		}
-		if r := NewReport(Snapshot{Object: o, Pods: NewPods(test.pods), Now: lookedAt()}); r.ReasonCode != test.code {
+		if r := NewReport(Snapshot{Object: o, Pods: problem.NewPods(test.pods), Now: lookedAt()}); r.ReasonCode != test.code {
 			t.Errorf("%s: it is %s (%s): %s, want %s", name, r.Verdict, r.ReasonCode, r.Reason, test.code)
 		}
 	}
@@ -172,7 +172,7 @@ func TestNothingToSee(t *testing.T) {
 	} {
 		o := Object{Identity: Identity{UID: "it", Foreign: true}, Counts: Counts{Unit: "shard", Desired: 2, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 		test.change(&o)
-		if r := NewReport(Snapshot{Object: o, Pods: Pods{}, Now: lookedAt()}); r.ReasonCode != test.code {
+		if r := NewReport(Snapshot{Object: o, Pods: problem.Pods{}, Now: lookedAt()}); r.ReasonCode != test.code {
 			t.Errorf("%s: it is %s (%s): %s, want %s", name, r.Verdict, r.ReasonCode, r.Reason, test.code)
 		}
 	}

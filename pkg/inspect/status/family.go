@@ -33,7 +33,7 @@ type Child struct {
 func (e Snapshot) Own() []Child { return newFamily(e).own(e.Children) }
 
 // OwnPods returns the pods that belong to the object.
-func (e Snapshot) OwnPods() Pods { return newFamily(e).pods(e.Pods) }
+func (e Snapshot) OwnPods() problem.Pods { return newFamily(e).pods(e.Pods) }
 
 // HasPods reports whether one of the pods belongs to the object.
 func (e Snapshot) HasPods() bool {
@@ -112,16 +112,16 @@ func (f family) leads(from types.UID) bool {
 }
 
 // is reports whether a pod is the object itself.
-func (f family) is(pod *PodInfo) bool { return f.uid != "" && pod.model.UID == f.uid }
+func (f family) is(pod *problem.Pod) bool { return f.uid != "" && pod.UID == f.uid }
 
 // has reports whether a pod is one of the object's.
-func (f family) has(pod *PodInfo) bool {
-	return f.leads(pod.model.Owner) || f.is(pod) || pod.model.Owner == "" && f.once[pod.model.UID]
+func (f family) has(pod *problem.Pod) bool {
+	return f.leads(pod.Owner) || f.is(pod) || pod.Owner == "" && f.once[pod.UID]
 }
 
 // pods returns the pods of the object. A pod is its own pod.
-func (f family) pods(all Pods) Pods {
-	return slices.DeleteFunc(slices.Clone(all), func(pod *PodInfo) bool { return !f.has(pod) })
+func (f family) pods(all problem.Pods) problem.Pods {
+	return slices.DeleteFunc(slices.Clone(all), func(pod *problem.Pod) bool { return !f.has(pod) })
 }
 
 // own returns the children of the object.
@@ -144,10 +144,10 @@ type Node struct {
 
 // tree puts the children and the pods below the object, in their order. It leaves out a
 // child without pods that wants none, such as an old ReplicaSet.
-func (f family) tree(o Object, children []Child, pods Pods) Node {
+func (f family) tree(o Object, children []Child, pods problem.Pods) Node {
 	leaves := map[types.UID][]Node{}
 	for _, pod := range pods {
-		leaves[pod.model.Owner] = append(leaves[pod.model.Owner], Node{Kind: "Pod", Name: pod.model.Name, UID: pod.model.UID})
+		leaves[pod.Owner] = append(leaves[pod.Owner], Node{Kind: "Pod", Name: pod.Name, UID: pod.UID})
 	}
 	below := map[types.UID][]Child{}
 	for _, c := range children {

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // The tree has what stands between, without what is empty and wants nothing.
@@ -23,7 +25,7 @@ func TestTree(t *testing.T) {
 			{Kind: "ReplicaSet", Name: "web-1", UID: "old", Controller: "deployment", Desired: new(int32(0)), Ready: new(int32(0))},
 			{Kind: "ReplicaSet", Name: "alien", UID: "alien", Controller: "another", Desired: new(int32(2))},
 		},
-		Pods: NewPods(pods),
+		Pods: problem.NewPods(pods),
 		Now:  lookedAt(),
 	})
 	var lines []string
@@ -53,7 +55,7 @@ func TestTreeBelowAPod(t *testing.T) {
 		pods[i].UID = types.UID(pods[i].Name)
 		e.Children = append(e.Children, Child{Kind: "Pod", Name: pods[i].Name, UID: pods[i].UID, Controller: pods[i].OwnerReferences[0].UID})
 	}
-	e.Pods = NewPods(pods)
+	e.Pods = problem.NewPods(pods)
 	tree := NewReport(e).Tree
 	if len(tree.Children) != 1 || tree.Children[0].Name != "leader" || len(tree.Children[0].Children) != 1 {
 		t.Fatalf("the tree is %+v", tree)

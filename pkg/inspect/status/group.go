@@ -26,11 +26,11 @@ type Group struct {
 }
 
 // groupLabel returns the label of pods that has the names of most groups, "" if none has one.
-func (o Object) groupLabel(owned Pods) (label string) {
+func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	named := map[string]map[string]bool{}
 	for _, g := range o.Groups {
-		for _, pod := range owned {
-			for key, value := range pod.Pod.Labels {
+		for _, pod := range pods {
+			for key, value := range pod.Object.Labels {
 				if value != g.Name || value == "" {
 					continue
 				}
@@ -50,20 +50,20 @@ func (o Object) groupLabel(owned Pods) (label string) {
 }
 
 // labeled counts the pods of each group by the label that has its name.
-func (o Object) labeled(owned Pods, pods []problem.Pod) Object {
-	label := o.groupLabel(owned)
+func (o Object) labeled(pods []problem.Pod) Object {
+	label := o.groupLabel(pods)
 	if label == "" {
 		return o
 	}
 	o.Groups = slices.Clone(o.Groups)
 	for i := range o.Groups {
 		g := &o.Groups[i]
-		for j, pod := range owned {
-			if g.Name == "" || !pod.live || pod.Pod.Labels[label] != g.Name {
+		for _, pod := range pods {
+			if g.Name == "" || !pod.Live() || pod.Object.Labels[label] != g.Name {
 				continue
 			}
 			g.current++
-			if pods[j].Ready {
+			if pod.Ready {
 				g.ready++
 			}
 		}

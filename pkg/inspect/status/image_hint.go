@@ -12,7 +12,7 @@ import (
 // hintImages adds to problems with an image the commands that give the pods another one,
 // for an object in whose pod template the image is. It never leads to a template whose
 // pods are not known to have been ready.
-func hintImages(e Snapshot, pods Pods, problems []problem.Problem) {
+func hintImages(e Snapshot, pods problem.Pods, problems []problem.Problem) {
 	o := e.Object
 	if !o.SetsImage || o.Controller != nil {
 		return
@@ -22,8 +22,8 @@ func hintImages(e Snapshot, pods Pods, problems []problem.Problem) {
 			continue
 		}
 		failing := ""
-		if at := slices.IndexFunc(pods, func(pod *PodInfo) bool { return pod.Pod.Name == p.Pods[0] }); at >= 0 {
-			failing = imageIn(pods[at].Pod, p.Container)
+		if at := slices.IndexFunc(pods, func(pod *problem.Pod) bool { return pod.Name == p.Pods[0] }); at >= 0 {
+			failing = imageIn(pods[at].Object, p.Container)
 		}
 		if now := o.Images[p.Container]; now != "" && failing != "" && now != failing {
 			if o.Kind == "StatefulSet" { // whose controller waits for the pod
@@ -34,7 +34,7 @@ func hintImages(e Snapshot, pods Pods, problems []problem.Problem) {
 		}
 		set := commandline.Plugin("set", "image", o.argument(), p.Container+"=IMAGE").In(o.Namespace)
 		problems[i].Hint += "; to set another image: " + e.Commands.Line(set)
-		if failing != "" && slices.ContainsFunc(pods, func(pod *PodInfo) bool { return pod.model.Ready && imageIn(pod.Pod, p.Container) != failing }) {
+		if failing != "" && slices.ContainsFunc(pods, func(pod *problem.Pod) bool { return pod.Ready && imageIn(pod.Object, p.Container) != failing }) {
 			undo := commandline.Plugin("undo", o.argument()).In(o.Namespace)
 			problems[i].Hint += "; to return to the last one: " + e.Commands.Line(undo)
 		}

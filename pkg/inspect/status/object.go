@@ -187,10 +187,10 @@ func (o Object) counted(pods []problem.Pod, children []Child) Object {
 
 // updatedOf counts the pods of the newest template if the status does not. A pod without the
 // label counts, as it does for the controller.
-func (o Object) updatedOf(pods Pods) Object {
+func (o Object) updatedOf(pods []problem.Pod) Object {
 	n := int32(0)
 	for _, pod := range pods {
-		if pod.live && (pod.template == "" || pod.template == o.Template) {
+		if template := pod.Object.Labels[apis.LabelTemplateHash]; pod.Live() && (template == "" || template == o.Template) {
 			n++
 		}
 	}

@@ -34,16 +34,16 @@ func TestOwns(t *testing.T) {
 		"alien": false, "alien-set": false, "unknown": false, "ring-a": false, "self": false, "topless": false,
 	} {
 		pods := []corev1.Pod{ownedPod("p", controller)}
-		if got := len(f.pods(NewPods(pods))) == 1; got != want {
+		if got := len(f.pods(problem.NewPods(pods))) == 1; got != want {
 			t.Errorf("a pod of %s is its own: %t, want %t", controller, got, want)
 		}
 	}
 	referring := ownedPod("p", "it")
 	referring.OwnerReferences[0].Controller = nil
-	if len(f.pods(NewPods([]corev1.Pod{referring, {}}))) > 0 {
+	if len(f.pods(problem.NewPods([]corev1.Pod{referring, {}}))) > 0 {
 		t.Error("a pod that refers to it without being controlled by it, or that is nobody's, is its own")
 	}
-	if len(newFamily(Snapshot{}).pods(NewPods([]corev1.Pod{ownedPod("p", "")}))) > 0 {
+	if len(newFamily(Snapshot{}).pods(problem.NewPods([]corev1.Pod{ownedPod("p", "")}))) > 0 {
 		t.Error("a pod is an object's that has no UID")
 	}
 	var own []types.UID
@@ -93,7 +93,7 @@ func TestCounted(t *testing.T) {
 		},
 	} {
 		test.object.UID = "it"
-		r := NewReport(Snapshot{Object: test.object, Pods: NewPods(pods), Children: children, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: test.object, Pods: problem.NewPods(pods), Children: children, Now: lookedAt()})
 		if r.Replicas != test.replicas || r.Verdict != test.verdict || r.Reason != test.reason {
 			t.Errorf("%s: %+v, %s: %s (%s)", name, r.Replicas, r.Verdict, r.Reason, r.Hint)
 		}
@@ -101,7 +101,7 @@ func TestCounted(t *testing.T) {
 			t.Errorf("%s: it lists %d pods, want 4", name, len(r.Pods))
 		}
 	}
-	none := NewReport(Snapshot{Object: Object{Identity: Identity{UID: "alone", Foreign: true}, Counts: Counts{Uncounted: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Pods: NewPods(pods)})
+	none := NewReport(Snapshot{Object: Object{Identity: Identity{UID: "alone", Foreign: true}, Counts: Counts{Uncounted: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Pods: problem.NewPods(pods)})
 	if none.Verdict != NotReconciled || none.Replicas != (Replicas{Unknown: true}) {
 		t.Errorf("without a pod and without a count, it is %+v", none)
 	}
@@ -204,16 +204,16 @@ func TestInUnits(t *testing.T) {
 // A pod is of the newest template if it says so or says nothing, while it lives.
 func TestUpdatedOf(t *testing.T) {
 	t.Parallel()
-	pod := func(hash string, change func(*corev1.Pod)) *PodInfo {
+	pod := func(hash string, change func(*corev1.Pod)) problem.Pod {
 		p := &corev1.Pod{}
 		if hash != "" {
 			p.Labels = map[string]string{apis.LabelTemplateHash: hash}
 		}
 		change(p)
-		return NewPodInfo(p)
+		return *problem.NewPod(p)
 	}
 	same := func(*corev1.Pod) {}
-	o := Object{Counts: Counts{Template: "new"}}.updatedOf(Pods{
+	o := Object{Counts: Counts{Template: "new"}}.updatedOf([]problem.Pod{
 		pod("new", same), pod("", same), pod("", same), pod("old", same), pod("old", same), pod("old", same), pod("old", same),
 		pod("new", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }),
 		pod("new", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }),

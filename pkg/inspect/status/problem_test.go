@@ -54,7 +54,7 @@ func recorded(t *testing.T, name string) Snapshot {
 			t.Fatalf("%s: a %q", name, head.Kind)
 		}
 	}
-	e.Pods = NewPods(pods)
+	e.Pods = problem.NewPods(pods)
 	n := int32(len(pods))
 	e.Object = Object{Identity: Identity{Type: "imoocpod.x", Kind: "ImoocPod", Namespace: "shop", Name: "foo", UID: "owner"}, Counts: Counts{Desired: n, Current: n}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 	return e
@@ -378,9 +378,9 @@ func TestOrderOfProblems(t *testing.T) {
 	t.Parallel()
 	e := recorded(t, "image-pull")
 	e.Object.Conditions = []metav1.Condition{{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "it has timed out progressing."}}
-	probing := recorded(t, "probe").Pods[0].Pod
+	probing := recorded(t, "probe").Pods[0].Object
 	probing.Name, probing.UID = "probing", "probing"
-	e.Pods = append(e.Pods, NewPodInfo(probing))
+	e.Pods = append(e.Pods, problem.NewPod(probing))
 	r := NewReport(e)
 	var codes []problem.Code
 	for _, p := range r.Problems {

@@ -97,9 +97,9 @@ func NewReport(e Snapshot) Report {
 		events[event.InvolvedObject.UID] = append(events[event.InvolvedObject.UID], event)
 	}
 	pods, ofPods, doubted := judgePods(e, owned, events)
-	e.Object = e.Object.counted(pods, between).labeled(owned, pods)
+	e.Object = e.Object.counted(pods, between).labeled(pods)
 	if e.Object.Template != "" && e.Pods != nil {
-		e.Object = e.Object.updatedOf(owned)
+		e.Object = e.Object.updatedOf(pods)
 	}
 	if doubted {
 		e.Object = e.Object.doubted(pods)
@@ -143,16 +143,16 @@ func NewReport(e Snapshot) Report {
 // judgePods makes the models of pods and finds why they are not ready. The object's count of
 // ready pods is in doubt if a pod is not what its kubelet says, or does not become ready
 // without help: its controller may not have seen that yet.
-func judgePods(e Snapshot, owned Pods, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
+func judgePods(e Snapshot, owned problem.Pods, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]problem.Pod, 0, len(owned))
 	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
 	for _, pod := range owned {
-		model := pod.model
-		if pod.sound && len(events[model.UID]) == 0 {
+		model := *pod
+		if pod.Sound && len(events[model.UID]) == 0 {
 			pods = append(pods, model)
 			continue
 		}
-		if f, found := problem.OfPod(pod.Pod, model.Ended(), in); found {
+		if f, found := problem.OfPod(pod.Object, model.Ended(), in); found {
 			doubted = doubted || model.Ready || f.Fatal
 			model.Ready = false
 			model.Code = f.Code

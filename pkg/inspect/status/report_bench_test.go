@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // BenchmarkReport makes the model of an object whose pods are ready, and of one
@@ -29,7 +31,7 @@ func BenchmarkReport(b *testing.B) {
 					e.Object.Ready++
 				}
 				pod.Status.Conditions = []corev1.PodCondition{ready}
-				e.Pods = append(e.Pods, NewPodInfo(&pod))
+				e.Pods = append(e.Pods, problem.NewPod(&pod))
 			}
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()

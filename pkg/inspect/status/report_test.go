@@ -117,7 +117,7 @@ func TestReportPods(t *testing.T) {
 	referenced.OwnerReferences[0].Controller = nil
 	pods := []corev1.Pod{mine("foo-10"), mine("foo-2"), ownedPod("foo-1", "other"), referenced, {ObjectMeta: metav1.ObjectMeta{Name: "foo-4"}}, mine("foo-0")}
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := NewReport(Snapshot{Object: Object{Identity: Identity{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created}, Evidence: Evidence{Generation: 1}}, Pods: NewPods(pods)})
+	r := NewReport(Snapshot{Object: Object{Identity: Identity{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created}, Evidence: Evidence{Generation: 1}}, Pods: problem.NewPods(pods)})
 	var names []string
 	for _, p := range r.Pods {
 		names = append(names, p.Name)

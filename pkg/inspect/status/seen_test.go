@@ -155,7 +155,7 @@ func TestCountThatIsOnlyWritten(t *testing.T) {
 		"nobody changed the count":               {false, false, time.Second, set(4), problem.CodeReady},
 	} {
 		o := Object{Identity: Identity{UID: "it", Foreign: true}, Counts: Counts{Desired: 1, Current: 1, Ready: 1}, Evidence: Evidence{Generation: 2, ObservedGeneration: 2, Managers: wrote("", 3600, 1)}}
-		r := NewReport(Snapshot{Object: o, Pods: Pods{}, Children: []Child{test.set}, Now: now, Since: now.Add(-test.since), Counted: test.counted, ActedBelow: test.below})
+		r := NewReport(Snapshot{Object: o, Pods: problem.Pods{}, Children: []Child{test.set}, Now: now, Since: now.Add(-test.since), Counted: test.counted, ActedBelow: test.below})
 		if r.ReasonCode != test.want || test.want == problem.CodeChangeNotSeen && r.Recheck != absentAfter-test.since {
 			t.Errorf("%s: %s (%s): %s, again after %s; want %s", name, r.Verdict, r.ReasonCode, r.Reason, r.Recheck, test.want)
 		}

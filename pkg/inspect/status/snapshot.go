@@ -11,6 +11,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // Snapshot is everything that a report is made from. What was not read is empty, and
@@ -20,7 +21,7 @@ type Snapshot struct {
 	// Pods and Children may include objects of other owners. Controller references decide.
 	// Children stand between the object and its pods, such as ReplicaSets. Pods are nil
 	// if they were not read.
-	Pods     Pods
+	Pods     problem.Pods
 	Children []Child
 	// Events are the events of the object, its children, and its pods.
 	Events []corev1.Event
@@ -55,5 +56,5 @@ type Snapshot struct {
 // may say what the pod does not.
 func (e Snapshot) Probed() bool {
 	f := newFamily(e)
-	return slices.ContainsFunc(e.Pods, func(pod *PodInfo) bool { return pod.probed && f.has(pod) })
+	return slices.ContainsFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Probed && f.has(pod) })
 }

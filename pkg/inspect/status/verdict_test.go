@@ -370,7 +370,7 @@ func TestChildren(t *testing.T) {
 		if !o.Uncounted {
 			o.Current, o.Ready = 2, 2
 		}
-		r := NewReport(Snapshot{Object: o, Pods: Pods{}, Children: test.children, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: o, Pods: problem.Pods{}, Children: test.children, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.ReasonCode != test.code || !strings.Contains(r.Reason, test.reason) {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}

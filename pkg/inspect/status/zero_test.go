@@ -10,6 +10,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // An object is parked when it has come down to zero, and not before.
@@ -44,7 +45,7 @@ func TestParkedVerdict(t *testing.T) {
 		if test.change != nil {
 			test.change(&o)
 		}
-		e := Snapshot{Object: o, Pods: NewPods(test.pods), Now: lookedAt()}
+		e := Snapshot{Object: o, Pods: problem.NewPods(test.pods), Now: lookedAt()}
 		mustCarryFlags(t, e)
 		r := NewReport(e)
 		if r.Verdict != test.want || test.reason != "" && r.Reason != test.reason {
@@ -108,7 +109,7 @@ func TestScaledToZeroByAnAutoscaler(t *testing.T) {
 		if test.hpa != nil {
 			test.hpa(&h)
 		}
-		r := NewReport(Snapshot{Object: o, Pods: NewPods(test.pods), Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{h}, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: o, Pods: problem.NewPods(test.pods), Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{h}, Now: lookedAt()})
 		if r.Verdict != test.verdict || test.reason != "" && r.Reason != test.reason {
 			t.Errorf("%s: %s: %s, want %s: %s", test.what, r.Verdict, r.Reason, test.verdict, test.reason)
 		}

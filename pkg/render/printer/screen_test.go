@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -28,7 +29,7 @@ func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 			Counts:   status.Counts{Desired: desired, Current: current, Ready: ready},
 			Evidence: status.Evidence{Generation: 2, ObservedGeneration: 2},
 		},
-		Pods: status.NewPods(pods),
+		Pods: problem.NewPods(pods),
 		Now:  screenTime(),
 	}
 }
@@ -135,7 +136,7 @@ func screens() map[string]Screen {
 	allReady.Only = notReady.Only
 	watched := Screen{}
 	begun := converging
-	begun.Pods, begun.Object.Ready = status.NewPods(podsNamed("foo", "foo-f4e4e66e", 0, 6, waiting("ContainerCreating", ""))), 0
+	begun.Pods, begun.Object.Ready = problem.NewPods(podsNamed("foo", "foo-f4e4e66e", 0, 6, waiting("ContainerCreating", ""))), 0
 	watched.See(status.NewReport(begun), screenTime().Add(-6*time.Second))
 	watched.See(status.NewReport(converging), screenTime())
 	took := Screen{}

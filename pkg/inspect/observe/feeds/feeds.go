@@ -17,6 +17,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
@@ -51,7 +52,7 @@ type Feeds struct {
 
 type (
 	// Pods keep what a report takes from each pod.
-	Pods = follow.Feed[*corev1.Pod, *status.PodInfo]
+	Pods = follow.Feed[*corev1.Pod, *problem.Pod]
 	// Children are the objects between targets and their pods.
 	Children = follow.Feed[*unstructured.Unstructured, Child]
 	// Events are about targets and what is below them.
@@ -131,11 +132,11 @@ func core(kind, namespace, selector string) key {
 // Pods returns the feed of the pods that a selector selects.
 func (s *Feeds) Pods(namespace, selector string) *Pods {
 	return feedOf(s, core("Pod", namespace, selector), func() *Pods {
-		keep := func(pod *corev1.Pod) *status.PodInfo {
+		keep := func(pod *corev1.Pod) *problem.Pod {
 			trimPod(pod)
-			return status.NewPodInfo(pod)
+			return problem.NewPod(pod)
 		}
-		f := follow.New(keep, func(a, b *status.PodInfo) int { return status.ComparePods(a.Pod, b.Pod) })
+		f := follow.New(keep, problem.ComparePods)
 		s.run(f, follow.SourceOf(s.core.Pods(namespace)), metav1.ListOptions{LabelSelector: selector})
 		return f
 	})

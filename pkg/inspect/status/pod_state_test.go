@@ -93,7 +93,7 @@ func TestProbed(t *testing.T) {
 		if test.ready {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		}
-		if got := (Snapshot{Object: Object{Identity: Identity{UID: "u"}}, Pods: NewPods([]corev1.Pod{pod})}).Probed(); got != test.want {
+		if got := (Snapshot{Object: Object{Identity: Identity{UID: "u"}}, Pods: problem.NewPods([]corev1.Pod{pod})}).Probed(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

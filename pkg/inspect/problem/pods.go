@@ -1,0 +1,51 @@
+package problem
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Pods are pods in the order of ComparePods.
+type Pods []*Pod
+
+// ComparePods puts pods in the order of their names, as they are shown.
+func ComparePods(a, b *Pod) int {
+	return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
+}
+
+// NewPods makes the models of pods, and puts them in order; nil for nil.
+func NewPods(pods []corev1.Pod) Pods {
+	if pods == nil {
+		return nil
+	}
+	all := make(Pods, len(pods))
+	for i := range pods {
+		all[i] = NewPod(&pods[i])
+	}
+	slices.SortFunc(all, ComparePods)
+	return all
+}
+
+// OwnerKinds are the kinds of the controllers of pods.
+func (p Pods) OwnerKinds() []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, pod := range p {
+		if pod.Owner != "" && !slices.Contains(kinds, pod.OwnerKind) {
+			kinds = append(kinds, pod.OwnerKind)
+		}
+	}
+	return kinds
+}
+
+// Objects are the pods themselves.
+func (p Pods) Objects() []*corev1.Pod {
+	all := make([]*corev1.Pod, len(p))
+	for i, pod := range p {
+		all[i] = pod.Object
+	}
+	return all
+}

@@ -268,41 +268,6 @@ func TestKindFile(t *testing.T) {
 	}
 }
 
-// The guarantees at every crash point hold for declared kinds.
-func TestEveryCrashPointOfADeclaredKind(t *testing.T) {
-	t.Parallel()
-	const group = "crashing.example.com"
-	kind := kindIn(t, gadget(group))
-	cluster.InstallKind(t, kind, gadget(group))
-	everyCrashPoint(t, 12, func(t *testing.T, k int64, way string) int64 {
-		ns := cluster.NewNamespace(t)
-		w := cluster.WatchPods(t, ns)
-		d := cluster.NewDriver(t, ns, w)
-		template := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:v1"}}}}
-		foo := cluster.NewOwner(t, ns, kind, "foo", map[string]any{"size": int64(3), "pod": template})
-		writes := startCrashing(t, ns, d, kind, k, way)
-		settled := func(n int, image string) {
-			t.Helper()
-			harness.Eventually(t, fmt.Sprintf("there are %d pods of %s", n, image), func() bool {
-				pods := foo.LivePods()
-				return len(pods) == n && (n == 0 || slices.Equal(images(pods), []string{image})) && foo.Count([]string{"status", "readyReplicas"}) == n
-			})
-		}
-		settled(3, "web:v1")
-		foo.Patch(`{"spec":{"pod":{"spec":{"containers":[{"name":"main","image":"web:v2"}]}}}}`)
-		settled(3, "web:v2")
-		foo.Scale(1)
-		settled(1, "web:v2")
-		foo.Scale(0)
-		settled(0, "")
-		d.Close()
-		if most := w.MostLive(foo.Get().GetUID()); most > 3 {
-			t.Errorf("%d live pods at once for 3 slots", most)
-		}
-		return writes.Load()
-	})
-}
-
 // Removing a declaration while the controller is listing its objects stops only that,
 // not the controller.
 func TestDeclarationRemovedDuringList(t *testing.T) {

@@ -2,14 +2,9 @@ package e2e
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
-	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
 
 // The log of a starting controller has no alarming line, whatever the server lacks.
@@ -91,40 +86,3 @@ type endless struct{}
 
 // Read fills p with arbitrary bytes.
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
-
-// If nobody reads the output, the controller still works and still stops.
-func TestBlockedOutput(t *testing.T) {
-	t.Parallel()
-	for _, format := range []string{"human", "json"} {
-		t.Run(format, func(t *testing.T) {
-			t.Parallel()
-			ns := cluster.NewNamespace(t)
-			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			if err := w.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.Copy(w, endless{}); !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Fatalf("the pipe was not filled: %v", err)
-			}
-			loop := exec.Command(cluster.PluginDir+"/kubectl-imoocpod", "run-controller", "-n", ns, "-v=8", "--log-format", format)
-			loop.Env, loop.Stdout, loop.Stderr = cluster.Environment(), w, w
-			if err := loop.Start(); err != nil {
-				t.Fatal(err)
-			}
-			_ = w.Close()
-			t.Cleanup(func() { _ = loop.Process.Kill() })
-			cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3")
-			cluster.AwaitConverged(t, ns, "foo", 3)
-			if err := loop.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-			if err := loop.Wait(); err != nil {
-				t.Errorf("the loop ended with: %v", err)
-			}
-		})
-	}
-}

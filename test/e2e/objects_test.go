@@ -9,10 +9,6 @@ import (
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 var (
@@ -66,20 +62,6 @@ func toJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// ownedBy makes owner the controller of an object.
-func ownedBy(t *testing.T, namespace, resource, name string, owner *unstructured.Unstructured) {
-	t.Helper()
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"ownerReferences": []*metav1.OwnerReference{metav1.NewControllerRef(owner, owner.GroupVersionKind())},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := cluster.Dynamic.Resource(harness.Resource(resource)).Namespace(namespace).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // contains fails the test unless the pattern matches somewhere.
 func contains(t *testing.T, got, pattern string) {
 	t.Helper()
@@ -89,27 +71,6 @@ func contains(t *testing.T, got, pattern string) {
 }
 
 // The other verbs, on kinds that this program does not ship.
-
-// model is the part of status -o json that these tests check.
-type model struct {
-	Metadata struct{ Type, Name string }
-	Verdict  string
-	Reason   string
-	Replicas struct{ Desired, Current, Ready int }
-	Pods     []struct {
-		Name  string
-		Ready bool
-	}
-}
-
-func statusOf(t *testing.T, ns, target string) model {
-	t.Helper()
-	var m model
-	if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "status", target, "-o", "json")), &m); err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
 
 func workload(kind, name string, replicas int) string {
 	return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, selector: {matchLabels: {app: %[2]s}},

@@ -6,10 +6,8 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
@@ -54,39 +52,6 @@ func TestDefaults(t *testing.T) {
 	cluster.Apply(t, ns, harness.ImoocPodManifest("none", "spec: {replicas: 0}"))
 	if spec := cluster.ImoocPod(t, ns, "none").Spec; *spec.Replicas != 0 {
 		t.Errorf("no replicas became %d", *spec.Replicas)
-	}
-}
-
-// A pod is created as in its template, with additional labels that identify its owner.
-func TestTemplate(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	cluster.StartRunController(t, ns)
-	cluster.Apply(t, ns, harness.ImoocPodManifest("foo", `
-spec:
-  replicas: 2
-  template:
-    metadata:
-      labels: {tier: back, app: other, imoocpod.dev/slot: "9"}
-      annotations: {note: a test}
-    spec:
-      containers:
-      - {name: main, image: web, args: [--now], env: [{name: A, value: B}]}
-      - {name: side, image: log}`))
-	cluster.AwaitConverged(t, ns, "foo", 2)
-	for _, pod := range cluster.PodsOf(t, ns, cluster.ImoocPod(t, ns, "foo").UID) {
-		if pod.Labels["tier"] != "back" || pod.Annotations["note"] != "a test" {
-			t.Errorf("%s has the labels %v and annotations %v", pod.Name, pod.Labels, pod.Annotations)
-		}
-		if pod.Labels["app"] != "foo" || !strings.HasSuffix(pod.Name, "-"+pod.Labels[apis.LabelSlot]) {
-			t.Errorf("the template removed the identity labels of %s: %v", pod.Name, pod.Labels)
-		}
-		if c := pod.Spec.Containers; len(c) != 2 || c[0].Image != "web" || c[0].Env[0].Value != "B" || c[1].Image != "log" {
-			t.Errorf("%s has the containers %+v", pod.Name, c)
-		}
-		if pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
-			t.Errorf("%s has the restart policy %s, where the template names none", pod.Name, pod.Spec.RestartPolicy)
-		}
 	}
 }
 

@@ -65,54 +65,6 @@ func TestLoopWaitsForItsOwnWrites(t *testing.T) {
 	}
 }
 
-// Rule 8: the first refusal by a quota stops the creates. Wasted requests are only those
-// in flight: at most the number of successful ones plus one.
-func TestRefusalStopsTheCreates(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	w := cluster.WatchPods(t, ns)
-	d := cluster.NewDriver(t, ns, w)
-	quota(t, ns, "3")
-	// The clock stands still, so no back-off ends: if work continues after the quota is
-	// raised, that is the cause.
-	still := &heldClock{at: time.Now()}
-	var creates atomic.Int64
-	d.Create(100)
-	cluster.StartController(t, ns, still, d.Check(), countCreates(&creates))
-	w.Until(t, "the refusal is reported", func() bool {
-		return harness.Condition(w.ImoocPods["foo"], apis.ConditionReplicaFailure).Reason == "QuotaExceeded"
-	})
-	if n := creates.Load(); n < 4 || n > 7 {
-		t.Errorf("%d creates for a quota of 3, want 4 to 7", n)
-	}
-	d.Scale(8)
-	quota(t, ns, "20")
-	w.Until(t, "there are 8 pods", func() bool { return w.Created[d.UID] == 8 })
-	// A status that has been written often is written again only after some time.
-	still.letGo()
-	w.AwaitConverged(t, "foo", 8)
-}
-
-// heldClock is a clock that stands still until released.
-type heldClock struct {
-	at   time.Time
-	gone atomic.Pointer[time.Time]
-}
-
-func (c *heldClock) letGo() {
-	now := time.Now()
-	c.gone.Store(&now)
-}
-
-func (c *heldClock) Now() time.Time {
-	if gone := c.gone.Load(); gone != nil {
-		return c.at.Add(time.Since(*gone))
-	}
-	return c.at
-}
-
-func (c *heldClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
-
 // A server that fails every create, as with a broken admission webhook, is reported like
 // a refusal.
 func TestBrokenWebhookIsReported(t *testing.T) {
@@ -181,28 +133,6 @@ func TestBrokenWebhookIsReported(t *testing.T) {
 	w.AwaitConverged(t, "foo", 2)
 	if failure := harness.Condition(w.ImoocPod("foo"), apis.ConditionReplicaFailure); failure.Status != metav1.ConditionFalse {
 		t.Errorf("the failure is still reported: %s", failure.Message)
-	}
-}
-
-// Rule 5: ownership is the controller reference. A released pod is not ours, whatever
-// its labels say: its name is taken, and it is not touched.
-func TestReleasedPodIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	w := cluster.WatchPods(t, ns)
-	d := cluster.NewDriver(t, ns, w)
-	d.Create(2)
-	cluster.StartController(t, ns, nil, d.Check())
-	w.AwaitConverged(t, "foo", 2)
-	released := w.Owned("foo")[0]
-	harness.Must(t, cluster.Kubectl(t, ns, "patch", "pod", released.Name, "--type=merge", "-p", `{"metadata":{"ownerReferences":null}}`))
-	w.Until(t, "the taken name is reported", func() bool {
-		return harness.Condition(w.ImoocPods["foo"], apis.ConditionReplicaFailure).Reason == "NameTaken"
-	})
-	d.Scale(0)
-	w.AwaitConverged(t, "foo", 0)
-	if pod := w.Pod(released.UID); pod == nil || pod.DeletionTimestamp != nil {
-		t.Error("the released pod was deleted")
 	}
 }
 

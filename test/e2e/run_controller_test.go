@@ -60,72 +60,6 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	}
 }
 
-// Whenever a controller is killed, the next one continues its work, and there is never
-// an extra pod.
-func TestKilledControllerIsReplaced(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	const n = 200
-	w := cluster.WatchPods(t, ns)
-	l := cluster.StartRunController(t, ns)
-	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", fmt.Sprint(n))
-	foo := cluster.ImoocPod(t, ns, "foo")
-	w.Until(t, "the first pod exists", func() bool { return w.Created[foo.UID] > 0 })
-	l.Kill()
-	if made := w.EverCreated(foo.UID); made == 0 || made >= n {
-		t.Fatalf("the loop was killed when %d of %d pods had been created, so this test shows nothing", made, n)
-	}
-	cluster.StartRunController(t, ns)
-	cluster.AwaitConverged(t, ns, "foo", n)
-	w.Until(t, "all pods have been seen", func() bool { return w.Created[foo.UID] >= n })
-	if most, made := w.MostLive(foo.UID), w.EverCreated(foo.UID); most != n || made != n {
-		t.Errorf("saw %d pods at once and %d ever, want %d and %d", most, made, n, n)
-	}
-}
-
-func TestPodsAreReplacedAndForeignPodsLeftAlone(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	foreign, err := cluster.Core.Pods(ns).Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "foreign", Labels: map[string]string{"app": "foo"}},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster.StartRunController(t, ns)
-	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3")
-	cluster.AwaitConverged(t, ns, "foo", 3)
-	foo := cluster.ImoocPod(t, ns, "foo")
-
-	victim := cluster.PodsOf(t, ns, foo.UID)[1]
-	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", victim.Name))
-	harness.Eventually(t, "the deleted pod is replaced", func() bool {
-		pod, err := cluster.Core.Pods(ns).Get(t.Context(), victim.Name, metav1.GetOptions{})
-		return err == nil && pod.UID != victim.UID
-	})
-	cluster.AwaitConverged(t, ns, "foo", 3)
-
-	failed := cluster.PodsOf(t, ns, foo.UID)[2]
-	cluster.PatchPodStatus(t, ns, failed.Name, map[string]any{"phase": "Failed", "reason": "Evicted"})
-	harness.Eventually(t, "the failed pod is replaced", func() bool {
-		pod, err := cluster.Core.Pods(ns).Get(t.Context(), failed.Name, metav1.GetOptions{})
-		return err == nil && pod.UID != failed.UID
-	})
-	cluster.AwaitConverged(t, ns, "foo", 3)
-
-	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "0")
-	cluster.AwaitConverged(t, ns, "foo", 0)
-	still, err := cluster.Core.Pods(ns).Get(t.Context(), "foreign", metav1.GetOptions{})
-	if err != nil || still.UID != foreign.UID || still.DeletionTimestamp != nil {
-		t.Errorf("the foreign pod with the label app=foo was touched: %v, %v", still.DeletionTimestamp, err)
-	}
-	touched := cluster.Requests(t, ns, func(r harness.Request) bool { return harness.ByPlugin(r) && r.Writes() && r.Object.Name == "foreign" })
-	if len(touched) > 0 {
-		t.Errorf("the plugin wrote to the foreign pod: %+v", touched)
-	}
-}
-
 // quota limits the pods of a namespace.
 func quota(t *testing.T, namespace, pods string) {
 	t.Helper()
@@ -149,46 +83,6 @@ func limit(t *testing.T, namespace string, resource corev1.ResourceName, most st
 	})
 }
 
-// The pods of a deleted object are garbage collected, with or without a controller, and
-// the controller does not interfere.
-func TestDelete(t *testing.T) {
-	t.Parallel()
-	for _, cascade := range []string{"background", "foreground", "orphan"} {
-		t.Run(cascade, func(t *testing.T) {
-			t.Parallel()
-			ns := cluster.NewNamespace(t)
-			w := cluster.WatchPods(t, ns)
-			cluster.StartRunController(t, ns)
-			cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3")
-			cluster.AwaitConverged(t, ns, "foo", 3)
-			foo := cluster.ImoocPod(t, ns, "foo")
-			before := podUIDs(t, ns)
-			out := cluster.Imoocpod(t, ns, "delete", "foo", "--cascade="+cascade)
-			if want := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"foo\" deleted from %s namespace\n", ns); out != want {
-				t.Errorf("delete printed %q, want %q", out, want)
-			}
-			if cascade == "orphan" {
-				if after := podUIDs(t, ns); !sameUIDs(before, after) {
-					t.Errorf("the orphans are %v, were %v", after, before)
-				}
-				// A new object of the same name ignores them.
-				cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
-				cluster.AwaitConverged(t, ns, "foo", 2)
-				for uid := range before {
-					if !podUIDs(t, ns)[uid] {
-						t.Errorf("the orphan %s is gone", uid)
-					}
-				}
-				return
-			}
-			harness.Eventually(t, "the pods are gone", func() bool { return len(podUIDs(t, ns)) == 0 })
-			if made := w.EverCreated(foo.UID); made != 3 {
-				t.Errorf("%d pods were made for an object of 3 that was deleted", made)
-			}
-		})
-	}
-}
-
 // podName returns the name of the pod in a slot.
 func podName(imp *v1alpha1.ImoocPod, slot int32) string {
 	return slots.PodName(imp.Name, imp.UID, "", slots.Slot(slot))
@@ -205,13 +99,4 @@ func podUIDs(t *testing.T, namespace string) map[types.UID]bool {
 		uids[pod.UID] = true
 	}
 	return uids
-}
-
-func sameUIDs(a, b map[types.UID]bool) bool {
-	for uid := range a {
-		if !b[uid] {
-			return false
-		}
-	}
-	return len(a) == len(b)
 }

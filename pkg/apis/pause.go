@@ -12,14 +12,15 @@ import (
 // writes nothing but the status of the object. Two of the same values are equal.
 type Pause struct {
 	// Until is when it ends by itself, in UTC; zero where there is none, or it is Forever.
-	Until time.Time
+	Until time.Time `json:"until,omitzero"`
 	// Forever means that the pause lasts until someone ends it.
-	Forever bool
+	Forever bool `json:"forever,omitempty"`
 	// By names who paused the object, and Reason says why; either may be "".
-	By, Reason string
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
 	// Invalid says why the end cannot be parsed, "" if it can. Such an annotation does not
 	// pause the object, because the pause would never end.
-	Invalid string
+	Invalid string `json:"-"`
 }
 
 // ReadPause reads the annotations of an object.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -153,7 +154,7 @@ func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Targe
 			return outcome.WithAdvice(err, hint)
 		}
 	}
-	if broken := report.Breaks(at - next); broken != "" {
+	if broken := budget.Broken(report.Budgets, at-next); broken != "" {
 		err := fmt.Errorf("%w: a step down to %d of %s would break a disruption budget: %s", outcome.ErrRefused, next, t, escape.Line(broken))
 		return outcome.WithAdvice(err, hint)
 	}

@@ -58,6 +58,17 @@ func (b Budget) After(going int32) (left, required int32) {
 	return max(b.Healthy-going, 0), required
 }
 
+// Broken returns the budget that the removal of some pods would break, "" if none. The pods
+// that go count as healthy, because they are not known yet.
+func Broken(all []Budget, going int32) string {
+	for _, b := range all {
+		if left, required := b.After(going); left < required {
+			return fmt.Sprintf("PodDisruptionBudget/%s requires %s, and %d would be left", b.Name, problem.Quantity(required, "available pod"), left)
+		}
+	}
+	return ""
+}
+
 // Of returns the budgets that guard some of the pods.
 func Of(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
 	var found []Budget

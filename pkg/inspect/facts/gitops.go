@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 )
 
 // gitOpsWriter returns the tool that sets the count of an object from a repository; nil if
 // none does.
-func gitOpsWriter(obj *unstructured.Unstructured, count string) *status.CompetingWriter {
+func gitOpsWriter(obj *unstructured.Unstructured, count string) *competing.Writer {
 	path, err := fieldpath.ParseSteps(count)
 	if count == "" || err != nil {
 		return nil
@@ -26,5 +26,5 @@ func gitOpsWriter(obj *unstructured.Unstructured, count string) *status.Competin
 		by = g.Kind + "/" + g.Object[strings.LastIndex(g.Object, "/")+1:]
 	}
 	where := strings.TrimSpace(g.Kind + " " + g.Object)
-	return &status.CompetingWriter{By: by, Message: fmt.Sprintf("%s sets its replica count; change it in the %s of the %s", g.Tool, g.Place, where)}
+	return &competing.Writer{By: by, Message: fmt.Sprintf("%s sets its replica count; change it in the %s of the %s", g.Tool, g.Place, where)}
 }

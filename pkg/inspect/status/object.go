@@ -13,6 +13,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
@@ -49,7 +50,7 @@ type Identity struct {
 	// Controller is the object that controls this one, and Source the tool that sets its
 	// count from a repository.
 	Controller *metav1.OwnerReference
-	Source     *CompetingWriter
+	Source     *competing.Writer
 	// SetsImage is set if "set image" finds the image of the pods without a schema.
 	SetsImage bool
 	// Images are the images in its pod template, by container.

@@ -12,6 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 )
 
 // Pods belong to an object through whatever stands between, and to no other.
@@ -129,7 +130,7 @@ func TestWithoutPods(t *testing.T) {
 			pods[i].Phase = corev1.PodSucceeded
 		}
 		o := Object{Identity: Identity{Resource: "jobs.batch", Foreign: true, BuiltIn: true}, Counts: Counts{NoCount: true}, Evidence: Evidence{Untracked: true, Generation: 1, Managers: wrote("", 60, 30), Conditions: test.conditions}}
-		if v := judge(Snapshot{Object: o}, Report{Pods: pods, Reconciler: Reconciler{Status: &fieldpath.Write{}}}, nil); v.verdict != test.verdict || v.reason != test.reason {
+		if v := judge(Snapshot{Object: o}, Report{Pods: pods, Reconciler: reconciler.Reconciler{Status: &fieldpath.Write{}}}, nil); v.verdict != test.verdict || v.reason != test.reason {
 			t.Errorf("%s: %s: %s, want %s: %s", name, v.verdict, v.reason, test.verdict, test.reason)
 		}
 	}

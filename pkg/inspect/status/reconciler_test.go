@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -120,20 +119,6 @@ func TestOrderOfLoops(t *testing.T) {
 	}
 	if want := []string{"livelier", "live", "dead", "dead long ago"}; !slices.Equal(order, want) {
 		t.Errorf("they are %q, want %q", order, want)
-	}
-}
-
-// A controller that wrote a status within the last seconds is at work, lease or not.
-func TestActive(t *testing.T) {
-	t.Parallel()
-	for ago, want := range map[time.Duration]bool{noticedWithin - time.Second: true, noticedWithin: false} {
-		r := Reconciler{Status: &fieldpath.Write{Time: metav1.NewTime(lookedAt().Add(-ago))}}
-		if got := r.active(Snapshot{Now: lookedAt()}); got != want {
-			t.Errorf("written %s ago: active is %t", ago, got)
-		}
-	}
-	if (Reconciler{}).active(Snapshot{Now: lookedAt()}) {
-		t.Error("without a status it is active")
 	}
 }
 

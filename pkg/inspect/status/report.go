@@ -11,7 +11,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 )
 
 // ReportVersion is the apiVersion of a Report in JSON and YAML.
@@ -42,15 +44,15 @@ type Report struct {
 	Parked *apis.ParkedCount `json:"parked,omitempty"`
 	// Reverts are those who will reset the number of pods, and Budgets those that guard the
 	// pods, if they were read.
-	Reverts    []CompetingWriter `json:"reverts,omitempty"`
-	Budgets    []budget.Budget   `json:"budgets,omitempty"`
-	Reconciler Reconciler        `json:"reconciler"`
+	Reverts    []competing.Writer    `json:"reverts,omitempty"`
+	Budgets    []budget.Budget       `json:"budgets,omitempty"`
+	Reconciler reconciler.Reconciler `json:"reconciler"`
 	// Events are the last ones of the object, its children, and some pods that are not
 	// ready, the latest last.
 	Events []problem.Event `json:"events,omitempty"`
 	// Pause is the pause that "kubectl imoocpod pause" set, while the pause lasts, whatever the
 	// verdict is.
-	Pause *UserPause `json:"pause,omitempty"`
+	Pause *apis.Pause `json:"pause,omitempty"`
 	// Counts is set if the count takes effect despite the pause. Held is set if something
 	// other than "kubectl imoocpod pause" holds the object, ready or not.
 	Counts, Held bool `json:"-"`
@@ -123,11 +125,15 @@ func NewReport(e Snapshot) Report {
 	r.Tree = family.tree(o, between, owned)
 	r.Problems = problem.Fold(findings, len(owned))
 	hintImages(e, owned, r.Problems)
-	r.Reverts, r.Budgets = reverts(e), budget.Of(e.Budgets, owned.Objects())
-	r.Reconciler = newReconciler(e)
+	r.Reverts, r.Budgets = competing.Writers(o.competed(), e.Autoscalers), budget.Of(e.Budgets, owned.Objects())
+	r.Reconciler = reconciler.New(reconciler.Object{
+		Namespace: o.Namespace, Resource: o.Resource, Labels: o.Labels, Foreign: o.Foreign, Managers: o.Managers, Now: e.Now, Commands: e.Commands,
+	}, e.Loops)
 	r.Events = relevant(e.Events, r.Pods)
 	r.Unread = e.Unread
-	r.Pause = newUserPause(o.UserPause, e.Now)
+	if o.UserPause.Active(e.Now) {
+		r.Pause = &o.UserPause
+	}
 	verdict := judge(e, r, between)
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
 	r.Recheck = verdict.recheck
@@ -164,6 +170,13 @@ func judgePods(e Snapshot, owned problem.Pods, events map[types.UID][]corev1.Eve
 		pods = append(pods, model)
 	}
 	return pods, findings, doubted
+}
+
+// hintImages adds commands to problems with an image, for an object in whose pod template it is.
+func hintImages(e Snapshot, pods problem.Pods, problems []problem.Problem) {
+	if o := e.Object; o.SetsImage && o.Controller == nil {
+		problem.Template{Kind: o.Kind, Argument: o.argument(), Namespace: o.Namespace, Images: o.Images}.HintImages(problems, pods, e.Commands)
+	}
 }
 
 // logsOf returns the command that shows the logs of all pods of an object.

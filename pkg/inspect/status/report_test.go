@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -161,24 +160,6 @@ func TestRecheckAtTheEndOfAPause(t *testing.T) {
 		o := Object{Identity: Identity{Foreign: true}, Evidence: Evidence{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 5, 0)}, UserPause: apis.Pause{Until: lookedAt().Add(left)}}
 		if got := NewReport(Snapshot{Object: o, Now: lookedAt()}).Recheck; got != want {
 			t.Errorf("the pause ends in %s: it is looked at again in %s, want %s", left, got, want)
-		}
-	}
-}
-
-// Why nothing shows that a change was seen.
-func TestUnanswered(t *testing.T) {
-	t.Parallel()
-	write := func(ago time.Duration) *fieldpath.Write {
-		return &fieldpath.Write{Time: metav1.NewTime(lookedAt().Add(-ago))}
-	}
-	for want, r := range map[string]Reconciler{
-		"has never been written":                       {Spec: write(0)},
-		"the time of the change is unknown":            {Status: write(0)},
-		"was written in the same second as the change": {Spec: write(0), Status: write(0)},
-		"was last written before the change":           {Spec: write(0), Status: write(1)},
-	} {
-		if got := r.unanswered(); !strings.HasSuffix(got, want) {
-			t.Errorf("%q, want one that ends in %q", got, want)
 		}
 	}
 }

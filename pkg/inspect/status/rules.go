@@ -73,7 +73,7 @@ func reported(v *view) *ruling {
 	case len(o.Fields) > 0:
 		return nothing
 	}
-	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no controller has written its status; " + uncounted + "it has no pods", hint: v.report.Reconciler.howToReconcile(v.Snapshot)}
+	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no controller has written its status; " + uncounted + "it has no pods", hint: v.report.Reconciler.Hint()}
 }
 
 // nameTheField is the command that names the replica field of a kind; "" for a kind
@@ -262,7 +262,7 @@ func changeNotSeen(v *view) *ruling {
 	if v.changeSeen() {
 		return nil
 	}
-	return v.progressing(problem.CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: %s", v.report.Reconciler.unanswered())
+	return v.progressing(problem.CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: %s", v.report.Reconciler.Unanswered())
 }
 
 func ready(v *view) *ruling {
@@ -313,12 +313,12 @@ func (v *view) switchSeen() bool {
 
 func noController(v *view) *ruling {
 	r := v.given
-	if r.verdict != Progressing || !v.report.Reconciler.silent(v.Snapshot) {
+	if r.verdict != Progressing || !v.report.Reconciler.Silent() {
 		return nil
 	}
 	r.verdict, r.code = NotReconciled, problem.CodeNoController
-	r.reason += "; " + v.report.Reconciler.story(v.Snapshot)
-	r.hint = v.report.Reconciler.howToReconcile(v.Snapshot)
+	r.reason += "; " + v.report.Reconciler.Story()
+	r.hint = v.report.Reconciler.Hint()
 	return &r
 }
 

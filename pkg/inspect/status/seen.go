@@ -170,7 +170,7 @@ func Acted(before, now Snapshot) (acted, below bool) {
 // notSeen is the verdict on an object that no controller has seen as it is now.
 func notSeen(v *view) *ruling {
 	o, by := v.Object, v.report.Reconciler
-	r := &ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: by.howToReconcile(v.Snapshot)}
+	r := &ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: by.Hint()}
 	never := !o.Untracked && o.ObservedGeneration == 0 || o.Untracked && len(o.Conditions) == 0 && o.Word.Phase == ""
 	switch {
 	case never && o.Foreign && by.Status != nil && (v.Acted || o.Generation <= 1 || answered(by.Spec, by.Status)):
@@ -183,7 +183,7 @@ func notSeen(v *view) *ruling {
 		r.reason = fmt.Sprintf("its controller has not seen the last change (generation %d, observed %d)", o.Generation, max(o.ObservedGeneration, 0))
 	}
 	since, known := v.sinceChange()
-	if !o.Foreign && known && since > -noticedWithin && since < noticedWithin && by.active(v.Snapshot) {
+	if !o.Foreign && known && since > -noticedWithin && since < noticedWithin && by.Active(noticedWithin) {
 		seen := "the controller has not seen the change yet"
 		if never {
 			seen = "the controller has not seen it yet"
@@ -200,7 +200,7 @@ func notSeen(v *view) *ruling {
 		}
 	}
 	if by.Status != nil {
-		r.reason += "; " + by.story(v.Snapshot)
+		r.reason += "; " + by.Story()
 	}
 	switch {
 	case !o.Foreign:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 )
 
 // An entry of managedFields is about the spec, the status, or neither.
@@ -81,7 +82,7 @@ func TestCountShows(t *testing.T) {
 func TestPodMadeSince(t *testing.T) {
 	t.Parallel()
 	changed := lookedAt().Add(-10 * time.Second)
-	by := Reconciler{Spec: &fieldpath.Write{Time: metav1.NewTime(changed)}}
+	by := reconciler.Reconciler{Spec: &fieldpath.Write{Time: metav1.NewTime(changed)}}
 	for name, test := range map[string]struct {
 		made time.Time
 		of   types.UID

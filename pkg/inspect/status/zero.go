@@ -3,10 +3,8 @@ package status
 import (
 	"slices"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -26,7 +24,7 @@ func parked(v *view) *ruling {
 // scaledToZero is the verdict on an object that its autoscaler has scaled to zero. It does
 // not matter that the controller does not call no pods ready.
 func scaledToZero(v *view) *ruling {
-	o, by := v.Object, zeroBy(v.Autoscalers, v.Object)
+	o, by := v.Object, competing.ZeroBy(v.Object.competed(), v.Autoscalers)
 	none := !o.NoCount && o.Desired == 0 && o.Current == 0 && v.report.LivePods() == 0
 	if by == "" || !none || v.given.verdict != Ready && !v.given.doubtsZero() {
 		return nil
@@ -38,20 +36,4 @@ func scaledToZero(v *view) *ruling {
 // wanted.
 func (v ruling) doubtsZero() bool {
 	return slices.Contains([]problem.Code{problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeNoPods, problem.CodeNothingReported}, v.code)
-}
-
-// zeroBy returns the autoscaler that has scaled an object to zero, "" if none has. It reports
-// that in a condition since Kubernetes 1.36
-// (https://github.com/kubernetes/enhancements/issues/2021).
-func zeroBy(all []autoscalingv2.HorizontalPodAutoscaler, o Object) string {
-	for i := range all {
-		h := &all[i]
-		told := slices.ContainsFunc(h.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
-			return c.Type == autoscalingv2.ScaledToZero && c.Status == corev1.ConditionTrue
-		})
-		if told && scales(h, o) {
-			return "HorizontalPodAutoscaler/" + h.Name
-		}
-	}
-	return ""
 }

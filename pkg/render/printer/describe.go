@@ -11,8 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -56,7 +59,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 		rows = append(rows, []string{"Paused:", pauseRow(*r.Pause, now)})
 	}
 	rows = append(rows, reconcilerRows(r.Reconciler, now)...)
-	rows = append(rows, listed("Reverted By:", r.Reverts, func(v status.CompetingWriter) string { return v.Message })...)
+	rows = append(rows, listed("Reverted By:", r.Reverts, func(v competing.Writer) string { return v.Message })...)
 	rows = append(rows, listed("Budgets:", r.Budgets, budget.Budget.String)...)
 	if len(r.Unread) > 0 {
 		rows = append(rows, []string{"Not Read:", strings.Join(r.Unread, ", ") + " (forbidden)"})
@@ -83,7 +86,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 }
 
 // pauseRow describes until when, by whom, and why an object is paused.
-func pauseRow(p status.UserPause, now time.Time) string {
+func pauseRow(p apis.Pause, now time.Time) string {
 	text := strings.TrimPrefix(p.Text(now), "paused ")
 	if p.Forever {
 		return text
@@ -103,16 +106,16 @@ func withoutConditions(content any) any {
 }
 
 // reconcilerRows describe who reconciles the object, and who wrote its status last.
-func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
+func reconcilerRows(r reconciler.Reconciler, now time.Time) [][]string {
 	var rows [][]string
 	if w := r.Status; w != nil {
 		rows = append(rows, []string{"Status By:", fmt.Sprintf("%s, %s ago", w.Manager, age(w.Time.Time, now))})
 	}
 	loops := r.Loops
-	if live := slices.DeleteFunc(slices.Clone(loops), func(l status.LoopSeen) bool { return !l.Live }); len(live) > 0 {
+	if live := slices.DeleteFunc(slices.Clone(loops), func(l reconciler.Loop) bool { return !l.Live }); len(live) > 0 {
 		loops = live // stopped ones matter only if none is live
 	}
-	return append(rows, listed("Controller:", loops, func(l status.LoopSeen) string {
+	return append(rows, listed("Controller:", loops, func(l reconciler.Loop) string {
 		who := l.Who + ": " + l.Scope
 		if !l.Live {
 			who += fmt.Sprintf(" (last heard of %s ago)", age(l.Renewed.Time, now))

@@ -13,10 +13,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -104,7 +107,7 @@ func guarded() status.Report {
 	r.Verdict, r.ReasonCode, r.Reason = status.Progressing, problem.CodeProbeFailed, "1 of 2 pods ready; pod foo-01234567-1: container web is not ready: Readiness probe failed"
 	r.Replicas = status.Replicas{Desired: 2, Current: 2, Ready: 1, Updated: new(int32(1))}
 	r.Problems = []problem.Problem{{Code: problem.CodeProbeFailed, Message: "container web is not ready: Readiness probe failed", Pods: []string{"foo-01234567-1"}, Of: 2}}
-	r.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
+	r.Reverts = []competing.Writer{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
 	r.Budgets = []budget.Budget{{Name: "most", MinAvailable: "2"}}
 	r.Unread = []string{"events", "nodes"}
 	return r
@@ -176,17 +179,17 @@ func TestDescribe(t *testing.T) {
 		event("Pod/foo-2d5dfdbb-1", "Warning", "FailedMount", "secret \"key\" not found", 7, time.Hour, time.Minute),
 		{Object: "ReplicaSet/foo-1", Type: "Normal", Reason: "New", Count: 1, Source: "another", Message: "of the newer kind,\n\tin \x1b[31mtwo lines", Last: metav1.NewTime(ago(time.Second))},
 	}
-	report.Reconciler = status.Reconciler{
+	report.Reconciler = reconciler.Reconciler{
 		Status: &fieldpath.Write{Manager: "kubectl-imoocpod", Operation: "Update", Time: metav1.NewTime(ago(time.Minute))},
-		Loops: []status.LoopSeen{
+		Loops: []reconciler.Loop{
 			{Who: "alice on laptop (process 4711)", Scope: "the built-in kinds in all namespaces", Live: true},
 			{Who: "bob on desk (process 12)", Scope: "the built-in kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
 		},
 	}
-	report.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
+	report.Reverts = []competing.Writer{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
 	report.Budgets = []budget.Budget{{Name: "most", MinAvailable: "90%"}, {Name: "one", MaxUnavailable: "1", Allowed: 1}}
 	report.Unread = []string{"nodes"}
-	report.Pause = &status.UserPause{Until: metav1.NewTime(now.Add(90 * time.Minute)), By: "alice", Reason: "INC-7\n\x1b[2J"}
+	report.Pause = &apis.Pause{Until: now.Add(90 * time.Minute), By: "alice", Reason: "INC-7\n\x1b[2J"}
 	template := v1alpha1.DefaultTemplate()
 	template.Labels = map[string]string{"tier": "back", "a": "b"}
 	template.Spec.Containers[0].Args = []string{"-c", "while true; do\n  date\ndone \x1b[2J"}
@@ -195,7 +198,7 @@ func TestDescribe(t *testing.T) {
 		Labels: map[string]string{"team": "blue", "app": "shop"}, Annotations: map[string]string{"note": "a test", corev1.LastAppliedConfigAnnotation: "{}\n"}, Template: template,
 	}
 	paused := unseen()
-	paused.Pause = &status.UserPause{Forever: true}
+	paused.Pause = &apis.Pause{Forever: true}
 	bare := Description{Report: paused, APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
 	for name, d := range map[string]Description{"describe-full": full, "describe-bare": bare} {
 		var w strings.Builder

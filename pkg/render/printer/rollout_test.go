@@ -8,6 +8,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -59,8 +60,8 @@ func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) metav1.Time { return metav1.Time{Time: now.Add(-d)} }
-	write := func(d time.Duration) status.Reconciler {
-		return status.Reconciler{Spec: &fieldpath.Write{Time: ago(d)}}
+	write := func(d time.Duration) reconciler.Reconciler {
+		return reconciler.Reconciler{Spec: &fieldpath.Write{Time: ago(d)}}
 	}
 	condition := func(kind string, is metav1.ConditionStatus, d time.Duration) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: is, LastTransitionTime: ago(d)}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
@@ -123,7 +124,7 @@ func screens() map[string]Screen {
 		{Kind: "ReplicaSet", Name: "web-7887448d46", UID: "set", Controller: "web", Desired: new(int32(3)), Ready: new(int32(2))},
 	}
 	guarded := one(deployment)
-	guarded.Reports[0].Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/web", Message: "HorizontalPodAutoscaler/web keeps its replica count between 2 and 10"}}
+	guarded.Reports[0].Reverts = []competing.Writer{{By: "HorizontalPodAutoscaler/web", Message: "HorizontalPodAutoscaler/web keeps its replica count between 2 and 10"}}
 	guarded.Reports[0].Problems[0].LastLogLine = "panic: \x1b[31mno configuration\x1b[0m for this service in /etc/web, and none was given on the command line"
 	guarded.Reports[0].Budgets = []budget.Budget{{Name: "web", MinAvailable: "2"}}
 	several := Screen{Reports: slices.Concat(one(ready).Reports, one(pull).Reports, one(nobody).Reports, one(most).Reports)}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -19,7 +20,7 @@ func TestFixesReachTheCluster(t *testing.T) {
 	t.Parallel()
 	commands, now := commandline.Context{"--context=staging west"}, time.Now()
 	missing := []Right{{Verb: "list", Resource: "pods"}}
-	report := status.Report{Metadata: status.Metadata{Type: "imoocpod", Namespace: "a", Name: "foo"}, Pause: &status.UserPause{Forever: true}}
+	report := status.Report{Metadata: status.Metadata{Type: "imoocpod", Namespace: "a", Name: "foo"}, Pause: &apis.Pause{Forever: true}}
 	refused, over := report, report
 	refused.Problems = []problem.Problem{{Code: problem.CodeAdmissionRefused}}
 	over.Problems = []problem.Problem{{Code: problem.CodeQuotaExceeded}}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -82,7 +83,7 @@ func TestWarnings(t *testing.T) {
 	t.Parallel()
 	r := Report{
 		Replicas: Replicas{Desired: 4},
-		Reverts:  []CompetingWriter{{By: "Set/web", Message: "Set/web controls it"}},
+		Reverts:  []competing.Writer{{By: "Set/web", Message: "Set/web controls it"}},
 		bounds:   []Bound{{Path: ".spec.minSize", Value: 2}, {Path: ".spec.maxSize", Value: 6, Above: true}},
 		Budgets:  []budget.Budget{{Name: "three", MinAvailable: "3"}, {Name: "half", MinAvailable: "50%"}, {Name: "most", MaxUnavailable: "1"}},
 	}
@@ -133,7 +134,7 @@ func TestBreaks(t *testing.T) {
 		{"nonsense", budget.Budget{Name: "b", MinAvailable: "few", Healthy: 3, Needed: 3, Pods: 3}, 1, "PodDisruptionBudget/b requires 3 available pods, and 2 would be left"},
 	} {
 		r := Report{Budgets: []budget.Budget{{Name: "meets all", MinAvailable: "0", Healthy: 99}, test.budget}}
-		if got := r.Breaks(test.going); got != test.want {
+		if got := budget.Broken(r.Budgets, test.going); got != test.want {
 			t.Errorf("%s: %q, want %q", test.what, got, test.want)
 		}
 	}

@@ -1,0 +1,54 @@
+package problem
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+)
+
+// Template is the pod template of an object, in which an image can be set.
+type Template struct {
+	// Kind is the kind of the object, and Argument the object as a user writes it on a command line.
+	Kind, Argument, Namespace string
+	// Images are the images by container.
+	Images map[string]string
+}
+
+// HintImages adds to problems with an image the commands that give the pods another one. It
+// never leads to a template whose pods are not known to have been ready.
+func (t Template) HintImages(problems []Problem, pods Pods, commands commandline.Context) {
+	for i, p := range problems {
+		if p.Hint == "" || len(p.Pods) == 0 || !slices.Contains([]Code{CodeImagePullFailed, CodeInvalidImageName}, p.Code) {
+			continue
+		}
+		failing := ""
+		if at := slices.IndexFunc(pods, func(pod *Pod) bool { return pod.Name == p.Pods[0] }); at >= 0 {
+			failing = imageIn(pods[at].Object, p.Container)
+		}
+		if now := t.Images[p.Container]; now != "" && failing != "" && now != failing {
+			if t.Kind == "StatefulSet" { // whose controller waits for the pod
+				problems[i].Hint += "; the pod template already has another image; to replace the pods: " +
+					commands.Line(commandline.Kubectl(append([]string{"delete", "pod"}, p.Pods...)...).In(t.Namespace))
+			}
+			continue
+		}
+		set := commandline.Plugin("set", "image", t.Argument, p.Container+"=IMAGE").In(t.Namespace)
+		problems[i].Hint += "; to set another image: " + commands.Line(set)
+		if failing != "" && slices.ContainsFunc(pods, func(pod *Pod) bool { return pod.Ready && imageIn(pod.Object, p.Container) != failing }) {
+			undo := commandline.Plugin("undo", t.Argument).In(t.Namespace)
+			problems[i].Hint += "; to return to the last one: " + commands.Line(undo)
+		}
+	}
+}
+
+// imageIn returns the image of a container of a pod, empty if it has no such container.
+func imageIn(pod *corev1.Pod, container string) string {
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if c.Name == container {
+			return c.Image
+		}
+	}
+	return ""
+}

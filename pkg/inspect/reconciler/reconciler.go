@@ -1,0 +1,150 @@
+// Package reconciler knows who reconciles an object: which run-controllers are running for it, and
+// who wrote it last.
+package reconciler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+// Reconciler is what is known about the controller of an object.
+type Reconciler struct {
+	// Loops are the run-controllers that cover the object, live ones first. Absent: they
+	// were not searched for.
+	Loops []Loop `json:"loops,omitempty"`
+	// Status is the last write of the object's status. Spec is the last write of anything else.
+	Status *fieldpath.Write `json:"status,omitempty"`
+	Spec   *fieldpath.Write `json:"spec,omitempty"`
+
+	of Object
+	// searched is set if run-controllers were searched for.
+	searched bool
+}
+
+// Object is the object, at a time.
+type Object struct {
+	Namespace, Resource string
+	Labels              map[string]string
+	// Foreign is set if another program's controller reconciles the object.
+	Foreign bool
+	// Managers are those who wrote the fields of the object.
+	Managers []metav1.ManagedFieldsEntry
+	Now      time.Time
+	// Commands composes hints for the cluster of the object.
+	Commands commandline.Context
+}
+
+// Loop is a run-controller in a report.
+type Loop struct {
+	// Who says who runs it, where, and since when.
+	Who string `json:"who"`
+	// Scope says what it reconciles.
+	Scope   string      `json:"scope"`
+	Live    bool        `json:"live"`
+	Renewed metav1.Time `json:"renewed,omitzero"`
+}
+
+// recently is how old the last write of a status may be if its writer counts as alive,
+// whatever the leases say.
+const recently = time.Minute
+
+// New finds out who reconciles an object. The loops are nil if they were not searched for.
+func New(of Object, loops []leaserecord.Loop) Reconciler {
+	r := Reconciler{of: of, searched: loops != nil}
+	r.Spec, r.Status = fieldpath.LastWrites(of.Managers)
+	for _, loop := range loops {
+		if loop.Holder != "" && loop.Scope.Covers(of.Namespace, of.Resource, of.Labels) {
+			r.Loops = append(r.Loops, Loop{
+				Who: loop.String(), Scope: loop.Scope.String(), Live: loop.Live(of.Now), Renewed: metav1.NewTime(loop.Renewed),
+			})
+		}
+	}
+	slices.SortStableFunc(r.Loops, func(a, b Loop) int {
+		switch {
+		case a.Live && !b.Live:
+			return -1
+		case b.Live && !a.Live:
+			return 1
+		}
+		return b.Renewed.Compare(a.Renewed.Time)
+	})
+	return r
+}
+
+// liveLoop returns the run-controller that works on the object.
+func (r Reconciler) liveLoop() (Loop, bool) {
+	if len(r.Loops) > 0 && r.Loops[0].Live {
+		return r.Loops[0], true
+	}
+	return Loop{}, false
+}
+
+// Active reports whether a controller is running for the object, or wrote its status within a
+// time.
+func (r Reconciler) Active(within time.Duration) bool {
+	if _, lives := r.liveLoop(); lives {
+		return true
+	}
+	return r.Status != nil && r.of.Now.Sub(r.Status.Time.Time) < within
+}
+
+// Silent reports whether no one reconciles an object that a run-controller should: none
+// is running, and none has written the status in the last minute.
+func (r Reconciler) Silent() bool {
+	if _, lives := r.liveLoop(); lives || r.of.Foreign || !r.searched {
+		return false
+	}
+	return r.Status == nil || r.of.Now.Sub(r.Status.Time.Time) > recently
+}
+
+// Story says who wrote the status last, and who is running.
+func (r Reconciler) Story() string {
+	told := "its status has never been written"
+	if w := r.Status; w != nil {
+		told = fmt.Sprintf("its status was last written by %s %s ago", w.Manager, duration.HumanDuration(r.of.Now.Sub(w.Time.Time)))
+	}
+	if r.of.Foreign || !r.searched {
+		return told
+	}
+	if loop, lives := r.liveLoop(); lives {
+		return told + "; a controller is running: " + loop.Who
+	}
+	return told + "; no controller is running for it"
+}
+
+// Unanswered says why there is no sign that a change was seen.
+func (r Reconciler) Unanswered() string {
+	switch {
+	case r.Status == nil:
+		return "its status has no observedGeneration, and has never been written"
+	case r.Spec == nil:
+		return "its status has no observedGeneration, and the time of the change is unknown"
+	case r.Status.Time.Equal(&r.Spec.Time):
+		return "its status has no observedGeneration, and was written in the same second as the change"
+	}
+	return "its status has no observedGeneration, and was last written before the change"
+}
+
+// Hint returns the hint for an object that waits for its controller.
+func (r Reconciler) Hint() string {
+	of := r.of
+	if of.Foreign {
+		return "check that the controller of " + of.Resource + " is installed and running"
+	}
+	if loop, lives := r.liveLoop(); lives {
+		return "check the log of the controller: " + loop.Who
+	}
+	run := commandline.Plugin("run-controller").In(of.Namespace)
+	if !leaserecord.Ships(of.Resource) {
+		run = run.With("--kinds", of.Resource)
+	}
+	return of.Commands.Line(run)
+}

@@ -1,0 +1,33 @@
+package status
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
+)
+
+// competed is the object as those who set its count know it.
+func (o Object) competed() competing.Object {
+	return competing.Object{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Controller: o.Controller, Source: o.Source}
+}
+
+// Warnings returns why a new count may not last or is risky: who will reset it, the bounds
+// that it violates, and the budgets that it cannot meet. A budget with a percentage shrinks
+// with the pods.
+func (r Report) Warnings(count int32) []string {
+	var all []string
+	for _, revert := range r.Reverts {
+		all = append(all, revert.Message)
+	}
+	if bound := violated(r.bounds, count); bound != "" {
+		all = append(all, "its controller may not use a count of "+strconv.Itoa(int(count))+": "+bound)
+	}
+	for _, b := range r.Budgets {
+		least, err := strconv.ParseInt(b.MinAvailable, 10, 32)
+		if err == nil && int64(count) < least && count < r.Replicas.Desired {
+			all = append(all, fmt.Sprintf("PodDisruptionBudget/%s requires at least %d available pods, and only %d would be left", b.Name, least, count))
+		}
+	}
+	return all
+}

@@ -143,8 +143,9 @@ func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *
 // the current one, it uses them.
 func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 	rows := make([]printer.Revision, 0, len(h.Revisions))
+	current := h.Current()
 	for i, r := range h.Revisions {
-		row := printer.Revision{Revision: r.Number, By: h.By(i), Change: h.Change(i), Current: i == h.Current()}
+		row := printer.Revision{Revision: r.Number, By: h.By(i), Change: h.Change(i), Current: i == current}
 		if !r.Created.IsZero() {
 			row.Created = &r.Created
 		}

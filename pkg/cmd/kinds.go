@@ -137,7 +137,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	if o.access, err = o.common.clients.Access(); err != nil {
 		return err
 	}
-	o.finder.Discovery.Invalidate() // the CRD may have been created just now
+	o.finder.Invalidate() // the CRD may have been created just now
 	kinds, groupsErr := o.kinds(ctx)
 	if len(kinds) == 0 && groupsErr != nil {
 		return groupsErr

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2"
 
@@ -101,25 +102,31 @@ func (c *Factory) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
 		return nil, err
 	}
 	served, err := finder.Kinds()
-	if slices.ContainsFunc(crds.Items, func(crd metav1.PartialObjectMetadata) bool { return !slices.ContainsFunc(served, named(crd.Name)) }) {
-		finder.Discovery.Invalidate() // a CRD is newer than the cache
+	names := namesOf(served)
+	if slices.ContainsFunc(crds.Items, func(crd metav1.PartialObjectMetadata) bool { return !names.Has(crd.Name) }) {
+		finder.Invalidate() // a CRD is newer than the cache
 		served, err = finder.Kinds()
 	}
 	if len(served) == 0 && err != nil {
 		return nil, err
 	}
 	all := append(kinds.Shipped(), declared...)
+	names = namesOf(all)
 	for _, kind := range served {
-		if !slices.ContainsFunc(all, named(kind.CRD())) && (kind.RollsOut() || !kind.BuiltIn() && finder.Scales(kind)) {
+		if !names.Has(kind.CRD()) && (kind.RollsOut() || !kind.BuiltIn() && finder.Scales(kind)) {
 			all = append(all, kind)
 		}
 	}
 	return all, nil
 }
 
-// named returns a function that reports whether a kind has the name of a CRD.
-func named(crd string) func(kinds.Kind) bool {
-	return func(kind kinds.Kind) bool { return kind.CRD() == crd }
+// namesOf returns the names that the CRDs of kinds have.
+func namesOf(all []kinds.Kind) sets.Set[string] {
+	names := sets.New[string]()
+	for _, kind := range all {
+		names.Insert(kind.CRD())
+	}
+	return names
 }
 
 // declaredKinds returns the kinds that some of the CRDs declare, or whose replica field they

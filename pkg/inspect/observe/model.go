@@ -129,6 +129,14 @@ func contents[T follow.Object, V any](ctx context.Context, m *model, f *follow.F
 	return f.All(ctx)
 }
 
+// indexed returns the index of a feed, once it has synced.
+func indexed[T follow.Object, V any](ctx context.Context, m *model, f *follow.Feed[T, V]) (index follow.Index[V], polled bool, err error) {
+	if !isKnown(f) {
+		defer func() { m.begun = time.Now() }()
+	}
+	return f.Index(ctx)
+}
+
 func isKnown(f subscribable) bool {
 	select {
 	case <-f.Known():
@@ -176,16 +184,16 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	}
 	pods := m.beginTree()
 	m.subscribe(pods)
-	all, polled, err := contents(ctx, m, pods)
+	index, polled, err := indexed(ctx, m, pods)
 	if err != nil {
 		return err
 	}
 	if polled {
 		e.Unread = append(e.Unread, "changes of pods")
 	}
-	e.Pods = all
+	e.Pods = m.ownPods(index, nil)
 	if !kind.LabelsPods() {
-		err = m.addChildren(ctx, e)
+		err = m.addChildren(ctx, e, index)
 	}
 	if m.Shared {
 		m.noteAbout(*e)
@@ -217,18 +225,23 @@ func (m *model) podSelector() string {
 // addChildren adds the objects to which the controller references of pods lead, up to the
 // target. If the target has no pods, it looks for the objects that should create them. It
 // reads all objects of a kind: those without pods are found by their own reference.
-func (m *model) addChildren(ctx context.Context, e *status.Snapshot) error {
-	m.addKinds(e.Pods.OwnerKinds()...)
+func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow.Index[*problem.Pod]) error {
+	m.addKinds(pods.Kinds...)
+	var read []follow.Index[feeds.Child]
 	for i := 0; ; i++ {
-		if i == len(m.between) && !e.HasPods() {
-			m.addKinds(kinds.PodMakers()...)
+		if i == len(m.between) {
+			e.Children = childrenBelow(m.facts.UID, read)
+			e.Pods = m.ownPods(pods, e.Children)
+			if len(e.Pods) == 0 {
+				m.addKinds(kinds.PodMakers()...)
+			}
 		}
 		if i == len(m.between) {
-			break
+			return nil
 		}
 		f := m.childrenOf(m.between[i])
 		m.subscribe(f)
-		all, _, err := contents(ctx, m, f)
+		index, _, err := indexed(ctx, m, f)
 		if cause := context.Cause(ctx); err != nil && cause != nil {
 			return cause
 		}
@@ -236,17 +249,49 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot) error {
 			// The kind may be unrelated to the target.
 			klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", m.between[i], "err", err)
 		}
-		for _, c := range all {
-			if c.Controller != "" {
-				m.addKinds(c.Owner)
-				e.Children = append(e.Children, c.Child)
+		m.addKinds(index.Kinds...)
+		read = append(read, index)
+	}
+}
+
+// childrenBelow returns the objects that an object controls, and those that these control. Each is
+// returned once, even if controller references form a ring.
+func childrenBelow(uid types.UID, read []follow.Index[feeds.Child]) []status.Child {
+	var all []status.Child
+	seen := sets.New("", uid)
+	for owners := []types.UID{uid}; len(owners) > 0; owners = owners[1:] {
+		for _, index := range read {
+			for _, c := range index.Of[owners[0]] {
+				if !seen.Has(c.UID) {
+					seen.Insert(c.UID)
+					all = append(all, c.Child)
+					owners = append(owners, c.UID)
+				}
 			}
 		}
 	}
-	slices.SortFunc(e.Children, func(a, b status.Child) int {
+	slices.SortFunc(all, func(a, b status.Child) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
-	return nil
+	return all
+}
+
+// ownPods returns the pods of the target and of its children, and the pods without a controller
+// that were the target's own.
+func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Child) problem.Pods {
+	all := slices.Concat(problem.Pods{}, index.Of[m.facts.UID])
+	for _, c := range children {
+		all = append(all, index.Of[c.UID]...)
+	}
+	if len(m.history.pods) > 0 {
+		for _, pod := range index.Of[""] {
+			if m.history.pods[pod.UID] {
+				all = append(all, pod)
+			}
+		}
+	}
+	slices.SortFunc(all, problem.ComparePods)
+	return all
 }
 
 // addKinds adds kinds between the target and its pods, and starts to read them.

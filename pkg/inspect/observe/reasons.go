@@ -144,16 +144,17 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds
 	about := belonging(*e)
 	e.Events = nil
 	for _, f := range from {
-		all, _, err := contents(ctx, m, f)
+		index, _, err := indexed(ctx, m, f)
 		if err != nil {
 			return unlessForbidden("events", e, err)
 		}
-		for _, event := range all {
-			if about.Has(event.InvolvedObject.UID) {
+		for uid := range about {
+			for _, event := range index.Of[uid] {
 				e.Events = append(e.Events, *event)
 			}
 		}
 	}
+	slices.SortFunc(e.Events, func(a, b corev1.Event) int { return follow.Compare(&a, &b) })
 	return nil
 }
 

@@ -295,7 +295,7 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 		s.put("events", event(t, "c", "ReplicaSet", "web-1", "Odd", "it is between"))
 	})
 	e, _, err := Read(t.Context(), s.factory(t), web(), Extent{Depth: Reasons})
-	if err != nil || len(e.Events) != 2 || e.Events[0].Message != "it is between" || e.Events[1].Message != "it is not" {
+	if err != nil || len(e.Events) != 2 || e.Events[0].Message != "it is not" || e.Events[1].Message != "it is between" {
 		t.Errorf("%+v, %v", e.Events, err)
 	}
 }

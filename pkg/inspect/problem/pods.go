@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Pods are pods in the order of ComparePods.
@@ -28,17 +27,6 @@ func NewPods(pods []corev1.Pod) Pods {
 	}
 	slices.SortFunc(all, ComparePods)
 	return all
-}
-
-// OwnerKinds are the kinds of the controllers of pods.
-func (p Pods) OwnerKinds() []schema.GroupVersionKind {
-	var kinds []schema.GroupVersionKind
-	for _, pod := range p {
-		if pod.Owner != "" && !slices.Contains(kinds, pod.OwnerKind) {
-			kinds = append(kinds, pod.OwnerKind)
-		}
-	}
-	return kinds
 }
 
 // Objects are the pods themselves.

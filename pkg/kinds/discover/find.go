@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
@@ -83,9 +84,10 @@ type question[T any] struct {
 	part string
 }
 
-// once returns the cached answer, or asks and caches it. Errors are not cached.
-func once[T any](f *Finder, kind kinds.Kind, part string, ask func() (T, error)) (T, error) {
-	key := question[T]{kind.GroupVersionKind(), part}
+// once returns the cached answer about a kind, or about a version without a kind. It asks if
+// there is none. Errors are not cached.
+func once[T any](f *Finder, kind schema.GroupVersionKind, part string, ask func() (T, error)) (T, error) {
+	key := question[T]{kind, part}
 	kept, _ := f.answers.Load(key)
 	if answer, known := kept.(T); known {
 		return answer, nil
@@ -111,20 +113,33 @@ func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Un
 	return Field{}, &UnknownFieldError{Kind: kind}
 }
 
-// serves reports whether the server serves a subresource of a kind.
+// Invalidate makes the finder ask again, and not rely on the cache on disk.
+func (f *Finder) Invalidate() {
+	f.answers.Clear()
+	f.Discovery.Invalidate()
+}
+
+// serves reports whether the server serves a subresource of a kind. It reads each version once: a
+// group may have thousands of types.
 func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
-	f.discovering.Lock()
-	list, err := f.Discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
-	f.discovering.Unlock()
+	version := kind.Resource.GroupVersion()
+	served, err := once(f, version.WithKind(""), "", func() (sets.Set[string], error) {
+		f.discovering.Lock()
+		defer f.discovering.Unlock()
+		list, err := f.Discovery.ServerResourcesForGroupVersion(version.String())
+		if err != nil {
+			return nil, err
+		}
+		names := sets.New[string]()
+		for _, r := range list.APIResources {
+			names.Insert(r.Name)
+		}
+		return names, nil
+	})
 	if err != nil {
 		return false, fmt.Errorf("find out whether %s has /%s: %w", kind.CRD(), subresource, err)
 	}
-	for _, r := range list.APIResources {
-		if r.Name == kind.Resource.Resource+"/"+subresource {
-			return true, nil
-		}
-	}
-	return false, nil
+	return served.Has(kind.Resource.Resource + "/" + subresource), nil
 }
 
 // Declare adds the declaration of the kind's CRD to it, if the user can read CRDs. If the
@@ -147,7 +162,7 @@ func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, erro
 // crd reads the CRD of a kind. It returns nil for built-in kinds and if the user cannot read
 // CRDs.
 func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
-	return once(f, kind, "", func() (*unstructured.Unstructured, error) { return f.readCRD(ctx, kind) })
+	return once(f, kind.GroupVersionKind(), "", func() (*unstructured.Unstructured, error) { return f.readCRD(ctx, kind) })
 }
 
 func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
@@ -186,7 +201,7 @@ func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path 
 // FromSource returns the result of read for the source of a custom kind. It calls read once
 // for each kind and key.
 func FromSource[T any](ctx context.Context, f *Finder, kind kinds.Kind, key string, read func(kinds.Source) (T, error)) (T, error) {
-	return once(f, kind, key, func() (made T, err error) {
+	return once(f, kind.GroupVersionKind(), key, func() (made T, err error) {
 		source, err := f.source(ctx, kind)
 		if err != nil {
 			return made, err
@@ -238,7 +253,7 @@ func crdVersion(crd *unstructured.Unstructured, version string) map[string]any {
 
 // Schema reads the OpenAPI v3 schema of a kind, which every authenticated user can read.
 func (f *Finder) Schema(kind kinds.Kind) (map[string]any, error) {
-	return once(f, kind, "", func() (map[string]any, error) { return f.readSchema(kind) })
+	return once(f, kind.GroupVersionKind(), "", func() (map[string]any, error) { return f.readSchema(kind) })
 }
 
 func (f *Finder) readSchema(kind kinds.Kind) (map[string]any, error) {

@@ -12,7 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // pollInterval is the time between two lists of objects that the user may not watch.
@@ -30,6 +32,9 @@ type Feed[T Object, V any] struct {
 	keep func(T) V
 	// compare orders the values. It is zero only for two values of the same object.
 	compare func(a, b V) int
+	// refers, if set, returns the UID and the kind of the object to which a value refers: its
+	// controller, or what an event is about. Both are empty if there is none.
+	refers func(V) (types.UID, schema.GroupVersionKind)
 	// known is closed once, by learned, when the feed has synced or failed.
 	known   chan struct{}
 	learned sync.Once
@@ -38,9 +43,19 @@ type Feed[T Object, V any] struct {
 	subscribers map[any]Subscriber
 	// all are the values, in order.
 	all []V
-	err error
+	// index has the values by their references; nil until it is needed after a change.
+	index *Index[V]
+	err   error
 	// polled means that the user can list the objects but not watch them.
 	polled bool
+}
+
+// Index has the values of a feed by the objects to which they refer.
+type Index[V any] struct {
+	// Of has the values in order.
+	Of map[types.UID][]V
+	// Kinds are the kinds of the objects.
+	Kinds []schema.GroupVersionKind
 }
 
 // Subscriber is notified of changes. If Matters is set, only changes for which it returns
@@ -53,6 +68,12 @@ type Subscriber struct {
 // New returns a feed, which is empty until it runs.
 func New[T Object, V any](keep func(T) V, compare func(a, b V) int) *Feed[T, V] {
 	return &Feed[T, V]{keep: keep, compare: compare, known: make(chan struct{}), subscribers: map[any]Subscriber{}, all: []V{}}
+}
+
+// By makes the feed index its values by the objects to which they refer. It is called before the
+// feed runs.
+func (f *Feed[T, V]) By(refers func(V) (types.UID, schema.GroupVersionKind)) {
+	f.refers = refers
 }
 
 // Whole keeps an object unchanged.
@@ -148,7 +169,7 @@ func (f *Feed[T, V]) poll(ctx context.Context, from Source, selected metav1.List
 func (f *Feed[T, V]) replace(found []T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.err, f.all = nil, make([]V, 0, len(found))
+	f.err, f.all, f.index = nil, make([]V, 0, len(found)), nil
 	for _, obj := range found {
 		f.all = append(f.all, f.keep(obj))
 	}
@@ -160,6 +181,7 @@ func (f *Feed[T, V]) replace(found []T) {
 func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.index = nil
 	value := f.keep(obj)
 	at, found := slices.BinarySearchFunc(f.all, value, f.compare)
 	switch {
@@ -186,12 +208,43 @@ func (f *Feed[T, V]) Known() <-chan struct{} { return f.known }
 // All returns the values in order, once the feed has synced, or the error with which it
 // failed.
 func (f *Feed[T, V]) All(ctx context.Context) (all []V, polled bool, err error) {
-	select {
-	case <-f.known:
-	case <-ctx.Done():
-		return nil, false, context.Cause(ctx)
+	if err := f.await(ctx); err != nil {
+		return nil, false, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.all), f.polled, f.err
+}
+
+// Index is like All, but returns the index of a feed that has one. It is made once after each
+// change, however many targets share the feed, and must not be changed.
+func (f *Feed[T, V]) Index(ctx context.Context) (index Index[V], polled bool, err error) {
+	if err := f.await(ctx); err != nil {
+		return Index[V]{}, false, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.index == nil {
+		f.index = &Index[V]{Of: map[types.UID][]V{}}
+		known := sets.Set[schema.GroupVersionKind]{}
+		for _, value := range f.all {
+			uid, kind := f.refers(value)
+			f.index.Of[uid] = append(f.index.Of[uid], value)
+			if uid != "" && !known.Has(kind) {
+				known.Insert(kind)
+				f.index.Kinds = append(f.index.Kinds, kind)
+			}
+		}
+	}
+	return *f.index, f.polled, f.err
+}
+
+// await waits until the feed has synced or failed.
+func (f *Feed[T, V]) await(ctx context.Context) error {
+	select {
+	case <-f.known:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -171,7 +172,11 @@ func aPod(name string, uid int) *corev1.Pod {
 type podFeed = Feed[*corev1.Pod, *corev1.Pod]
 
 func newFeed() *podFeed {
-	return New(Whole[*corev1.Pod], Compare)
+	f := New(Whole[*corev1.Pod], Compare)
+	f.By(func(pod *corev1.Pod) (types.UID, schema.GroupVersionKind) {
+		return types.UID(pod.Name), corev1.SchemeGroupVersion.WithKind(pod.Name)
+	})
+	return f
 }
 
 // pass lets so much of the test's own time pass, and all happen that is due.
@@ -188,8 +193,15 @@ func versions(ctx context.Context, t *testing.T, f *podFeed) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	index, _, err := f.Index(ctx)
+	if err != nil || len(index.Of) != len(pods) || len(index.Kinds) != len(pods) {
+		t.Fatalf("%d pods, and the index has %d of %v, %v", len(pods), len(index.Of), index.Kinds, err)
+	}
 	for _, pod := range pods {
 		known[pod.Name] = pod.ResourceVersion
+		if indexed := index.Of[types.UID(pod.Name)]; len(indexed) != 1 || indexed[0] != pod {
+			t.Errorf("the index has %v instead of %v", indexed, pod)
+		}
 	}
 	return known
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -137,6 +138,7 @@ func (s *Feeds) Pods(namespace, selector string) *Pods {
 			return problem.NewPod(pod)
 		}
 		f := follow.New(keep, problem.ComparePods)
+		f.By(func(pod *problem.Pod) (types.UID, schema.GroupVersionKind) { return pod.Owner, pod.OwnerKind })
 		s.run(f, follow.SourceOf(s.core.Pods(namespace)), metav1.ListOptions{LabelSelector: selector})
 		return f
 	})
@@ -146,6 +148,9 @@ func (s *Feeds) Pods(namespace, selector string) *Pods {
 func (s *Feeds) Events(namespace, selector string) *Events {
 	return feedOf(s, core("Event", namespace, selector), func() *Events {
 		f := follow.New(follow.Whole[*corev1.Event], follow.Compare)
+		f.By(func(event *corev1.Event) (types.UID, schema.GroupVersionKind) {
+			return event.InvolvedObject.UID, event.InvolvedObject.GroupVersionKind()
+		})
 		s.run(f, follow.SourceOf(s.core.Events(namespace)), metav1.ListOptions{FieldSelector: selector})
 		return f
 	})
@@ -187,6 +192,7 @@ func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string
 			return Child{facts.Child(obj), schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)}
 		}
 		f := follow.New(keep, func(a, b Child) int { return strings.Compare(string(a.UID), string(b.UID)) })
+		f.By(func(c Child) (types.UID, schema.GroupVersionKind) { return c.Controller, c.Owner })
 		objects, err := s.objectsOf(gvk, namespace)
 		if err != nil {
 			f.Refuse(err)

@@ -1,0 +1,58 @@
+package observe
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+)
+
+// Anyone who can create objects in a namespace can create many. Looks at all of them together
+// allocate in proportion to their number: no look copies what belongs to others.
+func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts allocations
+	cost := func(size int) uint64 {
+		s := newAPIServer()
+		var targets []Target
+		s.do(func() {
+			for i := range size {
+				name, between := fmt.Sprint("web-", i), fmt.Sprint("web-", i, "-rs")
+				object := set(t, set(t, deployment(t, 2, 0), name, "metadata", "name"), name, "metadata", "uid")
+				s.put("deployments", object)
+				rs := set(t, replicaSet(t, between, 2, 0), []any{map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": name, "controller": true}}, "metadata", "ownerReferences")
+				s.put("replicasets", rs)
+				for j := range 2 {
+					s.put("pods", podOf(t, between, j, false))
+					s.put("events", event(t, fmt.Sprint(name, "-", j), "Pod", fmt.Sprint(between, "-", j), "Odd", "it is odd"))
+				}
+				targets = append(targets, Target{Kind: deployments(), Namespace: "ns", Name: name, Object: object})
+			}
+		})
+		reader, err := NewReader(t.Context(), s.factory(t), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Stop()
+		read := func(of Target) {
+			if e, _, err := reader.Read(t.Context(), of, Extent{Depth: Reasons}); err != nil || len(e.Pods) != 2 || len(e.Children) != 1 || len(e.Events) != 2 {
+				t.Fatalf("%s has %d pods, %d children, and %d events, %v", of, len(e.Pods), len(e.Children), len(e.Events), err)
+			}
+		}
+		read(targets[0]) // which lists
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, of := range targets {
+			read(of)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	size := 50
+	before := cost(size)
+	for range 2 {
+		size *= 2
+		bytes := cost(size)
+		if bytes > 5*before/2 {
+			t.Errorf("looks at %d objects allocate %d bytes, at half of them %d", size, bytes, before)
+		}
+		before = bytes
+	}
+}

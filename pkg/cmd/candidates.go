@@ -141,10 +141,10 @@ func unknownField(err error) bool {
 
 // noField returns the error for a path that a schema does not have, with the nearest fields.
 func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) error {
-	taken, siblings := missingAt(path, schema)
+	at, taken := path.In(schema)
 	var nearest []string
 	if taken < len(path.Steps) {
-		nearest = nearestTo(path.Steps[taken].Name, siblings)
+		nearest = nearestTo(path.Steps[taken].Name, slices.Sorted(maps.Keys(fieldpath.Object(at, "properties"))))
 	}
 	for i, name := range nearest {
 		steps := append(slices.Clone(path.Steps[:taken]), fieldpath.Step{Kind: fieldpath.Field, Name: name})
@@ -157,24 +157,6 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 		nearest = nearest[:min(len(nearest), 3)]
 	}
 	return fmt.Errorf("%s has no field %s%s", t, path, didYouMean(nearest))
-}
-
-// missingAt returns how many steps of a path a schema has, and the fields that it has in
-// place of the next step.
-func missingAt(path fieldpath.Path, schema map[string]any) (taken int, siblings []string) {
-	for i, step := range path.Steps {
-		if step.Kind != fieldpath.Field {
-			schema = fieldpath.Object(schema, "items")
-			continue
-		}
-		properties := fieldpath.Object(schema, "properties")
-		next, is := properties[step.Name].(map[string]any)
-		if !is {
-			return i, slices.Sorted(maps.Keys(properties))
-		}
-		schema = next
-	}
-	return len(path.Steps), nil
 }
 
 // nearestTo returns the words that a user may have meant by a misspelled word. cobra suggests

@@ -120,52 +120,47 @@ func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	return word, nil
 }
 
+// In follows the path into a schema as far as it goes. It returns the schema there and the
+// number of steps.
+func (p Path) In(schema map[string]any) (at map[string]any, taken int) {
+	at = Resolve(schema, schema)
+	for i, s := range p.Steps {
+		next := Object(at, "items")
+		if s.Kind == Field {
+			if next = Object(at, "properties", s.Name); next == nil {
+				next = Object(at, "additionalProperties")
+			}
+		}
+		if next == nil {
+			return at, i
+		}
+		at = Resolve(schema, next)
+	}
+	return at, len(p.Steps)
+}
+
 // typeIn returns the type that a schema has at the path, "" if it has none.
 func (p Path) typeIn(schema map[string]any) string {
-	at := schema
-	for _, s := range p.Steps {
-		at = Resolve(schema, at)
-		if s.Kind != Field {
-			at = Object(at, "items")
-			continue
-		}
-		next := Object(at, "properties", s.Name)
-		if next == nil {
-			next = Object(at, "additionalProperties")
-		}
-		at = next
-	}
-	at = Resolve(schema, at)
-	if at["x-kubernetes-int-or-string"] == true {
+	at, taken := p.In(schema)
+	if taken < len(p.Steps) || at["x-kubernetes-int-or-string"] == true {
 		return ""
 	}
 	kind, _ := at["type"].(string)
 	return kind
 }
 
-// ParseSetting splits PATH=VALUE. An = in brackets or quotes belongs to the path.
+// ParseSetting splits PATH=VALUE at the first = that follows a whole path. An = in brackets or
+// quotes belongs to the path.
 func ParseSetting(pair string) (Path, string, error) {
-	depth, quoted, escaped := 0, rune(0), false
+	err := fmt.Errorf("%q has no =: use PATH=VALUE", pair)
 	for i, c := range pair {
-		switch {
-		case escaped:
-			escaped = false
-		case c == '\\':
-			escaped = true
-		case quoted != 0:
-			if c == quoted {
-				quoted = 0
-			}
-		case c == '"' || c == '\'':
-			quoted = c
-		case c == '[':
-			depth++
-		case c == ']':
-			depth--
-		case c == '=' && depth == 0:
-			path, err := ParsePath(pair[:i])
-			return path, pair[i+1:], err
+		if c != '=' {
+			continue
+		}
+		var path Path
+		if path, err = ParsePath(pair[:i]); err == nil {
+			return path, pair[i+1:], nil
 		}
 	}
-	return Path{}, "", fmt.Errorf("%q has no =: use PATH=VALUE", pair)
+	return Path{}, "", err
 }

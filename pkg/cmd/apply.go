@@ -91,15 +91,13 @@ func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
 
 // applyDeed returns what an apply did, in one word.
 func applyDeed(before, after *unstructured.Unstructured) string {
-	switch {
-	case before == nil:
+	if before == nil {
 		return "created"
-	case before.GetResourceVersion() == after.GetResourceVersion():
+	}
+	generation := before.GetGeneration()
+	onlyStatus := generation > 0 && generation == after.GetGeneration() && maps.Equal(before.GetLabels(), after.GetLabels())
+	if before.GetResourceVersion() == after.GetResourceVersion() || onlyStatus {
 		return "unchanged"
-	case before.GetGeneration() == 0:
-		return "configured"
-	case before.GetGeneration() == after.GetGeneration() && maps.Equal(before.GetLabels(), after.GetLabels()):
-		return "unchanged" // only the status has changed
 	}
 	return "configured"
 }

@@ -59,12 +59,16 @@ func (f *changeFlags) addManagerFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.manager, "field-manager", f.manager, "Name of the manager used to track field ownership.")
 }
 
-func (f *changeFlags) validate() error {
+// complete takes the arguments and rejects invalid ones and invalid flags.
+func (f *changeFlags) complete(args []string) error {
+	if err := f.targets.complete(args); err != nil {
+		return err
+	}
 	limits := &f.wait.limits
 	if limits.Timeout == 0 && !f.wait.waits() && limits.given("timeout") {
 		return usageErrorf("--timeout needs --wait")
 	}
-	return f.wait.validate(f.wait.waits())
+	return limits.validate(f.wait.waits())
 }
 
 // changer runs a verb that changes objects: it finds them, prints each result, waits for all
@@ -105,8 +109,8 @@ func newChanger(ctx context.Context, flags *changeFlags, waits bool) (*changer, 
 }
 
 // command makes a cobra command read each target of the verb and change it with do.
-func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error, validate func() error, do func(context.Context, *changer, *observe.Target) (*change, error)) *cobra.Command {
-	return command(cmd, complete, validate, f.targets.explained(f.common.clients, func(ctx context.Context) error { return f.run(ctx, do) }))
+func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error, do func(context.Context, *changer, *observe.Target) (*change, error)) *cobra.Command {
+	return f.targets.command(cmd, f.common.clients, complete, func(ctx context.Context) error { return f.run(ctx, do) })
 }
 
 func (f *changeFlags) run(ctx context.Context, do func(context.Context, *changer, *observe.Target) (*change, error)) error {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -48,10 +49,12 @@ as optional and does not fail.`,
 	addAllNamespacesFlag(cmd, &o.allNamespaces)
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json")
 	o.color.addFlag(cmd)
-	return command(cmd, o.complete, o.output.validate, o.run)
+	return command(cmd, o.complete, o.run)
 }
 
-func (o *checkOptions) complete(args []string) error { return noArgs("check", args) }
+func (o *checkOptions) complete(args []string) error {
+	return cmp.Or(noArgs("check", args), o.output.validate())
+}
 
 func (o *checkOptions) run(ctx context.Context) error {
 	namespace, _, err := o.common.clients.Namespace()

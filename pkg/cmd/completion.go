@@ -71,7 +71,7 @@ kubectl-imoocpod, the program called without kubectl.`,
 	for _, w := range o.words {
 		cmd.ValidArgs = append(cmd.ValidArgs, cobra.CompletionWithDesc(w.word, w.description))
 	}
-	return command(cmd, o.complete, nil, o.run)
+	return command(cmd, o.complete, o.run)
 }
 
 //go:embed completion.bash

@@ -69,14 +69,14 @@ words after -- are the command of the container.`,
 	}
 	o.change.addOutputFlags(cmd)
 	o.change.targets.addFileFlags(cmd, "with the objects to create")
-	cmd.Flags().VarP(countFlag(&o.replicas, 0), "replicas", "r", "The desired number of replicas.")
+	cmd.Flags().VarP(numberFlag(&o.replicas, 0), "replicas", "r", "The desired number of replicas.")
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "Set a field, as PATH=VALUE; the schema gives the type of the value (can be repeated).")
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "Set a field to a string, as PATH=VALUE (can be repeated).")
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the container.")
 	addReasonFlag(cmd, &o.reason)
 	o.dash, o.given = cmd.ArgsLenAtDash, cmd.Flags().Changed
-	return command(cmd, o.complete, o.validate, o.run)
+	return command(cmd, o.complete, o.run)
 }
 
 func (o *createOptions) complete(args []string) error {
@@ -86,17 +86,16 @@ func (o *createOptions) complete(args []string) error {
 	if o.change.targets.fromFiles() && len(o.command) > 0 {
 		return usageErrorf("-f and -k cannot be used together with a command")
 	}
-	return o.change.targets.complete(args)
-}
-
-func (o *createOptions) validate() error {
+	if err := o.change.complete(args); err != nil {
+		return err
+	}
 	if o.change.targets.fromFiles() {
 		for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {
 			if o.given(flag) {
 				return usageErrorf("--%s cannot be used with -f or -k, which create objects as they are", flag)
 			}
 		}
-		return o.change.validate()
+		return nil
 	}
 	for _, pair := range typesAndNames(o.change.targets.args) {
 		if problem := nameProblem(pair[1]); problem != "" {
@@ -113,7 +112,7 @@ func (o *createOptions) validate() error {
 			return usageErrorf("--image: %w", err)
 		}
 	}
-	return o.change.validate()
+	return nil
 }
 
 // run creates the named objects or those in files.

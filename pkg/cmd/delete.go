@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,14 +50,11 @@ cluster removes their pods, whether or not a controller runs.`,
 	addTimeout(cmd, &o.timeout)
 	cmd.Flags().BoolVar(&o.ignoreNotFound, "ignore-not-found", false, `Treat "not found" as a successful delete.`)
 	o.output = addOutputFlag(cmd, "Output mode. One of: (%s), for shorter output (resource/name).", "name")
-	return command(cmd, o.targets.complete, o.validate, o.targets.explained(common.clients, o.run))
+	return o.targets.command(cmd, common.clients, o.complete, o.run)
 }
 
-func (o *deleteOptions) validate() error {
-	if o.timeout < 0 {
-		return usageErrorf("--timeout must be 0 (wait forever) or more, not %s", o.timeout)
-	}
-	return o.output.validate()
+func (o *deleteOptions) complete(args []string) error {
+	return cmp.Or(o.targets.complete(args), o.output.validate())
 }
 
 // propagation returns the propagation policy for --cascade.

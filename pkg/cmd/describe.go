@@ -36,7 +36,7 @@ too. For a pod, the command shows its owner.`,
   kubectl imoocpod describe deployment/web`,
 	}
 	o.addFlags(cmd)
-	return command(cmd, o.complete, nil, o.explained(o.clients, o.Run))
+	return o.command(cmd, o.clients, o.complete, o.Run)
 }
 
 // Run describes the objects. One that cannot be read does not stop the others.

@@ -84,12 +84,21 @@ func alternatives[T ~string](words []T) string {
 	return strings.Join(quoted[:last], ", ") + ", or " + quoted[last]
 }
 
-// addDuration adds a flag for a duration, with the value as its default.
+// addDuration adds a flag for a duration of zero or more, with the value as its default.
 func addDuration(flags *pflag.FlagSet, value *time.Duration, name, usage string) {
-	flags.Var(parsed[time.Duration]{value, parseDuration, "duration"}, name, usage)
+	flags.Var(parsed[time.Duration]{value, parseLength, "duration"}, name, usage)
 	if *value == 0 {
 		flags.Lookup(name).DefValue = ""
 	}
+}
+
+// parseLength is parseDuration for durations of zero or more.
+func parseLength(word string) (time.Duration, error) {
+	length, err := parseDuration(word)
+	if err == nil && length < 0 {
+		err = errors.New("must be 0 or more")
+	}
+	return length, err
 }
 
 // parseDuration is time.ParseDuration with days, such as 2d or 1d12h.
@@ -111,15 +120,15 @@ func parseDuration(word string) (time.Duration, error) {
 	return length, nil
 }
 
-// countFlag returns a flag for a number of replicas that must be at least least.
-func countFlag(value *int32, least int32) parsed[int32] {
-	return parsed[int32]{value, func(word string) (int32, error) {
+// numberFlag returns a flag for a whole number that must be at least least.
+func numberFlag[T int | int32 | int64](value *T, least T) parsed[T] {
+	return parsed[T]{value, func(word string) (T, error) {
 		n, err := strconv.ParseInt(word, 10, 32)
 		if err != nil || n < int64(least) {
 			return 0, fmt.Errorf("must be a whole number from %d to %d", least, math.MaxInt32)
 		}
-		return int32(n), nil
-	}, "int32"}
+		return T(n), nil
+	}, fmt.Sprintf("%T", *value)}
 }
 
 func addReplicasPathFlag(cmd *cobra.Command, path **fieldpath.Path) {

@@ -14,21 +14,21 @@ func TestCount(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int32{"0": 0, "3": 3, "007": 7, "2147483647": 2147483647} {
 		var got int32
-		if err := countFlag(&got, 0).Set(text); err != nil || got != want {
+		if err := numberFlag(&got, 0).Set(text); err != nil || got != want {
 			t.Errorf("%q is %d (%v), want %d", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "-1", "x", "3.5", "0x10", "1e3", "1_000", " 1", "2147483648", "99999999999999999999"} {
 		got := int32(42)
-		if err := countFlag(&got, 0).Set(text); err == nil || got != 42 {
+		if err := numberFlag(&got, 0).Set(text); err == nil || got != 42 {
 			t.Errorf("%q was taken for %d", text, got)
 		}
 	}
 	var got int32
-	if err := countFlag(&got, replicas.AnyCount).Set("-1"); err != nil || got != -1 {
+	if err := numberFlag(&got, replicas.AnyCount).Set("-1"); err != nil || got != -1 {
 		t.Errorf("-1 is %d (%v) where it is allowed", got, err)
 	}
-	if err := countFlag(&got, replicas.AnyCount).Set("-2"); err == nil {
+	if err := numberFlag(&got, replicas.AnyCount).Set("-2"); err == nil {
 		t.Error("-2 was taken")
 	}
 }

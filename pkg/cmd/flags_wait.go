@@ -53,7 +53,7 @@ const never = "never"
 
 func (f *failAfterFlag) Set(word string) (err error) {
 	if f.FailFast = word != never; f.FailFast {
-		f.FailAfter, err = parseDuration(word)
+		f.FailAfter, err = parseLength(word)
 	}
 	return err
 }
@@ -79,12 +79,7 @@ func (f *waitFlags) flags() (words []string) {
 
 // validate rejects invalid limits. waits means that the command waits at all.
 func (f *waitFlags) validate(waits bool) error {
-	switch {
-	case f.FailAfter < 0:
-		return usageErrorf("--fail-after must be 0 (at once) or more, not %s", f.FailAfter)
-	case f.Settle < 0:
-		return usageErrorf("--settle must be 0 (not at all) or more, not %s", f.Settle)
-	case f.Timeout > 0 && f.Timeout <= f.Settle:
+	if f.Timeout > 0 && f.Timeout <= f.Settle {
 		return usageErrorf("--timeout must be longer than --settle")
 	}
 	for _, flag := range []string{"on-failure", "fail-after", "settle", "logs"} {
@@ -115,7 +110,6 @@ const (
 	revertOnFailure onFailure = "revert"
 )
 
-// addFlags adds the flags.
 func (f *changeWaitFlags) addFlags(cmd *cobra.Command) {
 	f.onFailure = stopOnFailure
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "Wait until the change has its full effect: the objects are ready, paused, or parked.")
@@ -127,12 +121,4 @@ func (f *changeWaitFlags) addFlags(cmd *cobra.Command) {
 // waits reports whether the flags ask for a wait.
 func (f *changeWaitFlags) waits() bool {
 	return f.wait || f.limits.Timeout > 0 || f.onFailure == revertOnFailure
-}
-
-// validate rejects invalid combinations. waits means that the command waits at all.
-func (f *changeWaitFlags) validate(waits bool) error {
-	if f.limits.Timeout < 0 {
-		return usageErrorf("--timeout must be 0 (no limit) or more, not %s", f.limits.Timeout)
-	}
-	return f.limits.validate(waits)
 }

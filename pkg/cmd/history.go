@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ type historyOptions struct {
 	output   *output
 	revision int64
 	// diff names two revisions to compare.
-	diff string
+	diff *[2]int64
 }
 
 func newHistoryCommand(common commonOptions) *cobra.Command {
@@ -49,36 +50,31 @@ revision before. For a Deployment or a Rollout, AGE is that of its ReplicaSet.`,
 	}
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json", "yaml")
 	o.targets.addFlags(cmd)
-	cmd.Flags().Int64Var(&o.revision, "revision", 0, "Show the whole pod template of this revision.")
-	cmd.Flags().StringVar(&o.diff, "diff", "", "Show what changed from one revision to another, as N..M.")
-	return command(cmd, o.targets.complete, o.validate, o.targets.explained(common.clients, o.run))
+	cmd.Flags().Var(numberFlag(&o.revision, 0), "revision", "Show the whole pod template of this revision.")
+	cmd.Flags().Var(optional(&o.diff, parseDiff, "string"), "diff", "Show what changed from one revision to another, as N..M.")
+	return o.targets.command(cmd, common.clients, o.complete, o.run)
 }
 
-func (o *historyOptions) validate() error {
-	switch {
-	case o.revision < 0:
-		return usageErrorf("--revision must be the number of a revision, not %d", o.revision)
-	case o.diff != "" && o.revision != 0:
+func (o *historyOptions) complete(args []string) error {
+	switch err := o.targets.complete(args); {
+	case err != nil:
+		return err
+	case o.diff != nil && o.revision != 0:
 		return usageErrorf("--revision and --diff cannot be used together")
-	case o.diff != "" && o.output.format != "":
+	case o.diff != nil && o.output.format != "":
 		return usageErrorf("--output and --diff cannot be used together")
-	case o.diff != "":
-		if _, _, err := parseDiff(o.diff); err != nil {
-			return err
-		}
 	}
 	return o.output.validate()
 }
 
-// parseDiff parses --diff.
-func parseDiff(text string) (from, to int64, err error) {
+func parseDiff(text string) (diff [2]int64, err error) {
 	first, second, both := strings.Cut(text, "..")
-	from, err = strconv.ParseInt(first, 10, 64)
+	from, err := strconv.ParseInt(first, 10, 64)
 	to, err2 := strconv.ParseInt(second, 10, 64)
 	if !both || err != nil || err2 != nil || from < 1 || to < 1 {
-		return 0, 0, usageErrorf("--diff must be two revisions, as in 2..3, not %q", text)
+		return diff, errors.New("must be two revisions, as in 2..3")
 	}
-	return from, to, nil
+	return [2]int64{from, to}, nil
 }
 
 // run shows the revisions of the objects. An object without revisions does not stop the
@@ -114,7 +110,7 @@ func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *
 		return err
 	}
 	out := o.common.streams.Out
-	if named && o.output.format == "" && o.diff == "" {
+	if named && o.output.format == "" && o.diff == nil {
 		above := ""
 		if further {
 			above = "\n"
@@ -124,7 +120,7 @@ func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *
 		}
 	}
 	switch rows := historyRows(t, h); {
-	case o.diff != "":
+	case o.diff != nil:
 		return o.showDiff(t, h)
 	case o.revision != 0:
 		r, err := h.Pick(o.revision)
@@ -159,10 +155,7 @@ func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 }
 
 func (o *historyOptions) showDiff(t *observe.Target, h revision.History) error {
-	from, to, err := parseDiff(o.diff)
-	if err != nil {
-		return err
-	}
+	from, to := o.diff[0], o.diff[1]
 	was, err := h.Pick(from)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)

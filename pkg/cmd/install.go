@@ -77,22 +77,21 @@ controller needs in the current namespace. It binds them to nobody.`,
 	cmd.Flags().BoolVar(&o.roles, "roles", false, "Install the roles for people, and the role of a controller in the current namespace.")
 	addAllNamespacesFlag(cmd, &o.settings.AllNamespaces)
 	cmd.Flags().StringVar(&o.settings.Image, "image", defaultImage, "Image of the controller.")
-	cmd.Flags().VarP(countFlag(&o.settings.Replicas, 0), "replicas", "r", "Number of pods of the controller, one of which is active.")
+	cmd.Flags().VarP(numberFlag(&o.settings.Replicas, 0), "replicas", "r", "Number of pods of the controller, one of which is active.")
 	addDuration(cmd.Flags(), &o.timeout, "timeout", "The length of time to wait for each definition to be served and for the controller to be ready.")
 	o.given = cmd.Flags().Changed
-	return command(cmd, o.complete, o.validate, o.run)
+	return command(cmd, o.complete, o.run)
 }
 
 func (o *installOptions) complete(args []string) error {
 	if !o.given("image") {
 		o.settings.Image = deploy.Image + ":" + o.common.version
 	}
-	return noArgs("install", args)
-}
-
-func (o *installOptions) validate() error {
-	if o.timeout <= 0 {
-		return usageErrorf("--timeout must be more than 0, not %s", o.timeout)
+	if err := noArgs("install", args); err != nil {
+		return err
+	}
+	if o.timeout == 0 {
+		return usageErrorf("--timeout must be more than 0")
 	}
 	for _, flag := range []string{"image", "replicas", "all-namespaces"} {
 		if o.given(flag) && !o.controller {

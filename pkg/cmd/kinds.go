@@ -74,7 +74,7 @@ that.`,
 	addListPrintFlags(cmd, o.print)
 	cmd.AddCommand(newKindsNewCommand(common), newKindsRBACCommand(common))
 	o.nearest = cmd.SuggestionsFor
-	return command(cmd, o.complete, nil, o.run)
+	return command(cmd, o.complete, o.run)
 }
 
 func (o *kindsOptions) complete(args []string) (err error) {

@@ -61,10 +61,10 @@ an existing definition: one with different content is an error.`,
 	addReplicasPathFlag(cmd, &o.scaffold.ReplicasPath)
 	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Image of the container.")
 	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster instead of printing it.")
-	return command(cmd, o.complete, o.validate, o.run)
+	return command(cmd, o.complete, o.run)
 }
 
-func (o *kindsNewOptions) complete(args []string) error {
+func (o *kindsNewOptions) complete(args []string) (err error) {
 	if len(args) != 1 {
 		return usageErrorf("expected one NAME, got %d arguments", len(args))
 	}
@@ -72,10 +72,6 @@ func (o *kindsNewOptions) complete(args []string) error {
 	if !o.install && *o.print.OutputFormat == "" {
 		*o.print.OutputFormat = "yaml"
 	}
-	return nil
-}
-
-func (o *kindsNewOptions) validate() (err error) {
 	switch {
 	case o.scaffold.Group == "":
 		return usageErrorf("--group is required, such as example.com")

@@ -45,7 +45,7 @@ CRD from the cluster or, with --filename, from a file.`,
 	}
 	addPrintFlags(cmd, o.print)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "A file with the CRDs of the kinds, instead of those in the cluster. '-' reads standard input.")
-	return command(cmd, o.complete, nil, o.run)
+	return command(cmd, o.complete, o.run)
 }
 
 func (o *kindsRBACOptions) complete(args []string) (err error) {

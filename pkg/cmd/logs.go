@@ -42,7 +42,7 @@ type logsOptions struct {
 }
 
 func newLogsCommand(common commonOptions) *cobra.Command {
-	o := &logsOptions{commonOptions: common, targetFlags: targetFlags{without: toRead}}
+	o := &logsOptions{commonOptions: common, targetFlags: targetFlags{without: toRead}, tail: tailByDefault, most: 50}
 	cmd := &cobra.Command{
 		Use:   "logs (NAME | TYPE/NAME ... | TYPE NAME ... | -l label) [-f] [flags]",
 		Short: "Show what the pods of an ImoocPod or another object wrote",
@@ -71,27 +71,23 @@ replacements, until Ctrl-C or until the object is gone. See docs/logs.md.`,
 	flags.BoolVar(&o.wanted.AllContainers, "all-containers", false, "Show all containers of each pod, init containers too.")
 	flags.StringVar(&o.wanted.Slot, "slot", "", "Show only the pod of this slot: the last part of its name.")
 	flags.BoolVarP(&o.previous, "previous", "p", false, "Show the log of the previous run of each restarted container.")
-	flags.Int64Var(&o.tail, "tail", tailByDefault, "Number of last lines of each container to show. -1 shows all. With --since, the default is all.")
+	flags.Var(numberFlag(&o.tail, -1), "tail", "Number of last lines of each container to show. -1 shows all. With --since, the default is all.")
 	addDuration(flags, &o.since, "since", "Show only lines newer than a duration such as 5s, 2m or 3h.")
 	flags.BoolVar(&o.timestamps, "timestamps", false, "Put the time before each line.")
-	flags.IntVar(&o.most, "max-log-requests", 50, "Maximum number of logs to read at once. With more containers, the logs are read in turn.")
+	flags.Var(numberFlag(&o.most, 1), "max-log-requests", "Maximum number of logs to read at once. With more containers, the logs are read in turn.")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s). JSON has an object for each line, raw the lines as they are.", "json", "raw")
 	o.color.addFlag(cmd)
-	return command(cmd, o.complete, o.validate, o.explained(o.clients, o.Run))
+	return o.command(cmd, o.clients, o.complete, o.Run)
 }
 
-func (o *logsOptions) validate() error {
-	switch {
+func (o *logsOptions) complete(args []string) error {
+	switch err := o.targetFlags.complete(args); {
+	case err != nil:
+		return err
 	case o.follow && o.previous:
 		return usageErrorf("--previous and --follow cannot be used together")
 	case o.wanted.Container != "" && o.wanted.AllContainers:
 		return usageErrorf("--container and --all-containers cannot be used together")
-	case o.tail < -1:
-		return usageErrorf("--tail must be -1 (all) or more, not %d", o.tail)
-	case o.since < 0:
-		return usageErrorf("--since must be more than 0, not %s", o.since)
-	case o.most < 1:
-		return usageErrorf("--max-log-requests must be 1 or more, not %d", o.most)
 	}
 	return o.output.validate()
 }

@@ -77,7 +77,7 @@ With -l or --all and no type, the command restores the parked objects of all typ
 func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 	o.change.targets.without = toWrite
 	o.change.addFlags(cmd)
-	return command(cmd, o.change.targets.complete, o.change.validate, o.change.targets.explained(o.change.common.clients, o.run))
+	return o.change.targets.command(cmd, o.change.common.clients, o.change.complete, o.run)
 }
 
 func (o *parkOptions) run(ctx context.Context) error {

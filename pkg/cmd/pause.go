@@ -56,7 +56,7 @@ an object that has pods. See docs/pause.md.`,
 	completeFlag(cmd, "for", "30m", "1h", "8h", apis.PausedForever)
 	addReasonFlag(cmd, &o.reason)
 	addYesFlag(cmd, &o.yes)
-	return o.change.command(cmd, o.change.targets.complete, o.change.validate, o.pause)
+	return o.change.command(cmd, o.change.complete, o.pause)
 }
 
 // pause pauses an object, through its own controller if another program reconciles it.

@@ -51,7 +51,7 @@ Rollout. It refuses types that have neither.`,
 	o.change.addFlags(cmd)
 	o.change.addManagerFlag(cmd)
 	addReasonFlag(cmd, &o.reason)
-	return o.change.command(cmd, o.change.targets.complete, o.change.validate, o.restart)
+	return o.change.command(cmd, o.change.complete, o.restart)
 }
 
 func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Target) (*change, error) {

@@ -31,7 +31,7 @@ then applies the changes that were made during the pause.`,
 	o.change.targets.without = toWrite
 	o.change.addFlags(cmd)
 	o.change.addManagerFlag(cmd)
-	return o.change.command(cmd, o.change.targets.complete, o.change.validate, resume)
+	return o.change.command(cmd, o.change.complete, resume)
 }
 
 func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error) {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"strconv"
@@ -55,7 +56,7 @@ the other objects cannot get it without help (3), or after --timeout (4). With
 	addAllNamespacesFlag(cmd, &o.AllNamespaces)
 	addKindFlags(cmd, &o.Kinds)
 	addSelectorFlag(cmd, &o.Selector)
-	cmd.Flags().IntVar(&o.Workers, "workers", o.Workers, "Number of objects to reconcile at the same time.")
+	cmd.Flags().Var(numberFlag(&o.Workers, 1), "workers", "Number of objects to reconcile at the same time.")
 	addDuration(cmd.Flags(), &o.Resync, "resync", "How often to reconcile every object without an event. Zero means never.")
 	addLeaseFlags(cmd, &o.Lease)
 	addLogFlag(cmd, &o.Log)
@@ -63,7 +64,7 @@ the other objects cannot get it without help (3), or after --timeout (4). With
 	addServeFlags(cmd, &o.Serve)
 	addLimitFlags(cmd, &o.RateLimit)
 	o.verbosity = func() string { return cmd.Flags().Lookup("v").Value.String() }
-	return command(cmd, o.complete, o.validate, o.Run)
+	return command(cmd, o.complete, o.Run)
 }
 
 func (o *runControllerOptions) complete(args []string) error {
@@ -78,33 +79,15 @@ func (o *runControllerOptions) complete(args []string) error {
 	if err := o.Kinds.Complete(o.Streams.In); err != nil {
 		return usageErrorf("%w", err)
 	}
-	return nil
-}
-
-func (o *runControllerOptions) validate() error {
 	switch {
-	case o.Workers < 1:
-		return usageErrorf("--workers must be 1 or more, not %d", o.Workers)
-	case o.Resync < 0:
-		return usageErrorf("--resync must not be negative")
 	case o.Once && o.DryRun:
 		return usageErrorf("--once and --dry-run cannot be used together")
 	case o.Limits.Timeout != 0 && !o.Ends():
 		return usageErrorf("--timeout needs --once or --dry-run")
-	case o.Limits.Timeout < 0:
-		return usageErrorf("--timeout must not be negative")
 	case o.Output != "" && !o.DryRun:
 		return usageErrorf("--output needs --dry-run")
-	case o.Output != "" && o.Output != "json":
-		return usageErrorf("--output must be \"json\", not %q", o.Output)
 	}
-	if err := o.limits.validate(o.Once); err != nil {
-		return err
-	}
-	if err := validateRateLimit(o.RateLimit); err != nil {
-		return err
-	}
-	return validateServing(o.Serve)
+	return cmp.Or(o.output.validate(), o.limits.validate(o.Once), validateRateLimit(o.RateLimit), validateServing(o.Serve))
 }
 
 func (o *runControllerOptions) Run(ctx context.Context) error {

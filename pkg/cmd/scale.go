@@ -54,27 +54,28 @@ See docs/scaling.md.`,
   kubectl imoocpod scale deployment/web --replicas 40 --step 10 --on-failure=revert`,
 	}
 	o.change.addFlags(cmd)
-	cmd.Flags().VarP(countFlag(&o.count.Replicas, 0), "replicas", "r", "The desired number of replicas.")
+	cmd.Flags().VarP(numberFlag(&o.count.Replicas, 0), "replicas", "r", "The desired number of replicas.")
 	cmd.Flags().Var(optional(&o.count.By, candidates.ParseCountChange, "change"), "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
 	cmd.Flags().StringSliceVar(&o.count.Remove, "remove", nil, "Names of pods to remove. The number of replicas goes down by as many.")
 	cmd.Flags().BoolVar(&o.count.Undo, "undo", false, "Return to the number of replicas before the last change by this command, if nobody has changed it since.")
 	cmd.Flags().BoolVar(&o.count.Reuse, "reuse", false, "Scale up into the slots of pods that --remove removed.")
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringVar(&o.group, "group", "", "Group of pods to scale, in a resource that has several: the key of a list element, or the name of a field.")
-	cmd.Flags().Var(countFlag(&o.count.Current, replicas.AnyCount), "current-replicas", "Scale only if this is the current number of replicas. -1 (default) for no condition.")
+	cmd.Flags().Var(numberFlag(&o.count.Current, replicas.AnyCount), "current-replicas", "Scale only if this is the current number of replicas. -1 (default) for no condition.")
 	cmd.Flags().StringVar(&o.count.ResourceVersion, "resource-version", "", "Scale only if this is the current resource version.")
 	o.steps.addFlags(cmd)
 	addYesFlag(cmd, &o.yes)
 	o.given = cmd.Flags().Changed
-	return command(cmd, o.change.targets.complete, o.validate, o.change.targets.explained(common.clients, o.run))
+	return o.change.targets.command(cmd, common.clients, o.complete, o.run)
 }
 
 // waits reports whether the flags ask for a wait.
 func (o *scaleOptions) waits() bool { return o.change.wait.waits() || o.steps.given() }
 
-func (o *scaleOptions) validate() error {
+func (o *scaleOptions) complete(args []string) error {
 	removes := len(o.count.Remove) > 0
 	err := cmp.Or(
+		o.change.targets.complete(args),
 		o.apart(removes, "remove", "replicas", "by", "reuse", "group", "replicas-path"),
 		o.apart(o.count.Undo, "undo", "replicas", "by", "remove", "reuse", "step"),
 		o.apart(o.given("replicas"), "replicas", "by"),
@@ -99,7 +100,7 @@ func (o *scaleOptions) validate() error {
 	case o.steps.given() && version != "":
 		return usageErrorf("--step and --resource-version cannot be used together")
 	}
-	return o.change.wait.validate(o.waits())
+	return o.change.wait.limits.validate(o.waits())
 }
 
 // apart returns an error if another flag is combined with one that is set.

@@ -58,8 +58,8 @@ func (f *setFlags) addFlags(cmd *cobra.Command) {
 }
 
 // command makes a cobra command change the template of each target.
-func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, validate func() error, want func(*changer, *observe.Target) (wanted, error)) *cobra.Command {
-	return f.change.command(cmd, complete, validate, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
+func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, want func(*changer, *observe.Target) (wanted, error)) *cobra.Command {
+	return f.change.command(cmd, complete, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 		wanted, err := want(c, t)
 		if err != nil {
 			return nil, err

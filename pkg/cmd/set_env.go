@@ -33,7 +33,7 @@ ImoocPod (NAME) or another resource with a pod template (TYPE/NAME).`,
 	}
 	o.set.addFlags(cmd)
 	addContainerFlag(cmd, &o.container)
-	return o.set.command(cmd, o.complete, o.validate, o.want)
+	return o.set.command(cmd, o.complete, o.want)
 }
 
 func addContainerFlag(cmd *cobra.Command, container *string) {
@@ -55,14 +55,11 @@ func (o *setEnvOptions) complete(args []string) error {
 		}
 		o.env = append(o.env, setting)
 	}
-	return o.set.change.targets.complete(args[:at])
-}
-
-func (o *setEnvOptions) validate() error {
-	if len(o.env) == 0 {
-		return usageErrorf("at least one KEY=VALUE or KEY- is required")
+	err := o.set.change.complete(args[:at])
+	if err == nil && len(o.env) == 0 {
+		err = usageErrorf("at least one KEY=VALUE or KEY- is required")
 	}
-	return o.set.change.validate()
+	return err
 }
 
 func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {

@@ -39,7 +39,7 @@ nothing and lists them. See docs/undo.md.`,
 	}
 	o.set.addFlags(cmd)
 	cmd.Flags().Var(specFieldFlag(&o.image), "image-path", "JSONPath of the image field, for types that have several.")
-	return o.set.command(cmd, o.complete, o.validate, o.want)
+	return o.set.command(cmd, o.complete, o.want)
 }
 
 func (o *setImageOptions) complete(args []string) error {
@@ -56,7 +56,17 @@ func (o *setImageOptions) complete(args []string) error {
 		}
 		o.images = append(o.images, image)
 	}
-	return o.set.change.targets.complete(args)
+	switch err := o.set.change.complete(args); {
+	case err != nil:
+		return err
+	case len(o.images) == 0:
+		return usageErrorf("an IMAGE or CONTAINER=IMAGE is required")
+	case o.image != nil && o.set.template != nil:
+		return usageErrorf("--image-path and --template-path cannot be used together")
+	case o.image != nil && (len(o.images) > 1 || o.images[0].Container != ""):
+		return usageErrorf("--image-path takes one IMAGE, without the name of a container")
+	}
+	return nil
 }
 
 // splitImages splits off the images at the end of the arguments: those with a container name,
@@ -67,18 +77,6 @@ func splitImages(args []string) (objects, images []string) {
 		at = max(0, len(args)-1)
 	}
 	return args[:at], args[at:]
-}
-
-func (o *setImageOptions) validate() error {
-	switch {
-	case len(o.images) == 0:
-		return usageErrorf("an IMAGE or CONTAINER=IMAGE is required")
-	case o.image != nil && o.set.template != nil:
-		return usageErrorf("--image-path and --template-path cannot be used together")
-	case o.image != nil && (len(o.images) > 1 || o.images[0].Container != ""):
-		return usageErrorf("--image-path takes one IMAGE, without the name of a container")
-	}
-	return o.set.change.validate()
 }
 
 func (o *setImageOptions) want(c *changer, t *observe.Target) (wanted, error) {

@@ -11,11 +11,9 @@ import (
 )
 
 type setResourcesOptions struct {
-	set                      setFlags
-	container                string
-	requestsText, limitsText string
-
-	requested, limited podtemplate.Quantities
+	set              setFlags
+	container        string
+	requests, limits podtemplate.Quantities
 }
 
 func newSetResourcesCommand(common commonOptions) *cobra.Command {
@@ -34,33 +32,23 @@ as they are.`,
 	}
 	o.set.addFlags(cmd)
 	addContainerFlag(cmd, &o.container)
-	cmd.Flags().StringVar(&o.requestsText, "requests", "", "The resource requests of the containers, for example 'cpu=100m,memory=256Mi'.")
-	cmd.Flags().StringVar(&o.limitsText, "limits", "", "The resource limits of the containers, for example 'cpu=200m,memory=512Mi'.")
-	return o.set.command(cmd, o.complete, o.validate, o.want)
+	cmd.Flags().Var(parsed[podtemplate.Quantities]{&o.requests, podtemplate.ParseQuantities, "string"}, "requests", "The resource requests of the containers, for example 'cpu=100m,memory=256Mi'.")
+	cmd.Flags().Var(parsed[podtemplate.Quantities]{&o.limits, podtemplate.ParseQuantities, "string"}, "limits", "The resource limits of the containers, for example 'cpu=200m,memory=512Mi'.")
+	return o.set.command(cmd, o.complete, o.want)
 }
 
 func (o *setResourcesOptions) complete(args []string) error {
-	var err error
-	for _, flag := range []struct {
-		name, word string
-		into       *podtemplate.Quantities
-	}{{"requests", o.requestsText, &o.requested}, {"limits", o.limitsText, &o.limited}} {
-		if flag.word == "" {
-			continue
-		}
-		if *flag.into, err = podtemplate.ParseQuantities(flag.word); err != nil {
-			return usageErrorf("--%s: %w", flag.name, err)
-		}
-		o.set.words = append(o.set.words, "--"+flag.name+"="+flag.word)
+	if len(o.requests) > 0 {
+		o.set.words = append(o.set.words, "--requests="+o.requests.String())
 	}
-	return o.set.change.targets.complete(args)
-}
-
-func (o *setResourcesOptions) validate() error {
-	if len(o.requested)+len(o.limited) == 0 {
-		return usageErrorf("--requests or --limits is required")
+	if len(o.limits) > 0 {
+		o.set.words = append(o.set.words, "--limits="+o.limits.String())
 	}
-	return o.set.change.validate()
+	err := o.set.change.complete(args)
+	if err == nil && len(o.requests)+len(o.limits) == 0 {
+		err = usageErrorf("--requests or --limits is required")
+	}
+	return err
 }
 
 func (o *setResourcesOptions) want(c *changer, t *observe.Target) (wanted, error) {
@@ -72,6 +60,6 @@ func (o *setResourcesOptions) want(c *changer, t *observe.Target) (wanted, error
 		return nil, fmt.Errorf("%s has no field for resources", t)
 	}
 	return inTemplate(t, *places.Template, func(template map[string]any) error {
-		return podtemplate.SetResources(template, cmp.Or(o.container, podtemplate.AllContainers), o.requested, o.limited)
+		return podtemplate.SetResources(template, cmp.Or(o.container, podtemplate.AllContainers), o.requests, o.limits)
 	}), nil
 }

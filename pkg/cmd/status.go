@@ -89,7 +89,7 @@ otherwise.`,
 	addChoices(cmd, (*[]string)(&o.only), "only", "Show only the objects in these states, with the reasons. Must be %s; commas separate several.", status.States()...)
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with code 0 if all objects are ready, 3 if one has failed or is paused, and 4 otherwise.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
-	return command(cmd, o.complete, o.validate, o.explained(o.clients, o.Run))
+	return o.command(cmd, o.clients, o.complete, o.Run)
 }
 
 func (o *statusOptions) complete(args []string) (err error) {
@@ -105,11 +105,7 @@ func (o *statusOptions) complete(args []string) (err error) {
 	if o.write, err = o.writer(); err != nil {
 		return usageErrorf("%w", err)
 	}
-	return nil
-}
-
-func (o *statusOptions) validate() error {
-	_, err := labels.Parse(o.selector)
+	_, err = labels.Parse(o.selector)
 	switch format := *o.print.OutputFormat; {
 	case err != nil:
 		return usageErrorf("invalid --selector: %w", err)
@@ -119,9 +115,6 @@ func (o *statusOptions) validate() error {
 		return usageErrorf("--watch and --wait cannot be used together")
 	case o.wait && format != "" && format != "json":
 		return usageErrorf("--wait supports only -o json, not -o %s", format)
-	}
-	if o.limits.Timeout < 0 {
-		return usageErrorf("--timeout must be 0 (wait forever) or more, not %s", o.limits.Timeout)
 	}
 	return o.limits.validate(o.wait)
 }

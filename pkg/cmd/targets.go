@@ -10,18 +10,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/resource"
-	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -40,34 +36,6 @@ type targetFlags struct {
 	without everyKind
 
 	args []string
-	// cmd is the command that has the flags.
-	cmd *cobra.Command
-}
-
-// command returns the command line with names of ImoocPods.
-func (f *targetFlags) command(names []string) commandline.Command {
-	var words []string
-	if f.cmd != nil {
-		words = strings.Fields(strings.TrimPrefix(f.cmd.CommandPath(), programName))
-	}
-	for _, name := range names {
-		words = append(words, "imoocpod/"+name)
-	}
-	if f.cmd == nil {
-		return commandline.Plugin(words...)
-	}
-	global := f.cmd.InheritedFlags()
-	f.cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if flag.Name != "namespace" && global.Lookup(flag.Name) != nil {
-			return // the relevant ones are added to every command
-		}
-		value := flag.Value.String()
-		if list, is := flag.Value.(pflag.SliceValue); is {
-			value = strings.Join(list.GetSlice(), ",")
-		}
-		words = append(words, "--"+flag.Name+"="+value)
-	})
-	return commandline.Plugin(words...)
 }
 
 func (f *targetFlags) addFlags(cmd *cobra.Command) {
@@ -87,7 +55,6 @@ func addSelectorFlag(cmd *cobra.Command, selector *string) {
 
 // addFileFlags adds the flags for files. what describes the objects in them.
 func (f *targetFlags) addFileFlags(cmd *cobra.Command, what string) {
-	f.cmd = cmd
 	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files "+what+".")
 	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
 	cmd.Flags().StringVarP(&f.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
@@ -296,7 +263,6 @@ func (f *targetFlags) find(ctx context.Context, o *commonOptions) ([]observe.Tar
 	if _, only := f.imoocPods(f.args); only {
 		return f.name(ctx, c)
 	}
-	tellOthers(c, f.args)
 	infos, err := f.infos(c, namespace, enforced)
 	found := make([]observe.Target, 0, len(infos))
 	for _, info := range infos {
@@ -331,25 +297,6 @@ func (f *targetFlags) infos(c *kube.Factory, namespace string, enforced bool) ([
 		Infos()
 }
 
-// tellOthers logs the types that share a name with the chosen type. kubectl chooses the same
-// one.
-func tellOthers(c *kube.Factory, args []string) {
-	mapper, err := c.Flags.ToRESTMapper()
-	if err != nil || !klog.V(1).Enabled() {
-		return
-	}
-	for i, arg := range args {
-		word, _, slash := strings.Cut(arg, "/")
-		if i > 0 && !slash {
-			break
-		}
-		others, err := mapper.ResourcesFor(schema.ParseGroupResource(word).WithVersion(""))
-		if err == nil && len(others) > 1 {
-			klog.V(1).InfoS("Several types match; using the first. Write TYPE.GROUP for another.", "type", word, "meanings", others)
-		}
-	}
-}
-
 // separate splits the errors that the builder has joined.
 func separate(err error) []error {
 	if err == nil {
@@ -378,7 +325,7 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 		switch unknown := (*outcome.UnknownTypeError)(nil); {
 		case !errors.As(err, &unknown):
 		case len(args) > 1:
-			errs[i] = outcome.WithHint(err, "with several arguments, the first is the TYPE; to name several ImoocPods", f.command(args))
+			errs[i] = outcome.WithAdvice(err, "with several arguments, the first is the TYPE; to name several ImoocPods, use imoocpod/"+strings.Join(args, " imoocpod/"))
 		default:
 			errs[i] = outcome.WithAdvice(err, "with -l, --all or -A, an argument is a TYPE; to name an ImoocPod, use imoocpod/"+args[0])
 		}

@@ -45,15 +45,8 @@ Helm manages the pod template, because its next run restores the value.`,
 	o.change.addFlags(cmd)
 	o.change.addManagerFlag(cmd)
 	addReasonFlag(cmd, &o.reason)
-	cmd.Flags().Int64Var(&o.revision, "to-revision", 0, "The revision to return to. Default to 0 (the last revision with another pod template).")
-	return o.change.command(cmd, o.change.targets.complete, o.validate, o.undo)
-}
-
-func (o *undoOptions) validate() error {
-	if o.revision < 0 {
-		return usageErrorf("--to-revision must be the number of a revision, not %d", o.revision)
-	}
-	return o.change.validate()
+	cmd.Flags().Var(numberFlag(&o.revision, 0), "to-revision", "The revision to return to. Default to 0 (the last revision with another pod template).")
+	return o.change.command(cmd, o.change.complete, o.undo)
 }
 
 func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (*change, error) {

@@ -55,21 +55,19 @@ while there are any, unless you pass --delete-objects.`,
 	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions instead of a controller.")
 	cmd.Flags().BoolVar(&o.deleteObjects, "delete-objects", false, "Also delete all objects of the definitions, in all namespaces.")
 	addDuration(cmd.Flags(), &o.timeout, "timeout", "The length of time to wait for each object to be gone.")
-	return command(cmd, o.complete, o.validate, o.run)
+	return command(cmd, o.complete, o.run)
 }
 
-func (o *uninstallOptions) complete(args []string) error { return noArgs("uninstall", args) }
-
-func (o *uninstallOptions) validate() error {
+func (o *uninstallOptions) complete(args []string) error {
 	switch {
-	case o.timeout <= 0:
-		return usageErrorf("--timeout must be more than 0, not %s", o.timeout)
+	case o.timeout == 0:
+		return usageErrorf("--timeout must be more than 0")
 	case o.deleteObjects && !o.crds:
 		return usageErrorf("--delete-objects needs --crds")
 	case o.allNamespaces && o.crds:
 		return usageErrorf("--all-namespaces and --crds cannot be used together")
 	}
-	return nil
+	return noArgs("uninstall", args)
 }
 
 func (o *uninstallOptions) run(ctx context.Context) error {

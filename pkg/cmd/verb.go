@@ -52,43 +52,39 @@ func argumentOf(t *observe.Target) string {
 	return t.Kind.CRD() + "/" + t.Name
 }
 
-// command makes a cobra command run a verb. complete takes the arguments. validate, which may
-// be nil, rejects invalid flags. Neither sends requests.
-func command(cmd *cobra.Command, complete func(args []string) error, validate func() error, run func(context.Context) error) *cobra.Command {
-	cmd.Args = func(_ *cobra.Command, args []string) error {
-		err := complete(args)
-		if err == nil && validate != nil {
-			err = validate()
-		}
-		return err
-	}
+// command makes a cobra command run a verb. complete takes the arguments and rejects invalid
+// ones and invalid flags. It sends no requests.
+func command(cmd *cobra.Command, complete func(args []string) error, run func(context.Context) error) *cobra.Command {
+	cmd.Args = func(_ *cobra.Command, args []string) error { return complete(args) }
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) }
 	return cmd
 }
 
-// explained adds to the error of a verb about a bare NAME, if there is no ImoocPod of that
-// name, that it is the name of a type, or how to name an object of another type.
-func (f *targetFlags) explained(c *kube.Factory, run func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error {
-		err := run(ctx)
-		if kube.NotFound(err) && missing(err).Resource != "namespaces" {
-			if namespace, missing := c.NoNamespace(ctx); missing {
-				return outcome.WithAdvice(err, fmt.Sprintf("there is no namespace %q", namespace))
-			}
+// command makes a cobra command run a verb that acts on targets.
+func (f *targetFlags) command(cmd *cobra.Command, c *kube.Factory, complete func(args []string) error, run func(context.Context) error) *cobra.Command {
+	return command(cmd, complete, func(ctx context.Context) error { return f.explain(ctx, c, run(ctx)) })
+}
+
+// explain adds to the error of a verb about a bare NAME, if there is no ImoocPod of that name,
+// that it is the name of a type, or how to name an object of another type.
+func (f *targetFlags) explain(ctx context.Context, c *kube.Factory, err error) error {
+	if kube.NotFound(err) && missing(err).Resource != "namespaces" {
+		if namespace, missing := c.NoNamespace(ctx); missing {
+			return outcome.WithAdvice(err, fmt.Sprintf("there is no namespace %q", namespace))
 		}
-		name := f.bareName()
-		if name == "" || !noImoocPod(err) {
-			return err
-		}
-		// People who mean another type do not need the CRD.
-		if kind, unknown := c.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
-			return outcome.WithAdvice(outcome.WithoutHints(err), kind.Singular+" is a type: name an object, or pass --all")
-		}
-		if others := elsewhere(ctx, c, name); len(others) > 0 {
-			return outcome.WithAdvice(outcome.WithoutHints(err), "a NAME without a type is an ImoocPod; use "+strings.Join(others, " or "))
-		}
-		return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+name)
 	}
+	name := f.bareName()
+	if name == "" || !noImoocPod(err) {
+		return err
+	}
+	// People who mean another type do not need the CRD.
+	if kind, unknown := c.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
+		return outcome.WithAdvice(outcome.WithoutHints(err), kind.Singular+" is a type: name an object, or pass --all")
+	}
+	if others := elsewhere(ctx, c, name); len(others) > 0 {
+		return outcome.WithAdvice(outcome.WithoutHints(err), "a NAME without a type is an ImoocPod; use "+strings.Join(others, " or "))
+	}
+	return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+name)
 }
 
 // noImoocPod reports whether an error means that there is no such ImoocPod or that the server

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -37,7 +36,7 @@ func TestExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := (&targetFlags{args: test.args}).explained(unreachable.clients, func(context.Context) error { return test.err })(t.Context())
+			got := (&targetFlags{args: test.args}).explain(t.Context(), unreachable.clients, test.err)
 			hinted := strings.Contains(outcome.HintLines(got, nil), "TYPE/NAME, such as deployment/web")
 			if hinted != test.hint || !errors.Is(got, test.err) {
 				t.Errorf("got %q", got)

@@ -38,10 +38,12 @@ func newVersionCommand(common commonOptions) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.only, "client", false, "If true, shows client version only (no server required).")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json", "yaml")
-	return command(cmd, o.complete, o.output.validate, o.run)
+	return command(cmd, o.complete, o.run)
 }
 
-func (o *versionOptions) complete(args []string) error { return noArgs("version", args) }
+func (o *versionOptions) complete(args []string) error {
+	return cmp.Or(noArgs("version", args), o.output.validate())
+}
 
 func (o *versionOptions) run(ctx context.Context) error {
 	v := versions{ClientVersion: o.common.version}

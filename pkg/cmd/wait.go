@@ -68,9 +68,9 @@ deleted.`,
 	addAllNamespacesFlag(cmd, &o.allNamespaces)
 	cmd.Flags().StringArrayVar(&o.words, "for", o.words, "What to wait for: "+strings.Join(usages, ", ")+" (can be repeated).")
 	completeFlag(cmd, "for", conditions...)
-	addDuration(cmd.Flags(), &o.limits.Timeout, "timeout", "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
+	cmd.Flags().Var(parsed[time.Duration]{&o.limits.Timeout, parseDuration, "duration"}, "timeout", "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
 	o.limits.addFlags(cmd)
-	return command(cmd, o.complete, o.validate, o.explained(o.clients, o.Run))
+	return o.command(cmd, o.clients, o.complete, o.Run)
 }
 
 func (o *waitOptions) complete(args []string) error {
@@ -92,10 +92,8 @@ func (o *waitOptions) complete(args []string) error {
 	case o.limits.Timeout == 0:
 		o.limits.Once = true
 	}
-	return nil
+	return o.limits.validate(true)
 }
-
-func (o *waitOptions) validate() error { return o.limits.validate(true) }
 
 // waitsFor reports whether a condition is one of those to wait for.
 func (o *waitOptions) waitsFor(condition string) bool {

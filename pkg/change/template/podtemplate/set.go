@@ -3,6 +3,7 @@ package podtemplate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -142,6 +143,15 @@ func ParseQuantities(word string) (Quantities, error) {
 		all[name] = amount
 	}
 	return all, nil
+}
+
+// String returns the amounts as ParseQuantities reads them.
+func (q Quantities) String() string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		pairs = append(pairs, name+"="+q[name])
+	}
+	return strings.Join(pairs, ",")
 }
 
 // SetResources sets the requests and limits of the matching containers of a pod template in

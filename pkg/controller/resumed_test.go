@@ -2,103 +2,65 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
 
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// emptyServer serves empty lists, and watches that tell nothing. The first
-// request for each path goes to fail.
-func emptyServer(t *testing.T, fail http.HandlerFunc) *rest.Config {
+// emptyServer has the shipped kinds and no objects. The first read of each path fails.
+func emptyServer(t *testing.T, fail apiserver.Fault) *apiserver.Server {
 	t.Helper()
-	var mu sync.Mutex
-	failed := map[string]bool{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		first := !failed[r.URL.Path]
-		failed[r.URL.Path] = true
-		mu.Unlock()
-		w.Header().Set("Content-Type", "application/json")
-		switch query := r.URL.Query(); {
-		case first && r.Method == http.MethodGet:
-			fail(w, r)
-		case query.Get("watch") != "":
-			w.WriteHeader(http.StatusOK)
-			if query.Get("sendInitialEvents") != "" {
-				apiVersion, kind := typeAt(r.URL.Path)
-				_ = json.NewEncoder(w).Encode(map[string]any{"type": "BOOKMARK", "object": map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{
-					"resourceVersion": "1", "annotations": map[string]any{metav1.InitialEventsAnnotationKey: "true"},
-				}}})
-			}
-			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
-		default:
-			_ = json.NewEncoder(w).Encode(map[string]any{"kind": "List", "apiVersion": "v1", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{}})
-		}
-	}))
-	t.Cleanup(server.CloseClientConnections)
-	return &rest.Config{Host: server.URL, QPS: -1}
-}
-
-// typeAt is the type of the objects that a path serves.
-func typeAt(path string) (apiVersion, kind string) {
-	switch {
-	case strings.HasSuffix(path, "/pods"):
-		return "v1", "Pod"
-	case strings.HasSuffix(path, "/resourcequotas"):
-		return "v1", "ResourceQuota"
-	case strings.HasSuffix(path, "/controllerrevisions"):
-		return "apps/v1", "ControllerRevision"
-	case strings.HasSuffix(path, "/customresourcedefinitions"):
-		return "apiextensions.k8s.io/v1", "CustomResourceDefinition"
+	s := apiserver.New(t)
+	crds, err := deploy.CRDs()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return kinds.ImoocPod().GroupVersionKind().ToAPIVersionAndKind()
-}
-
-func writeStatus(w http.ResponseWriter, code int, reason metav1.StatusReason) {
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: reason, Code: int32(code)})
+	for _, crd := range crds {
+		s.Create(crd)
+	}
+	failed := map[string]bool{}
+	s.Fail(func(r apiserver.Request) bool {
+		first := r.Method == http.MethodGet && !failed[r.Path]
+		failed[r.Path] = true
+		return first
+	}, fail)
+	return s
 }
 
 const brokenConnection = "a connection that breaks"
 
 // failures are the ways in which a server can fail at the first request.
-func failures() map[string]http.HandlerFunc {
-	status := func(code int, reason metav1.StatusReason) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, code, reason) }
-	}
-	return map[string]http.HandlerFunc{
-		"401": status(http.StatusUnauthorized, metav1.StatusReasonUnauthorized),
-		"403": status(http.StatusForbidden, metav1.StatusReasonForbidden),
-		"429": status(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests),
-		"500": status(http.StatusInternalServerError, metav1.StatusReasonInternalError),
-		"503": status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable),
-		"504": status(http.StatusGatewayTimeout, metav1.StatusReasonTimeout),
-		brokenConnection: func(http.ResponseWriter, *http.Request) {
-			panic(http.ErrAbortHandler)
-		},
+func failures() map[string]apiserver.Fault {
+	return map[string]apiserver.Fault{
+		"401":            {Err: apierrors.NewUnauthorized("expired")},
+		"403":            {Err: apierrors.NewForbidden(schema.GroupResource{}, "", nil)},
+		"429":            {Err: apierrors.NewTooManyRequests("slow down", 0)},
+		"500":            {Err: apierrors.NewInternalError(errors.New("no leader"))},
+		"503":            {Err: apierrors.NewServiceUnavailable("shutting down")},
+		"504":            {Err: apierrors.NewTimeoutError("too slow", 0)},
+		brokenConnection: {Drop: true},
 	}
 }
 
 // startAt starts a loop for some kinds, by default one, and the declared ones. ended
 // gets the error of Run.
-func startAt(t *testing.T, config *rest.Config, opts Options) (loop *Controller, ended chan error) {
+func startAt(t *testing.T, s *apiserver.Server, opts Options) (loop *Controller, ended chan error) {
 	t.Helper()
+	config := s.RESTConfig()
 	var err error
 	if opts.Dynamic, err = dynamic.NewForConfig(config); err != nil {
 		t.Fatal(err)
@@ -174,18 +136,9 @@ func TestResumedLoopWaitsOutFailures(t *testing.T) {
 func TestKindThatMayNotBeListedIsLeftOut(t *testing.T) {
 	t.Parallel()
 	mayNot := kinds.HelloWorld()
-	config := emptyServer(t, func(w http.ResponseWriter, _ *http.Request) {
-		writeStatus(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
-	})
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return answers(func(r *http.Request) (*http.Response, error) {
-			if strings.HasSuffix(r.URL.Path, "/"+mayNot.Resource.Resource) {
-				return answer(r, nil, apierrors.NewForbidden(mayNot.Resource.GroupResource(), "", nil))
-			}
-			return next.RoundTrip(r)
-		})
-	})
-	loop, ended := startAt(t, config, Options{Resumed: true, Kinds: []kinds.Kind{kinds.ImoocPod(), mayNot}})
+	s := emptyServer(t, apiserver.Fault{Err: apierrors.NewServiceUnavailable("shutting down")})
+	s.Fail(apiserver.On("*", mayNot.Resource.Resource), apiserver.Fault{Err: apierrors.NewForbidden(mayNot.Resource.GroupResource(), "", nil)})
+	loop, ended := startAt(t, s, Options{Resumed: true, Kinds: []kinds.Kind{kinds.ImoocPod(), mayNot}})
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Minute, errors.New("it does not converge"))
 	defer cancel()
 	for settled := false; !settled; _, settled = loop.States() {
@@ -205,12 +158,6 @@ func TestKindThatMayNotBeListedIsLeftOut(t *testing.T) {
 	default:
 	}
 }
-
-// answers is a transport that is a function.
-type answers func(*http.Request) (*http.Response, error)
-
-// RoundTrip answers a request.
-func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
 // At the very start it is an error at once.
 func TestFirstStartFails(t *testing.T) {

@@ -203,7 +203,7 @@ nightly: $(CLUSTER) reproducible krew-test demo ## Run what takes too long for e
 
 PART ?= commands
 
-bench: build $(CLUSTER) ## Measure PART (commands, following, loop, logs, limits) and write its page (ARGS=-quick: only see that it works)
+bench: build $(CLUSTER) ## Measure PART (commands, following, loop, limits) and write its page (ARGS=-quick: only see that it works)
 	@test/bench/run $(PART) $(ARGS)
 
 ##@ Release

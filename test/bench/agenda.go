@@ -19,7 +19,7 @@ type agenda struct {
 	// followed are the sizes of the objects that commands follow while their pods
 	// start.
 	followed []followedSize
-	// endings is the number of measurements of each way to wait.
+	// endings is the number of waits whose end is measured.
 	endings int
 	// rested is the number of objects that are followed while nothing changes.
 	rested     int
@@ -170,7 +170,7 @@ func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, er
 		{"While the pods come up", func() (err error) { r.followings, err = b.compareFollowing(ctx, todo); return err }},
 		{"A single look", func() (err error) { r.commands, err = b.compareLooks(ctx, todo.commands); return err }},
 		{"Removing the pods of others", func() error { return b.removeOthers(ctx) }},
-		{"After the last pod is ready", func() (err error) { r.endings, err = b.compareEndings(ctx, todo.endings); return err }},
+		{"After the last pod is ready", func() (err error) { r.endings, err = b.measureEndings(ctx, todo.endings); return err }},
 		{"At rest", func() (err error) { r.rested, err = b.measureRest(ctx, todo.rested, todo.restWindow); return err }},
 		{"Many pods", func() (err error) { r.many, err = b.measureMany(ctx, todo.many); return err }},
 	} {

@@ -27,9 +27,6 @@ type request struct {
 		Subresource string `json:"subresource"`
 		Namespace   string `json:"namespace"`
 	} `json:"objectRef"`
-	Status struct {
-		Code int `json:"code"`
-	} `json:"responseStatus"`
 	Stage    string    `json:"stage"`
 	Received time.Time `json:"requestReceivedTimestamp"`
 }

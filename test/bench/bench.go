@@ -37,7 +37,6 @@ const namespace = "bench"
 // bench is the environment of a benchmark.
 type bench struct {
 	plugin, source string
-	example        string // the binary of test/bench/example
 	rollouts       rollouts
 	scratch        string // a temporary directory
 	kubeconfig     string // of the account

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -74,11 +73,8 @@ func (b *bench) time(ctx context.Context, line ...string) (t timing, err error) 
 // command is a command line, with the equivalent of kubectl.
 type command struct {
 	task string
-	// ours is called directly, through is the same via kubectl. %d stands for the
-	// number of the round.
-	ours, kubectl, through string
-	// number returns the number to use in a round.
-	number func(round int) int
+	// ours is called directly. %d stands for a number that differs from call to call.
+	ours, kubectl string
 }
 
 // compared is the measured cost of a command with one caller.
@@ -93,11 +89,8 @@ type compared struct {
 type caller string
 
 const (
-	direct caller = "directly"
-	// itsPlugin is the plugin of the project that defines a kind.
-	itsPlugin caller = "the kind's own plugin"
-	through   caller = "through kubectl"
-	kubectl   caller = "kubectl"
+	direct  caller = "directly"
+	kubectl caller = "kubectl"
 )
 
 // compareCommands runs the command lines alternately. No loop runs meanwhile
@@ -109,47 +102,27 @@ func (b *bench) compareCommands(ctx context.Context, rounds int) ([]compared, er
 	if err := b.makeLease(ctx); err != nil {
 		return nil, fmt.Errorf("create the lease of a controller: %w", err)
 	}
-	manifest := filepath.Join(b.scratch, "made-by-kubectl.json")
-	threeOrFour := func(round int) int { return 3 + round%2 }
-	itself := func(round int) int { return round }
-	var all []compared
-	for _, c := range []command{
-		{"status", "status foo", "get imoocpod foo", "imoocpod status foo", itself},
-		{"completion", "__complete scale f", "__complete get imoocpod f", "", itself},
-		{"create", "create ours-%d --replicas 3", "create -f " + manifest, "imoocpod create through-%d --replicas 3", itself},
-		{"scale", "scale foo --replicas %d", "scale imoocpod/foo --replicas=%d", "imoocpod scale foo --replicas %d", threeOrFour},
-	} {
-		timed, err := b.compareCommand(ctx, c, rounds, manifest)
-		if err != nil {
-			return nil, fmt.Errorf("time the command %s: %w", c.task, err)
-		}
-		all = append(all, timed...)
+	all, err := b.compareCommand(ctx, command{"scale", "scale foo --replicas %d", "scale imoocpod/foo --replicas=%d"}, rounds)
+	if err != nil {
+		return nil, err
 	}
 	return all, b.run(ctx, b.plugin, "delete", "imoocpods", "--all")
 }
 
-func (b *bench) compareCommand(ctx context.Context, c command, rounds int, manifest string) ([]compared, error) {
+func (b *bench) compareCommand(ctx context.Context, c command, rounds int) ([]compared, error) {
 	lines := []compared{{task: c.task, by: direct, line: "kubectl-imoocpod " + c.ours}, {task: c.task, by: kubectl, line: "kubectl " + c.kubectl}}
-	if c.through != "" {
-		lines = append(lines, compared{task: c.task, by: through, line: "kubectl " + c.through})
-	}
 	for round := range rounds + 1 {
-		data := fmt.Appendf(nil, `{"apiVersion":"%s","kind":"ImoocPod","metadata":{"name":"theirs-%d"},"spec":{"replicas":3}}`, imoocPods().GroupVersion(), round)
-		if err := os.WriteFile(manifest, data, 0o600); err != nil {
-			return nil, err
-		}
 		for i := range lines {
 			l := &lines[i]
 			place, err := b.audit.end()
 			if err != nil {
 				return nil, err
 			}
-			// A scale must change something each time, so each call gets its own
-			// number.
-			words := strings.Fields(strings.ReplaceAll(l.line, "%d", fmt.Sprint(c.number(round*len(lines)+i))))
-			t, err := b.time(ctx, words...)
+			// A scale must change something each time.
+			n := 3 + (round*len(lines)+i)%2
+			t, err := b.time(ctx, strings.Fields(strings.ReplaceAll(l.line, "%d", fmt.Sprint(n)))...)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("time the command %s: %w", l.line, err)
 			}
 			requests, err := b.audit.since(place, "kubectl")
 			if err != nil {
@@ -161,9 +134,6 @@ func (b *bench) compareCommand(ctx context.Context, c command, rounds int, manif
 			l.timings = append(l.timings, t)
 			l.requests = count(requests, func(request) bool { return true })
 		}
-	}
-	for i := range lines {
-		lines[i].line = strings.ReplaceAll(strings.ReplaceAll(lines[i].line, manifest, "FILE"), "%d", "N")
 	}
 	say("timed %s", c.task)
 	return lines, nil

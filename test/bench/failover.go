@@ -83,7 +83,7 @@ func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, e
 		if t.rounds == 0 {
 			continue // too slow for this agenda
 		}
-		p.hold(p.add("controller "+t.what+": from then to the first pod of a change", "%.2f", " s", seconds...), t.most)
+		p.hold(t.most, figure{"controller " + t.what + ": from then to the first pod of a change", "%.2f", " s", seconds})
 	}
 	return p, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"time"
 )
 
@@ -50,7 +49,7 @@ func (b *bench) measureFlapping(ctx context.Context, todo loopAgenda) (p part, e
 		return p, err
 	}
 	start := time.Now()
-	counts, last, end, err := b.flap(ctx, s, ns, run+"-0", todo.flapping)
+	last, end, err := b.flap(ctx, s, ns, run+"-0", todo.flapping)
 	if err != nil {
 		return p, err
 	}
@@ -62,19 +61,8 @@ func (b *bench) measureFlapping(ctx context.Context, todo loopAgenda) (p part, e
 	if err != nil {
 		return p, err
 	}
-	requests, err := b.audit.since(before.place, s.agent)
-	if err != nil {
-		return p, err
-	}
-	conflicts := count(requests, func(r request) bool { return r.Status.Code == http.StatusConflict }).statusWrites()
 	took, writes := converged.Sub(start).Seconds(), after.counts.statusWrites()
-	p.add("changes of the count", "%.0f", "", float64(counts))
-	p.add("status writes", "%.0f", "", float64(writes))
-	p.add("of these, conflicts, because the count had changed again", "%.0f", "", float64(conflicts))
-	p.add("pods created", "%.0f", "", float64(after.counts["create pods"]))
-	p.add("CPU time of the controller per second", "%.0f", " ms", 1000*(after.usage.cpu-before.usage.cpu)/took)
-	p.add("most pods at the same time", "%.0f", "", float64(w.most))
-	p.hold(p.add("flapping count: from the last change to the correct status", "%.2f", " s", converged.Sub(end).Seconds()), 2)
+	p.hold(2, figure{"flapping count: from the last change to the correct status", "%.2f", " s", []float64{converged.Sub(end).Seconds()}})
 	p.goals = append(p.goals,
 		goal{what: "flapping count: status writes", wanted: fmt.Sprintf("≤ 1 per second after the first %d", flapBurst),
 			measured: fmt.Sprintf("%d in %.1f s", writes, took), held: writes <= flapBurst+int(math.Ceil(took))},
@@ -82,11 +70,12 @@ func (b *bench) measureFlapping(ctx context.Context, todo loopAgenda) (p part, e
 	return p, nil
 }
 
-// flap changes the replica count of an object for d. It returns the number of
-// changes, the final count, and the time of the last change.
-func (b *bench) flap(ctx context.Context, s subject, ns, name string, d time.Duration) (changes, last int, at time.Time, err error) {
+// flap changes the replica count of an object for d. It returns the final count, and
+// the time of the last change.
+func (b *bench) flap(ctx context.Context, s subject, ns, name string, d time.Duration) (last int, at time.Time, err error) {
 	ticker := time.NewTicker(flapPeriod)
 	defer ticker.Stop()
+	changes := 0
 	for end := time.Now().Add(d); time.Now().Before(end); changes++ {
 		last = flapFew
 		if changes%2 == 0 {
@@ -94,13 +83,13 @@ func (b *bench) flap(ctx context.Context, s subject, ns, name string, d time.Dur
 		}
 		at = time.Now()
 		if err := b.setReplicasIn(ctx, s, ns, name, last); err != nil {
-			return changes, last, at, err
+			return last, at, err
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return changes, last, at, context.Cause(ctx)
+			return last, at, context.Cause(ctx)
 		}
 	}
-	return changes, last, at, nil
+	return last, at, nil
 }

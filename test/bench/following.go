@@ -23,33 +23,15 @@ type following struct {
 	// received is the number of bytes that the server sent.
 	received int64
 	used     usage
-	// requests are the requests of the command, if they are distinguishable from
-	// those of a loop.
-	requests counts
 }
 
-// floorOfEndings is the lower bound for commands that wait for the status of a
-// Deployment.
-const floorOfEndings = "the status of the Deployment says so"
-
-// ending is how long a wait continued after the last pod was ready.
-type ending struct {
-	line   string
-	ours   bool
-	delays []time.Duration
-}
-
-// followers returns the commands that follow an object: this program, kubectl with
-// the same selector, and the plugin of the kind, if any.
+// followers returns the commands that follow an object: this program, and kubectl with
+// the same selector.
 func followers(s subject, run string) []following {
-	all := []following{
+	return []following{
 		{by: direct, line: "kubectl-imoocpod status " + s.kindWord() + "/" + run + " -w"},
 		{by: kubectl, line: "kubectl get pods -l " + runLabel + "=" + run + " -w"},
 	}
-	if s.kind == rolloutKind {
-		all = append(all, following{by: itsPlugin, line: "kubectl-argo-rollouts get rollout " + run + " --watch"})
-	}
-	return all
 }
 
 // followedSubjects returns the subjects whose objects are followed.
@@ -250,10 +232,6 @@ func (b *bench) follow(ctx context.Context, s subject, run string, f *following,
 		return err
 	}
 	defer m.close()
-	place, err := b.audit.end()
-	if err != nil {
-		return err
-	}
 	p, err := b.startMetered(ctx, m, f.line)
 	if err != nil {
 		return err
@@ -271,13 +249,6 @@ func (b *bench) follow(ctx context.Context, s subject, run string, f *following,
 	f.received = m.received.Load()
 	if f.used, err = p.usage(); err != nil {
 		return err
-	}
-	if s.agent != "kubectl-imoocpod/" {
-		requests, err := b.audit.since(place, "kubectl")
-		if err != nil {
-			return err
-		}
-		f.requests = count(requests, func(r request) bool { return r.Object.Resource != "deployments/scale" && !r.writes() })
 	}
 	p.stop()
 	if !remove {
@@ -328,9 +299,9 @@ func (m *meter) still(ctx context.Context, p *process) error {
 	}
 }
 
-// compareEndings scales a Deployment by one pod repeatedly, and waits for it in
-// several ways, alternately.
-func (b *bench) compareEndings(ctx context.Context, rounds int) ([]ending, error) {
+// measureEndings scales a Deployment by one pod repeatedly. It returns for how many
+// milliseconds each command continued after the pod was ready.
+func (b *bench) measureEndings(ctx context.Context, rounds int) ([]float64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	const run = "ended"
@@ -339,7 +310,7 @@ func (b *bench) compareEndings(ctx context.Context, rounds int) ([]ending, error
 	if _, err := objects.Create(ctx, &unstructured.Unstructured{Object: s.owner(run, 0)}, metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
-	w, err := b.watchRun(ctx, run, &ownerRef{s.resource, run})
+	w, err := b.watchRun(ctx, run, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -348,49 +319,22 @@ func (b *bench) compareEndings(ctx context.Context, rounds int) ([]ending, error
 		return nil, err
 	}
 	defer l.stop()
-	floor := ending{line: floorOfEndings}
-	all := []ending{
-		{line: "kubectl-imoocpod scale deployment/" + run + " --replicas %d --timeout 2m", ours: true},
-		{line: "kubectl scale deployment/" + run + " --replicas %d; kubectl rollout status deployment/" + run},
-		{line: "kubectl scale deployment/" + run + " --replicas %d; kubectl wait deployment/" + run + " --for=jsonpath='{.status.readyReplicas}'=%d"},
-	}
-	pods := 0
-	for range rounds {
-		for i := range all {
-			pods++
-			line := strings.ReplaceAll(all[i].line, "%d", fmt.Sprint(pods))
-			p, err := startProcess(b.command(ctx, "sh", "-ec", line), b.logOf("ending"))
-			if err != nil {
-				return nil, err
-			}
-			ready, err := w.until(ctx, "the pod is ready", func() bool { return w.ready == pods })
-			if err != nil {
-				return nil, fmt.Errorf("%w; output of the command: %s", err, p.words())
-			}
-			said, err := w.until(ctx, "the status says so", func() bool { return w.says(pods) })
-			if err != nil {
-				return nil, err
-			}
-			floor.delays = append(floor.delays, max(0, said.Sub(ready)))
-			<-p.done
-			all[i].delays = append(all[i].delays, max(0, p.ended.Sub(ready)))
-			if state := p.cmd.ProcessState; !state.Success() {
-				return nil, fmt.Errorf("%s: %s: %s", line, state, p.words())
-			}
+	var delays []float64
+	for round := range rounds {
+		pods := round + 1
+		p, err := startProcess(b.command(ctx, b.plugin, "scale", "deployment/"+run, fmt.Sprint("--replicas=", pods), "--timeout=2m"), b.logOf("ending"))
+		if err != nil {
+			return nil, err
+		}
+		ready, err := w.until(ctx, "the pod is ready", func() bool { return w.ready == pods })
+		if err != nil {
+			return nil, fmt.Errorf("%w; output of the command: %s", err, p.words())
+		}
+		<-p.done
+		delays = append(delays, max(0, p.ended.Sub(ready)).Seconds()*1000)
+		if state := p.cmd.ProcessState; !state.Success() {
+			return nil, fmt.Errorf("scale: %s: %s", state, p.words())
 		}
 	}
-	all = append(all, floor)
-	for i := range all {
-		say("%s: %.0f ms after the last pod was ready", all[i].line, all[i].spread().median)
-	}
-	return all, objects.Delete(ctx, run, metav1.DeleteOptions{})
-}
-
-// spread returns the spread of the delays in milliseconds.
-func (e ending) spread() spread {
-	var values []float64
-	for _, d := range e.delays {
-		values = append(values, d.Seconds()*1000)
-	}
-	return spreadOf(values)
+	return delays, objects.Delete(ctx, run, metav1.DeleteOptions{})
 }

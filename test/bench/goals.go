@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 )
 
 // goal is a target and the measured value.
@@ -121,19 +120,16 @@ func (r *results) counted() []goal {
 		if s.subject != nameOurs {
 			continue
 		}
-		creates = creates && s.up["create pods"] == s.pods && s.up["delete pods"] == 0
-		deletes = deletes && s.down["delete pods"] == s.pods && s.down["create pods"] == 0
-		for _, way := range []struct {
-			writes int
-			took   time.Duration
-		}{{s.up.statusWrites(), s.status}, {s.down.statusWrites(), s.empty}} {
-			most := 3 + int(way.took.Seconds())
-			statuses = statuses && way.writes <= most
-			if way.writes > mostStatuses {
-				mostStatuses, allowed = way.writes, most
+		creates = creates && s.up.counts["create pods"] == s.pods && s.up.counts["delete pods"] == 0
+		deletes = deletes && s.down.counts["delete pods"] == s.pods && s.down.counts["create pods"] == 0
+		for _, way := range []way{s.up, s.down} {
+			most, writes := 3+int(way.status.Seconds()), way.counts.statusWrites()
+			statuses = statuses && writes <= most
+			if writes > mostStatuses {
+				mostStatuses, allowed = writes, most
 			}
+			events = max(events, way.events)
 		}
-		events = max(events, s.eventsUp, s.eventsDown)
 	}
 	in := func(all bool) string {
 		if all {
@@ -167,8 +163,8 @@ func (r *results) stillness() []goal {
 
 // light returns the goals of the commands and the binary.
 func (r *results) light() []goal {
-	wall, _, peak, requests := r.command("scale", direct)
-	theirs, _, theirPeak, _ := r.command("scale", kubectl)
+	wall, peak, requests := r.command("scale", direct)
+	theirs, theirPeak, _ := r.command("scale", kubectl)
 	ratio := wall.median / theirs.median
 	heap := 0.0
 	for _, rule := range r.rules {
@@ -212,12 +208,9 @@ func (r *results) following() []goal {
 			ratio("bytes received, beside those without the others", 1.05, received, direct, alone)
 		}
 	}
-	for _, e := range r.endings {
-		if s := e.spread(); e.ours {
-			all = append(all, goal{what: "end of `scale --timeout` after the last pod is ready", wanted: "median ≤ 30 ms, at most 250 ms",
-				measured: s.text("%.0f") + " ms", held: s.median <= 30 && s.most <= 250, lenient: true})
-		}
-	}
+	ended := spreadOf(r.endings)
+	all = append(all, goal{what: "end of `scale --timeout` after the last pod is ready", wanted: "median ≤ 30 ms, at most 250 ms",
+		measured: ended.text("%.0f") + " ms", held: ended.median <= 30 && ended.most <= 250, lenient: true})
 	return append(all, r.looking()...)
 }
 
@@ -226,8 +219,8 @@ func (r *results) following() []goal {
 func (r *results) looking() []goal {
 	var all []goal
 	for _, task := range []string{lookOurs, lookDeployment} {
-		wall, _, _, requests := r.command(task, direct)
-		theirs, _, _, _ := r.command(task, kubectl)
+		wall, _, requests := r.command(task, direct)
+		theirs, _, _ := r.command(task, kubectl)
 		ratio := wall.median / theirs.median
 		all = append(all,
 			goal{what: "requests of `status` once, of " + task, wanted: "≤ 3", measured: fmt.Sprint(requests), held: requests <= 3, lenient: true},

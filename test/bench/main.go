@@ -33,29 +33,23 @@ func main() {
 // run measures, and writes the report.
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	part := flags.String("part", "commands", "what to measure: `commands`, following, loop, logs, or limits")
+	part := flags.String("part", "commands", "what to measure: `commands`, following, loop, or limits")
 	plugin := flags.String("plugin", "bin/kubectl-imoocpod", "the `program` to measure")
 	source := flags.String("source", ".", "the `directory` of its source")
 	document := flags.String("document", "docs/benchmarks.md", "the `file` with a section for each part")
-	details := flags.String("details", "bin", "the `directory` for the tables of all measurements")
 	quick := flags.Bool("quick", false, "small numbers, which say nothing of speed: to see that it works")
 	only := flags.String("only", "", "of the loop, only these `questions`, such as Wide,Nodes")
-	example := flags.String("example", "bin/example", "the `program` of test/bench/example")
 	rolloutsDir := flags.String("rollouts", "", "the `directory` of the programs of Argo Rollouts; \"\" compares with none")
 	rolloutsCRDs := flags.String("rollouts-crds", "", "the `directory` of its CRDs")
-	stern := flags.String("stern", "bin/stern", "the `program` to compare with when logs are followed")
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	if *part == "logs" {
-		return measureLogs(ctx, *plugin, *stern, *quick)
 	}
 	b, err := newBench(ctx, *plugin, *source)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	b.example, b.rollouts = *example, rollouts{programs: *rolloutsDir, crds: *rolloutsCRDs}
+	b.rollouts = rollouts{programs: *rolloutsDir, crds: *rolloutsCRDs}
 	todo := fullAgenda()
 	if *quick {
 		todo = quickAgenda()
@@ -66,15 +60,15 @@ func run(ctx context.Context, args []string) error {
 	switch *part {
 	case "commands":
 		if r, err = b.measure(ctx, todo); err == nil {
-			one.goals, one.tables = r.goals(), r.commandTables()
+			one.goals = r.goals()
 		}
 	case "following":
 		if r, err = b.measureFollowing(ctx, todo); err == nil {
-			one.goals, one.tables = r.following(), r.followingTables()
+			one.goals = r.following()
 		}
 	case "loop":
 		if r, err = b.measureLoop(ctx, todo, strings.FieldsFunc(*only, func(r rune) bool { return r == ',' })); err == nil {
-			one.goals, one.tables = r.loopReport()
+			one.goals = r.loopGoals()
 		}
 	case "limits":
 		return b.measureLimits(ctx, *quick, *document)
@@ -85,7 +79,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	one.machine, one.took = r.machine, time.Since(began)
-	if err := one.write(*part, *document, *details); err != nil {
+	if err := one.write(*part, *document); err != nil {
 		return err
 	}
 	return missed(one.goals)

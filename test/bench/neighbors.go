@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // measureNeighbors scales many objects by one pod, one after the other: first
@@ -42,7 +40,7 @@ func (b *bench) measureNeighbors(ctx context.Context, todo loopAgenda) (p part, 
 	if err := untilStill(ctx, l); err != nil {
 		return p, err
 	}
-	alone, aloneRaw, err := b.changeNeighbors(ctx, ns, run, todo.others, 2, others)
+	alone, err := b.changeNeighbors(ctx, ns, run, todo.others, 2, others)
 	if err != nil {
 		return p, err
 	}
@@ -52,50 +50,30 @@ func (b *bench) measureNeighbors(ctx context.Context, todo loopAgenda) (p part, 
 	if _, err := big.until(ctx, "the big one is under way", func() bool { return len(big.created) > todo.bigPods/20 }); err != nil {
 		return p, err
 	}
-	beside, besideRaw, err := b.changeNeighbors(ctx, ns, run, todo.others, 3, others)
+	beside, err := b.changeNeighbors(ctx, ns, run, todo.others, 3, others)
 	if err != nil {
 		return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
-	done := 0
-	big.note(func(time.Time) { done = len(big.created) })
-	p.add("change by one, alone: to the new pod", "%.0f", " ms", alone...)
-	slow := p.add(fmt.Sprintf("change by one, while another object gets %d pods: to the new pod", todo.bigPods), "%.0f", " ms", beside...)
-	p.add("raw create of a pod, alone", "%.0f", " ms", aloneRaw...)
-	p.add("raw create of a pod, while the other object gets its pods", "%.0f", " ms", besideRaw...)
-	p.add("pods of the other object that exist when the last change is done", "%.0f", "", float64(done))
-	p.beside(slow.what+", beside alone", beside, alone, 2)
+	p.beside(fmt.Sprintf("change by one, while another object gets %d pods: to the new pod, beside alone", todo.bigPods), beside, alone, 2)
 	return p, nil
 }
 
-// changeNeighbors scales objects up by one pod, one after the other. It returns
-// the milliseconds until each had its pod, and those of a raw create by the same
-// user before each.
-func (b *bench) changeNeighbors(ctx context.Context, ns, run string, n, to int, w *witness) (took, raw []float64, err error) {
-	pod, err := podOf("raw")
-	if err != nil {
-		return nil, nil, err
-	}
-	milliseconds := func(since, until time.Time) float64 { return until.Sub(since).Seconds() * 1000 }
+// changeNeighbors scales objects up by one pod, one after the other, and returns the
+// seconds until each had its pod.
+func (b *bench) changeNeighbors(ctx context.Context, ns, run string, n, to int, w *witness) (took []float64, err error) {
 	for i := range n {
-		one := pod.DeepCopy()
-		one.Name = fmt.Sprintf("raw-%d-%d", to, i)
 		start := time.Now()
-		if _, err := b.account.core.Pods(ns).Create(ctx, one, metav1.CreateOptions{}); err != nil {
-			return nil, nil, err
-		}
-		raw = append(raw, milliseconds(start, time.Now()))
-		start = time.Now()
 		if err := b.setReplicasIn(ctx, b.ours(), ns, fmt.Sprintf("%s-%d", run, i), to); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		there, err := w.until(ctx, "the pod is there", func() bool { return len(w.created) == (to-1)*n+i+1 })
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		took = append(took, milliseconds(start, there))
+		took = append(took, there.Sub(start).Seconds())
 		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return took, raw, nil
+	return took, nil
 }

@@ -20,11 +20,11 @@ const churnPeriod = 100 * time.Millisecond
 // onNodes is the cost of an object with a pod on every node.
 type onNodes struct {
 	kind string
-	// ready and gone are the seconds until all pods were ready, and gone.
-	ready, gone []float64
+	// ready is the seconds until all pods were ready.
+	ready []float64
 	// churn is the CPU usage while nodes were added and removed, in percent of a
-	// core; idle is that before.
-	churn, idle float64
+	// core.
+	churn float64
 }
 
 const nodesNamespace = "bench-nodes"
@@ -61,15 +61,8 @@ func (b *bench) measureNodes(ctx context.Context, todo loopAgenda) (p part, err 
 		}
 	}
 	mine, theirs := all["MyDaemonSet"], all["DaemonSet"]
-	p.add(fmt.Sprintf("MyDaemonSet on %d nodes: until all pods are ready", nodes), "%.2f", " s", mine.ready...)
-	p.add("the same of a DaemonSet", "%.2f", " s", theirs.ready...)
-	p.add("MyDaemonSet deleted: until all pods are gone", "%.2f", " s", mine.gone...)
-	p.add("the same of a DaemonSet", "%.2f", " s", theirs.gone...)
-	p.add("idle: CPU time of the controller", "%.1f", " % of a core", mine.idle)
-	p.add("idle: CPU time of the DaemonSet controller", "%.1f", " % of a core", theirs.idle)
 	p.beside(fmt.Sprintf("MyDaemonSet on %d nodes, beside a DaemonSet", nodes), mine.ready, theirs.ready, 1.05)
-	p.hold(p.add(fmt.Sprintf("%.0f nodes come or go per second: CPU time of the controller", float64(time.Second/churnPeriod)), "%.1f", " % of a core", mine.churn), 5)
-	p.add("the same of the DaemonSet controller", "%.1f", " % of a core", theirs.churn)
+	p.hold(5, figure{fmt.Sprintf("%.0f nodes come or go per second: CPU time of the controller", float64(time.Second/churnPeriod)), "%.1f", " % of a core", []float64{mine.churn}})
 	return p, b.removeNodes(ctx, todo.nodes)
 }
 
@@ -106,7 +99,6 @@ func (b *bench) spreadOut(ctx context.Context, s subject, ns, run string, nodes 
 			return err
 		}
 	}
-	start = time.Now()
 	if err := objects.Delete(ctx, run, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
@@ -114,8 +106,7 @@ func (b *bench) spreadOut(ctx context.Context, s subject, ns, run string, nodes 
 		// The pods of removed nodes are only garbage collected after a while.
 		return b.witness.core.Pods(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{})
 	}
-	gone, err := w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
-	got.gone = append(got.gone, gone.Sub(start).Seconds())
+	_, err = w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
 	return err
 }
 
@@ -140,26 +131,19 @@ func objectOnNodes(s subject, name string) map[string]any {
 
 // measureChurn adds and removes nodes repeatedly, and measures the cost.
 func (b *bench) measureChurn(ctx context.Context, l *loop, run string, d time.Duration, got *onNodes) error {
-	percent := func(do func() error) (float64, error) {
-		before, err := l.usage()
-		if err != nil {
-			return 0, err
-		}
-		start := time.Now()
-		if err := do(); err != nil {
-			return 0, err
-		}
-		after, err := l.usage()
-		return 100 * (after.cpu - before.cpu) / time.Since(start).Seconds(), err
-	}
 	if err := pause(ctx, veryQuiet); err != nil {
 		return err
 	}
-	var err error
-	if got.idle, err = percent(func() error { return pause(ctx, d/4) }); err != nil {
+	before, err := l.usage()
+	if err != nil {
 		return err
 	}
-	got.churn, err = percent(func() error { return b.churnNodes(ctx, run, d) })
+	start := time.Now()
+	if err := b.churnNodes(ctx, run, d); err != nil {
+		return err
+	}
+	after, err := l.usage()
+	got.churn = 100 * (after.cpu - before.cpu) / time.Since(start).Seconds()
 	return err
 }
 

@@ -11,13 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// part is the answer to a question about the loop: the measurements and the goals.
-type part struct {
-	figures []figure
-	goals   []goal
-	// failed is the error, in one line, that ended the part early, or "".
-	failed string
-}
+// part is the answer to a question about the loop.
+type part struct{ goals []goal }
 
 // question is a question about the loop to be measured.
 type question struct {
@@ -70,12 +65,10 @@ func (b *bench) ask(ctx context.Context, one question, todo loopAgenda) (part, e
 	return p, ctx.Err()
 }
 
-// fail records why a part failed, and adds a missed goal.
+// fail adds a missed goal that says why a part failed.
 func (p *part) fail(name string, err error) {
-	const most = 200
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	p.failed = fmt.Sprintf("%.*s", most, line)
-	p.goals = append(p.goals, goal{what: fmt.Sprintf("all measurements of %q", name), wanted: "done", measured: "failed"})
+	p.goals = append(p.goals, goal{what: fmt.Sprintf("all measurements of %q", name), wanted: "done", measured: fmt.Sprintf("failed: %.200s", line)})
 }
 
 // empty deletes the pods of a namespace and their owners at once.
@@ -99,19 +92,10 @@ type figure struct {
 // text returns the median, with the minimum and the maximum.
 func (f figure) text() string { return spreadOf(f.values).text(f.format) + f.unit }
 
-// add adds measurements to the part, if there are any.
-func (p *part) add(what, format, unit string, values ...float64) figure {
-	f := figure{what, format, unit, values}
-	if len(values) > 0 {
-		p.figures = append(p.figures, f)
-		say("%s: %s", what, f.text())
-	}
-	return f
-}
-
 // hold adds measurements with a limit for their median. It depends on how fast the
 // machine is.
-func (p *part) hold(f figure, most float64) {
+func (p *part) hold(most float64, f figure) {
+	say("%s: %s", f.what, f.text())
 	p.goals = append(p.goals, goal{what: f.what, wanted: "≤ " + fmt.Sprintf(f.format, most) + f.unit, measured: f.text(),
 		held: round(spreadOf(f.values).median) <= most, lenient: true})
 }
@@ -123,30 +107,16 @@ func (p *part) beside(what string, ours, theirs []float64, most float64) {
 	p.goals = append(p.goals, goal{what: what, wanted: fmt.Sprintf("≤ %.2f ×", most), measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= most, lenient: true})
 }
 
-// table returns the measurements as a table.
-func (p *part) table() string {
-	var rows [][]string
-	for _, f := range p.figures {
-		rows = append(rows, []string{f.what, f.text()})
-	}
-	text := table(1, []string{"", "median (least–most)"}, rows)
-	if p.failed != "" {
-		text += "\n**Not everything was measured:** " + p.failed + "\n"
-	}
-	return text
-}
-
 // loopParts returns the parts in the order of the report.
 func loopParts() []string {
 	return []string{"Failover", "Backlog", "Neighbors", "Wide", "Rolling", "Nodes", "Flapping", "Beside"}
 }
 
-// loopReport returns the goals and the tables of all parts.
-func (r *results) loopReport() (goals []goal, tables []heading) {
+// loopGoals returns the goals of all parts.
+func (r *results) loopGoals() []goal {
+	var goals []goal
 	for _, name := range loopParts() {
-		one := r.parts[name]
-		goals = append(goals, one.goals...)
-		tables = append(tables, heading{name, one.table()})
+		goals = append(goals, r.parts[name].goals...)
 	}
-	return goals, tables
+	return goals
 }

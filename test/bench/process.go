@@ -62,40 +62,6 @@ func (p *process) usage() (usage, error) {
 	return usage{cpu: stat.CPUTime(), resident: status.VmRSS, peak: status.VmHWM}, err
 }
 
-// theLoop is the name of the loop of a subject in the table of programs.
-const theLoop = "the loop"
-
-// usedBy returns the CPU seconds of the programs of the control plane, this
-// program, and a loop, by name. The control plane runs as children of the
-// launcher, and the loop as a child of this process.
-func usedBy(l *loop) (map[string]float64, error) {
-	all, err := procfs.AllProcs()
-	if err != nil {
-		return nil, err
-	}
-	used := map[string]float64{}
-	for _, p := range all {
-		stat, err := p.Stat()
-		switch {
-		case err != nil: // it has exited
-		case l.process != nil && p.PID == l.cmd.Process.Pid:
-			used[theLoop] += stat.CPUTime()
-		case stat.PPID == os.Getppid():
-			used[stat.Comm] += stat.CPUTime()
-		}
-	}
-	return used, nil
-}
-
-// usedSince returns the CPU seconds since an earlier usedBy.
-func usedSince(l *loop, before map[string]float64) (map[string]float64, error) {
-	used, err := usedBy(l)
-	for name := range used {
-		used[name] -= before[name]
-	}
-	return used, err
-}
-
 // stop asks the process to exit, and waits until it has.
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has exited

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// rollouts is Argo Rollouts: its kind, its controller, and its plugin.
+// rollouts is Argo Rollouts: its kind and its controller.
 type rollouts struct {
 	// programs is the directory of its binaries, and crds is the directory of its CRDs.
 	// Without programs, it is left out.
@@ -44,10 +44,6 @@ func (b *bench) startRollouts(ctx context.Context) (*process, error) {
 		return nil, err
 	}
 	if err := b.served(ctx, b.rollout()); err != nil {
-		return nil, err
-	}
-	const plugin = "kubectl-argo-rollouts"
-	if err := copyProgram(filepath.Join(b.rollouts.programs, plugin), filepath.Join(filepath.Dir(b.plugin), plugin)); err != nil {
 		return nil, err
 	}
 	// Port -1 keeps it from listening on all addresses.

@@ -18,25 +18,18 @@ type sample struct {
 	subject     string
 	concurrency int // of raw requests
 	pods        int
-	// first, created, ready and status are the times from the request until the
-	// first pod existed, all existed, all were ready, and the status reported
-	// them.
-	first, created, ready, status time.Duration
-	// gone and empty are the times from the second request until the last pod was
-	// gone, and the status reported it.
-	gone, empty time.Duration
-	// up and down are the requests of the subject while scaling up and down.
-	up, down counts
-	// eventsUp and eventsDown are its writes of events.
-	eventsUp, eventsDown int
-	// cpu and peak are what the loop uses while scaling up.
-	cpu  float64
-	peak uint64
-	// usedUp and usedDown are the CPU seconds by program, until all pods were
-	// ready and until all were gone.
-	usedUp, usedDown map[string]float64
-	// reconciles counts the reconciles up and down. Only our loop reports them.
-	reconcilesUp, reconcilesDown float64
+	// up is the way to that number, and down the way back.
+	up, down way
+}
+
+// way is the change of an object from one number of pods to another.
+type way struct {
+	// done is the time from the request until the last pod existed, or was gone, and
+	// status that until the status reported it.
+	done, status time.Duration
+	// counts are the requests of the subject, and events its writes of events.
+	counts counts
+	events int
 }
 
 // compareScaling runs the subjects alternately, at each size. Every second round
@@ -66,7 +59,7 @@ func (b *bench) compareScaling(ctx context.Context, todo agenda) ([]sample, erro
 				if err != nil {
 					return nil, fmt.Errorf("%s, %d pods: %w", s.name, size.pods, err)
 				}
-				say("%5d pods, %-26s created %6.2f s, ready %6.2f s, gone %6.2f s", size.pods, s.label(), one.created.Seconds(), one.ready.Seconds(), one.gone.Seconds())
+				say("%5d pods, %-26s created %6.2f s, gone %6.2f s", size.pods, s.label(), one.up.done.Seconds(), one.down.done.Seconds())
 				all = append(all, one)
 			}
 		}
@@ -108,95 +101,43 @@ func (b *bench) scale(ctx context.Context, s subject, run string, pods int) (_ s
 		create = func() error { return b.createPods(ctx, s, owner, pods) }
 		remove = func() error { return b.deletePods(ctx, s, run) }
 	}
-	if err := b.up(ctx, s, w, l, create, &one); err != nil {
+	if one.up, err = b.change(ctx, s, w, l, create, pods); err != nil {
 		return one, fmt.Errorf("up: %w; output of the loop: %s", err, l.words())
 	}
-	if err := b.down(ctx, s, w, l, remove, &one); err != nil {
+	if one.down, err = b.change(ctx, s, w, l, remove, 0); err != nil {
 		return one, fmt.Errorf("down: %w; output of the loop: %s", err, l.words())
 	}
 	l.stop()
 	return one, b.account.dynamic.Resource(s.resource).Namespace(namespace).Delete(ctx, run, metav1.DeleteOptions{})
 }
 
-// up creates the pods.
-func (b *bench) up(ctx context.Context, s subject, w *witness, l *loop, create func() error, one *sample) error {
+// change starts a change of the number of pods, and follows it.
+func (b *bench) change(ctx context.Context, s subject, w *witness, l *loop, start func() error, pods int) (one way, err error) {
 	before, err := b.stateOf(s, l)
 	if err != nil {
-		return err
+		return one, err
 	}
-	idle, err := usedBy(l)
+	began := time.Now()
+	if err := start(); err != nil {
+		return one, err
+	}
+	done, err := w.until(ctx, "all pods are ready, or gone", func() bool { return len(w.pods) == pods && w.ready == pods })
 	if err != nil {
-		return err
-	}
-	start := time.Now()
-	if err := create(); err != nil {
-		return err
-	}
-	if _, err := w.until(ctx, "all pods are there", func() bool { return len(w.created) >= one.pods }); err != nil {
-		return err
-	}
-	ready, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == one.pods })
-	if err != nil {
-		return err
-	}
-	one.ready = ready.Sub(start)
-	if one.usedUp, err = usedSince(l, idle); err != nil {
-		return err
+		return one, err
 	}
 	if s.program != nil {
-		told, err := w.until(ctx, "the status says so", func() bool { return w.says(one.pods) })
+		told, err := w.until(ctx, "the status says so", func() bool { return w.says(pods) })
 		if err != nil {
-			return err
+			return one, err
 		}
-		one.status = told.Sub(start)
+		one.status = told.Sub(began)
 	}
-	w.note(func(time.Time) {
-		one.first, one.created = w.created[0].Sub(start), w.created[one.pods-1].Sub(start)
-	})
-	after, err := b.settle(ctx, s, l, before, quiet)
-	if err != nil {
-		return err
-	}
-	one.up, one.cpu, one.peak = after.counts, after.usage.cpu-before.usage.cpu, after.usage.peak
-	one.reconcilesUp, one.eventsUp = after.reconciles-before.reconciles, after.events
-	return nil
-}
-
-// down removes the pods.
-func (b *bench) down(ctx context.Context, s subject, w *witness, l *loop, remove func() error, one *sample) error {
-	before, err := b.stateOf(s, l)
-	if err != nil {
-		return err
-	}
-	idle, err := usedBy(l)
-	if err != nil {
-		return err
-	}
-	start := time.Now()
-	if err := remove(); err != nil {
-		return err
-	}
-	gone, err := w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
-	if err != nil {
-		return err
-	}
-	one.gone = gone.Sub(start)
-	if one.usedDown, err = usedSince(l, idle); err != nil {
-		return err
-	}
-	if s.program != nil {
-		told, err := w.until(ctx, "the status says so", func() bool { return w.says(0) })
-		if err != nil {
-			return err
-		}
-		one.empty = told.Sub(start)
+	if pods > 0 {
+		w.note(func(time.Time) { done = w.created[pods-1] })
 	}
 	after, err := b.settle(ctx, s, l, before, quiet)
-	if err != nil {
-		return err
-	}
-	one.down, one.reconcilesDown, one.eventsDown = after.counts, after.reconciles-before.reconciles, after.events
-	return nil
+	one.done, one.counts, one.events = done.Sub(began), after.counts, after.events
+	return one, err
 }
 
 // state is the work and usage of a subject at some time.

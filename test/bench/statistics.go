@@ -46,7 +46,7 @@ type results struct {
 	idle     idle
 
 	followings []following
-	endings    []ending
+	endings    []float64 // milliseconds after the last pod was ready
 	rested     []resting
 	many       following
 
@@ -124,8 +124,8 @@ func (r *results) best(pods int, value func(sample) float64) int {
 	return best
 }
 
-func created(s sample) float64 { return s.created.Seconds() }
-func gone(s sample) float64    { return s.gone.Seconds() }
+func created(s sample) float64 { return s.up.done.Seconds() }
+func gone(s sample) float64    { return s.down.done.Seconds() }
 
 // statusWrites returns the number of writes of a status.
 func (c counts) statusWrites() int {
@@ -140,19 +140,25 @@ func (c counts) statusWrites() int {
 }
 
 // command returns the cost of a task with one caller.
-func (r *results) command(task string, by caller) (wall, cpu, peak spread, requests int) {
+func (r *results) command(task string, by caller) (wall, peak spread, requests int) {
 	for _, c := range r.commands {
 		if c.task != task || c.by != by {
 			continue
 		}
-		var walls, cpus, peaks []float64
+		var walls, peaks []float64
 		for _, t := range c.timings {
-			walls, cpus, peaks = append(walls, t.Wall.Seconds()*1000), append(cpus, t.CPU.Seconds()*1000), append(peaks, float64(t.Peak)/(1<<20))
+			walls, peaks = append(walls, t.Wall.Seconds()*1000), append(peaks, float64(t.Peak)/(1<<20))
 		}
 		for _, n := range c.requests {
 			requests += n
 		}
-		return spreadOf(walls), spreadOf(cpus), spreadOf(peaks), requests
+		return spreadOf(walls), spreadOf(peaks), requests
 	}
-	return spread{}, spread{}, spread{}, 0
+	return spread{}, spread{}, 0
 }
+
+// received returns the megabytes that the server sent.
+func received(f following) float64 { return float64(f.received) / 1e6 }
+
+// most returns the largest number of pods.
+func (r *results) most() int { return r.agenda.sizes[len(r.agenda.sizes)-1].pods }

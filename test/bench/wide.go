@@ -19,7 +19,7 @@ func (b *bench) measureWide(ctx context.Context, todo loopAgenda) (p part, err e
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := b.ours("-A", "--declared-kinds")
-	bare, bareLive, err := b.bareMemory(ctx, s)
+	bare, err := b.bareMemory(ctx, s)
 	if err != nil {
 		return p, err
 	}
@@ -43,64 +43,39 @@ func (b *bench) measureWide(ctx context.Context, todo loopAgenda) (p part, err e
 		return p, err
 	}
 	defer l.stop()
-	start := time.Now()
 	if err := b.makeWide(ctx, todo, names); err != nil {
 		return p, err
 	}
-	ready, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == todo.wideObjects })
-	if err != nil {
+	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == todo.wideObjects }); err != nil {
 		return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
 	}
-	p.add("from the first object to the last ready pod", "%.1f", " s", ready.Sub(start).Seconds())
 	if err := untilStill(ctx, l); err != nil {
 		return p, err
 	}
-	made, err := l.usage()
-	if err != nil {
-		return p, err
-	}
 	l.stop()
-	took, again, live, err := b.startWide(ctx, s, todo.wideObjects)
+	took, again, err := b.startWide(ctx, s, todo.wideObjects)
 	if err != nil {
 		return p, err
 	}
 	const mb = 1e6
-	p.add("memory of a controller without objects and declared kinds", "%.1f", " MB", float64(bare)/mb)
-	p.add("memory of the controller that created the pods", "%.1f", " MB", float64(made.resident)/mb)
-	p.add("memory of the restarted controller", "%.1f", " MB", float64(again.resident)/mb)
-	p.add("memory of the restarted controller, peak", "%.1f", " MB", float64(again.peak)/mb)
-	p.add("live heap of a controller without objects and declared kinds", "%.1f", " MB", bareLive/mb)
-	p.add("live heap of the restarted controller", "%.1f", " MB", live/mb)
 	allowed := float64(todo.wideObjects*(perPod+perObject) + todo.wideKinds*perKind)
-	more := figure{"many kinds and namespaces: memory beyond that of a controller without objects", "%.1f", " MB", []float64{(float64(again.resident) - float64(bare)) / mb}}
-	p.hold(more, allowed/mb)
-	p.hold(p.add("many kinds and namespaces: from the start until every object is reconciled once", "%.2f", " s", took.Seconds()), 5)
+	p.hold(allowed/mb, figure{"many kinds and namespaces: memory beyond that of a controller without objects", "%.1f", " MB", []float64{(float64(again.resident) - float64(bare)) / mb}})
+	p.hold(5, figure{"many kinds and namespaces: from the start until every object is reconciled once", "%.2f", " s", []float64{took.Seconds()}})
 	return p, nil
 }
 
-// bareMemory returns the resident memory and the live heap of an idle controller.
-func (b *bench) bareMemory(ctx context.Context, s subject) (resident uint64, live float64, err error) {
+// bareMemory returns the resident memory of an idle controller.
+func (b *bench) bareMemory(ctx context.Context, s subject) (resident uint64, err error) {
 	l, err := b.launch(ctx, s)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer l.stop()
 	if err := pause(ctx, veryQuiet); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	used, err := l.usage()
-	if err != nil {
-		return 0, 0, err
-	}
-	live, err = l.liveHeap()
-	return used.resident, live, err
-}
-
-// liveHeap returns the live heap of a loop after its last garbage collection, in
-// bytes. The next one starts when the heap has doubled.
-func (l *loop) liveHeap() (float64, error) {
-	next, err := l.metric("go_memstats_next_gc_bytes")
-	return next / 2, err
+	return used.resident, err
 }
 
 // makeWide spreads objects over kinds and namespaces, at most one of each kind per
@@ -114,11 +89,11 @@ func (b *bench) makeWide(ctx context.Context, todo loopAgenda, namespaces []stri
 
 // startWide starts a loop while nothing needs to change. It returns the time until
 // the loop had reconciled every object, and its usage at rest.
-func (b *bench) startWide(ctx context.Context, s subject, objects int) (took time.Duration, used usage, live float64, err error) {
+func (b *bench) startWide(ctx context.Context, s subject, objects int) (took time.Duration, used usage, err error) {
 	start := time.Now()
 	l, err := b.launch(ctx, s)
 	if err != nil {
-		return 0, used, 0, err
+		return 0, used, err
 	}
 	defer l.stop()
 	for {
@@ -127,19 +102,16 @@ func (b *bench) startWide(ctx context.Context, s subject, objects int) (took tim
 			break
 		}
 		if time.Since(start) > patience {
-			return 0, used, 0, fmt.Errorf("the loop has not reconciled all objects; output: %s", l.words())
+			return 0, used, fmt.Errorf("the loop has not reconciled all objects; output: %s", l.words())
 		}
 		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return 0, used, 0, err
+			return 0, used, err
 		}
 	}
 	took = time.Since(start)
 	if err := untilStill(ctx, l); err != nil {
-		return took, used, 0, err
+		return took, used, err
 	}
-	if used, err = l.usage(); err != nil {
-		return took, used, 0, err
-	}
-	live, err = l.liveHeap()
-	return took, used, live, err
+	used, err = l.usage()
+	return took, used, err
 }

@@ -36,7 +36,7 @@ type Condition struct {
 	// Met reports whether an observation meets it. An error ends the wait: it will not be met.
 	Met func(s Observation) (bool, error)
 	// Now describes what there is instead; nil for a condition that the verdict explains.
-	Now func(obj map[string]any) string
+	Now func(s Observation) string
 }
 
 // met reports whether an observation meets the condition. seen reports whether the object
@@ -121,10 +121,20 @@ func (s Observation) pauseReported() bool {
 // WithoutTerminating returns a condition that is also not met while a pod of the object
 // terminates.
 func WithoutTerminating(g Condition) Condition {
-	met := g.Met
+	met, now := g.Met, g.Now
 	g.Met = func(s Observation) (bool, error) {
 		is, err := met(s)
-		return is && !slices.ContainsFunc(s.Report.Pods, func(pod problem.Pod) bool { return pod.Ending }), err
+		return is && terminating(s) == 0, err
+	}
+	g.Now = func(s Observation) string {
+		text := s.State()
+		if now != nil {
+			text = now(s)
+		}
+		if n := terminating(s); n > 0 {
+			text += "; " + problem.Quantity(n, "pod") + " still terminating"
+		}
+		return text
 	}
 	return g
 }
@@ -136,13 +146,38 @@ func Replaced(old []problem.Pod) Condition {
 	g := Ready()
 	g.What, g.Done = "to have new pods", "ready with new pods"
 	g.Met = func(s Observation) (bool, error) {
-		left := slices.ContainsFunc(s.Report.Pods, func(pod problem.Pod) bool {
-			return slices.ContainsFunc(old, func(o problem.Pod) bool { return o.UID == pod.UID })
-		})
 		// New pods prove that the controller has seen the change.
-		return !left && (s.Report.Verdict.Settled() || s.Report.ReasonCode == problem.CodeChangeNotSeen), nil
+		return left(old, s) == 0 && (s.Report.Verdict.Settled() || s.Report.ReasonCode == problem.CodeChangeNotSeen), nil
+	}
+	g.Now = func(s Observation) string {
+		if n := left(old, s); n > 0 && s.Report.Verdict.Settled() {
+			return s.State() + "; " + problem.Quantity(n, "pod") + " not yet replaced"
+		}
+		return s.State()
 	}
 	return g
+}
+
+// terminating counts the pods of an object that terminate.
+func terminating(s Observation) int {
+	n := 0
+	for _, pod := range s.Report.Pods {
+		if pod.Ending {
+			n++
+		}
+	}
+	return n
+}
+
+// left counts the old pods that an object still has.
+func left(old []problem.Pod, s Observation) int {
+	n := 0
+	for _, pod := range s.Report.Pods {
+		if slices.ContainsFunc(old, func(o problem.Pod) bool { return o.UID == pod.UID }) {
+			n++
+		}
+	}
+	return n
 }
 
 // Gone is the condition that an object no longer exists.
@@ -226,11 +261,11 @@ func conditionsOf(obj map[string]any) []metav1.Condition {
 }
 
 // conditionsNow lists the status conditions of an object.
-func conditionsNow(obj map[string]any) string {
+func conditionsNow(s Observation) string {
 	var all []string
-	for _, c := range conditionsOf(obj) {
+	for _, c := range conditionsOf(s.Object.Object) {
 		now := fmt.Sprintf("%s=%s", c.Type, c.Status)
-		if stale(obj, c) {
+		if stale(s.Object.Object, c) {
 			now += " (of an earlier generation)"
 		}
 		all = append(all, now)
@@ -255,7 +290,8 @@ func stale(obj map[string]any, c metav1.Condition) bool {
 // exist.
 func parseJSONPath(word string) (Condition, error) {
 	expression, err := fieldpath.ParseExpression(word)
-	return Condition{What: "to have " + expression.String(), Done: "so", Now: expression.Now, Met: func(s Observation) (bool, error) {
-		return expression.Holds(s.Object.Object)
-	}}, err
+	return Condition{What: "to have " + expression.String(), Done: "so",
+		Met: func(s Observation) (bool, error) { return expression.Holds(s.Object.Object) },
+		Now: func(s Observation) string { return expression.Now(s.Object.Object) },
+	}, err
 }

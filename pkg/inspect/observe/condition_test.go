@@ -3,6 +3,7 @@ package observe
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -279,8 +280,13 @@ func TestConditionReplaced(t *testing.T) {
 	} {
 		s := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}
 		s.Object = parse(t, "{}")
-		if met, err := Replaced(pods("a", "b")).Met(s); met != test.met || err != nil {
+		condition := Replaced(pods("a", "b"))
+		if met, err := condition.Met(s); met != test.met || err != nil {
 			t.Errorf("with %v, %s: it is %t, %v", test.now, test.verdict, met, err)
+		}
+		waits := strings.HasSuffix(condition.Now(s), "; 1 pod not yet replaced")
+		if want := test.verdict == status.Ready && !test.met; waits != want {
+			t.Errorf("with %v, %s: %s", test.now, test.verdict, condition.Now(s))
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (s Observation) differs(other Observation) bool {
 // turned reports whether two observations differ in more than time.
 func (s Observation) turned(other Observation) bool {
 	r, o := s.Report, other.Report
-	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
+	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial && r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
 // State describes the target.

@@ -200,7 +200,7 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 			seen = last.State()
 		}
 		if last != nil && last.Object != nil && g.Now != nil {
-			seen = escape.Line(g.Now(last.Object.Object))
+			seen = escape.Line(g.Now(*last))
 		}
 		err = fmt.Errorf("wait for %s %s: %w; last seen: %s", w.Target, g.What, err, seen)
 	default:

@@ -483,6 +483,12 @@ func TestObservationsDiffer(t *testing.T) {
 			t.Errorf("%s: differs: %t, turned: %t", what, a.differs(b), a.turned(b))
 		}
 	}
+	partial, same := Observation{Report: report, Partial: true}, Observation{Report: report}
+	more := same
+	more.Report.Reason += "; no node fits"
+	if partial.turned(same) || !partial.turned(more) {
+		t.Error("a complete look that explains nothing more is another one, or one that does is not")
+	}
 }
 
 func TestState(t *testing.T) {

@@ -256,6 +256,17 @@ func TestStatusWatchListsAgain(t *testing.T) {
 	})
 }
 
+// A user who may not list pods reads that once, however many objects there are.
+func TestMissingRightIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	s.CreateYAML("{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {replicas: 1}}\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: b}, spec: {replicas: 1}}")
+	s.Forbid(apiserver.On("*", "pods"))
+	if o := runOn(t.Context(), s, "status deployments"); strings.Count(o.stderr, "cannot list resource \"pods\"") != 1 || o.code != exitForbidden {
+		t.Errorf("%+v", o)
+	}
+}
+
 // The logs that a failed step asks for are printed, however many objects change at the
 // same time.
 func TestLogsOfSteps(t *testing.T) {

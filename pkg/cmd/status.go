@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -188,7 +189,21 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 			reports = append(reports, all[i])
 		}
 	}
-	return reports, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return reports, withoutRepeats(errs)
+}
+
+// withoutRepeats returns the errors of several objects, and a missing right only once: the server
+// does not name the object if it refuses a list.
+func withoutRepeats(errs []error) []error {
+	told := map[string]bool{}
+	return slices.DeleteFunc(errs, func(err error) bool {
+		if err == nil {
+			return true
+		}
+		repeated := apierrors.IsForbidden(err) && told[err.Error()]
+		told[err.Error()] = true
+		return repeated
+	})
 }
 
 // verdicts returns errors with exit codes for the objects that are not ready.

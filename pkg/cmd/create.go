@@ -11,8 +11,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -73,7 +71,7 @@ words after -- are the command of the container.`,
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "Set a field, as PATH=VALUE; the schema gives the type of the value (can be repeated).")
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "Set a field to a string, as PATH=VALUE (can be repeated).")
-	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the container.")
+	cmd.Flags().Var(imageFlag(&o.image), "image", "Image of the container.")
 	addReasonFlag(cmd, &o.reason)
 	o.dash, o.given = cmd.ArgsLenAtDash, cmd.Flags().Changed
 	return command(cmd, o.complete, o.run)
@@ -102,15 +100,8 @@ func (o *createOptions) complete(args []string) error {
 			return usageErrorf("invalid name %q: %s", pair[1], problem)
 		}
 	}
-	switch {
-	case o.path != nil && !o.given("replicas"):
+	if o.path != nil && !o.given("replicas") {
 		return usageErrorf("--replicas-path needs --replicas")
-	case o.image == "" && o.given("image"):
-		return usageErrorf("--image must not be empty")
-	case o.image != "":
-		if err := podtemplate.CheckImage(o.image); err != nil {
-			return usageErrorf("--image: %w", err)
-		}
 	}
 	return nil
 }
@@ -187,7 +178,7 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 	made.revert = func(ctx context.Context) (string, error) {
 		return "deleted", edit.Delete(ctx, objects, made.written)
 	}
-	made.back = new(commandline.Plugin("delete", argumentOf(t)).In(obj.GetNamespace()))
+	made.back = new(commandOn("delete", t))
 	return made, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
@@ -129,6 +130,11 @@ func numberFlag[T int | int32 | int64](value *T, least T) parsed[T] {
 		}
 		return T(n), nil
 	}, fmt.Sprintf("%T", *value)}
+}
+
+// imageFlag returns a flag for the name of an image.
+func imageFlag(value *string) parsed[string] {
+	return parsed[string]{value, func(word string) (string, error) { return word, podtemplate.CheckImage(word) }, "string"}
 }
 
 func addReplicasPathFlag(cmd *cobra.Command, path **fieldpath.Path) {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -40,7 +39,7 @@ type installOptions struct {
 func newInstallCommand(common commonOptions) *cobra.Command {
 	o := &installOptions{
 		common: common, print: genericclioptions.NewPrintFlags(""), timeout: 2 * time.Minute,
-		settings: deploy.Settings{Replicas: 2, Version: common.version},
+		settings: deploy.Settings{Replicas: 2, Version: common.version, Image: deploy.Image + ":" + common.version},
 	}
 	cmd := &cobra.Command{
 		Use:   "install [--roles] [--controller [--namespace=NAMESPACE | --all-namespaces] [--image=IMAGE] [--replicas=COUNT]] [--dry-run=server|client|none] [--timeout=duration]",
@@ -67,16 +66,15 @@ controller needs in the current namespace. It binds them to nobody.`,
   # Print the manifests of a controller for one namespace
   kubectl imoocpod install --controller -n team-a --dry-run=client -o yaml`,
 	}
-	defaultImage := "" // no image is published for other builds
-	if isRelease(common.version) {
-		defaultImage = deploy.Image + ":" + common.version
-	}
 	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
 	cmd.Flags().BoolVar(&o.controller, "controller", false, "Install the controller as well.")
 	cmd.Flags().BoolVar(&o.roles, "roles", false, "Install the roles for people, and the role of a controller in the current namespace.")
 	addAllNamespacesFlag(cmd, &o.settings.AllNamespaces)
-	cmd.Flags().StringVar(&o.settings.Image, "image", defaultImage, "Image of the controller.")
+	cmd.Flags().Var(imageFlag(&o.settings.Image), "image", "Image of the controller.")
+	if !isRelease(common.version) {
+		cmd.Flags().Lookup("image").DefValue = "" // no image is published for other builds
+	}
 	cmd.Flags().VarP(numberFlag(&o.settings.Replicas, 0), "replicas", "r", "Number of pods of the controller, one of which is active.")
 	addDuration(cmd.Flags(), &o.timeout, "timeout", "The length of time to wait for each definition to be served and for the controller to be ready.")
 	o.given = cmd.Flags().Changed
@@ -84,9 +82,6 @@ controller needs in the current namespace. It binds them to nobody.`,
 }
 
 func (o *installOptions) complete(args []string) error {
-	if !o.given("image") {
-		o.settings.Image = deploy.Image + ":" + o.common.version
-	}
 	if err := noArgs("install", args); err != nil {
 		return err
 	}
@@ -100,14 +95,6 @@ func (o *installOptions) complete(args []string) error {
 	}
 	if o.controller && !o.given("image") && !o.dryRun.client() && !isRelease(o.common.version) {
 		return usageErrorf("--image is required: version %[1]s is not a release, so no image of it is published; build one with \"docker build --build-arg VERSION=%[1]s --tag REGISTRY/kubectl-imoocpod:%[1]s .\" and push it", o.common.version)
-	}
-	if o.settings.Image == "" {
-		return usageErrorf("--image must not be empty")
-	}
-	if o.given("image") {
-		if err := podtemplate.CheckImage(o.settings.Image); err != nil {
-			return usageErrorf("--image: %w", err)
-		}
 	}
 	_, err := linePrinter(o.print)
 	return err

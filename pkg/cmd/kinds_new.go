@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -59,7 +58,7 @@ an existing definition: one with different content is an error.`,
 	cmd.Flags().StringVar(&o.scaffold.Group, "group", "", "API group of the kind, a domain.")
 	addChoice(cmd, &o.scaffold.Plan, "plan", "What an object manages. Must be %s.", kinds.Strategies()...)
 	addReplicasPathFlag(cmd, &o.scaffold.ReplicasPath)
-	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Image of the container.")
+	cmd.Flags().Var(imageFlag(&o.scaffold.Image), "image", "Image of the container.")
 	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster instead of printing it.")
 	return command(cmd, o.complete, o.run)
 }
@@ -77,11 +76,6 @@ func (o *kindsNewOptions) complete(args []string) (err error) {
 		return usageErrorf("--group is required, such as example.com")
 	case o.scaffold.Plan.WithoutReplicas() && o.scaffold.ReplicasPath != nil:
 		return usageErrorf("--replicas-path cannot be used with --plan=nodes, which has no replica count")
-	case o.scaffold.Image == "":
-		return usageErrorf("--image must not be empty")
-	}
-	if err = podtemplate.CheckImage(o.scaffold.Image); err != nil {
-		return usageErrorf("--image: %w", err)
 	}
 	if o.crd, err = o.scaffold.CRD(); err != nil {
 		return usageErrorf("%w", err)

@@ -11,12 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
-type resumeOptions struct {
-	change changeFlags
-}
-
 func newResumeCommand(common commonOptions) *cobra.Command {
-	o := &resumeOptions{change: newChangeFlags(common, "resumed")}
+	f := newChangeFlags(common, "resumed")
 	cmd := &cobra.Command{
 		Use:   "resume (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [flags]",
 		Short: "End the pause of an object",
@@ -28,10 +24,10 @@ then applies the changes that were made during the pause.`,
   # Resume the rollout of a Deployment
   kubectl imoocpod resume deployment/web`,
 	}
-	o.change.targets.without = toWrite
-	o.change.addFlags(cmd)
-	o.change.addManagerFlag(cmd)
-	return o.change.command(cmd, o.change.complete, resume)
+	f.targets.without = toWrite
+	f.addFlags(cmd)
+	f.addManagerFlag(cmd)
+	return f.command(cmd, f.complete, resume)
 }
 
 func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -18,6 +19,8 @@ type ParkedCount struct {
 	// By is the user who parked the object, if the server told it.
 	By string    `json:"by,omitempty"`
 	At time.Time `json:"at"`
+	// Reason is why, if a reason was given.
+	Reason string `json:"reason,omitempty"`
 }
 
 // ReadParked returns the parked count of an object, nil if it has none. It is an error if the
@@ -37,7 +40,8 @@ func ReadParked(annotations map[string]string) (*ParkedCount, error) {
 	return &p, nil
 }
 
-// Story says who parked the object, as in "by alice 3h ago (5 replicas)".
+// Story describes who parked the object, when, and why, as in "by alice 3h ago (5 replicas):
+// no budget".
 func (p ParkedCount) Story(now time.Time) string {
 	by := ""
 	if p.By != "" {
@@ -47,5 +51,9 @@ func (p ParkedCount) Story(now time.Time) string {
 	if p.Replicas == 1 {
 		replicas = "replica"
 	}
-	return fmt.Sprintf("%s%s ago (%d %s)", by, duration.HumanDuration(max(now.Sub(p.At), 0)), p.Replicas, replicas)
+	story := fmt.Sprintf("%s%s ago (%d %s)", by, duration.HumanDuration(max(now.Sub(p.At), 0)), p.Replicas, replicas)
+	if p.Reason != "" {
+		story += ": " + strings.Join(strings.Fields(p.Reason), " ")
+	}
+	return story
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -41,7 +42,8 @@ first: when each was made, by whom, and what it changed. The revisions are those
 controllers.
 
 CHANGE is the reason that was given with --reason, or else what differs from the
-revision before. For a Deployment or a Rollout, AGE is that of its ReplicaSet.`,
+revision before. It ends with "(never ready)" if the change was reverted because of
+that. For a Deployment or a Rollout, AGE is that of its ReplicaSet.`,
 		Example: `  # Show the revisions of a Deployment
   kubectl imoocpod history deployment/web
 
@@ -145,6 +147,7 @@ func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 		if !r.Created.IsZero() {
 			row.Created = &r.Created
 		}
+		row.NeverReady = t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(r.Number, 10)
 		if row.Current {
 			manager, _ := r.Fields[0].Path.Manager(t.Object)
 			row.By = cmp.Or(row.By, manager)

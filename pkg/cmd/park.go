@@ -23,9 +23,10 @@ import (
 type parkOptions struct {
 	change changeFlags
 	// back means that the verb is unpark.
-	back bool
-	path *fieldpath.Path
-	yes  bool
+	back   bool
+	path   *fieldpath.Path
+	reason string
+	yes    bool
 }
 
 func newParkCommand(common commonOptions) *cobra.Command {
@@ -43,13 +44,14 @@ than one object.`,
 		Example: `  # Park an ImoocPod and a Deployment
   kubectl imoocpod park imoocpod/foo deployment/web
 
-  # Park all objects with a label, whatever their type
-  kubectl imoocpod park -l env=dev
+  # Park all objects with a label, whatever their type, and say why
+  kubectl imoocpod park -l env=dev --reason INC-7
 
   # Park everything in a namespace from a script
   kubectl imoocpod park --all -n dev --yes`,
 	}
 	addReplicasPathFlag(cmd, &o.path)
+	addReasonFlag(cmd, &o.reason)
 	addYesFlag(cmd, &o.yes)
 	return o.command(cmd)
 }
@@ -140,7 +142,7 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 	path, err := c.countPath(ctx, "park", t, t.Object, o.path)
 	t.Path = o.path
 	return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
-		return replicas.Park(*t, obj, *path, c.user(), time.Now())
+		return replicas.Park(*t, obj, *path, c.user(), o.reason, time.Now())
 	}, err
 }
 

@@ -36,7 +36,7 @@ func addReasonFlag(cmd *cobra.Command, reason *string) {
 			return "", fmt.Errorf("must be no longer than %d bytes", maxReason)
 		}
 		return text, nil
-	}, "string"}, "reason", "Why you make the change, for those who look at the history or at the pause.")
+	}, "string"}, "reason", "Why you make the change, for those who look at the object or at its history.")
 }
 
 // changeTemplate changes the fields that the pods of a target are made from. A reason

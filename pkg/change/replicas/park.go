@@ -38,9 +38,10 @@ type ParkPlan struct {
 	saved any // the annotation, a string; nil to remove it
 }
 
-// Park plans to set the count of an object at a path to zero, and to remember it. What an
+// Park plans to set the count of an object at a path to zero, and to remember it with who parks
+// the object and why. What an
 // object remembers already is never overwritten.
-func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, by string, now time.Time) (ParkPlan, error) {
+func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, by, reason string, now time.Time) (ParkPlan, error) {
 	if err := Refuse(t, obj); err != nil {
 		return ParkPlan{}, err
 	}
@@ -65,7 +66,7 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	if count == 0 {
 		return ParkPlan{Kept: "already scaled to zero", path: path}, nil
 	}
-	text, err := json.Marshal(apis.ParkedCount{Replicas: count, Path: path.String(), By: by, At: now.UTC().Truncate(time.Second)})
+	text, err := json.Marshal(apis.ParkedCount{Replicas: count, Path: path.String(), By: by, At: now.UTC().Truncate(time.Second), Reason: reason})
 	if err != nil {
 		return ParkPlan{}, fmt.Errorf("remember the count of %s: %w", t, err)
 	}

@@ -25,7 +25,7 @@ func parkIt(t *testing.T, s *server) func(*unstructured.Unstructured) (ParkPlan,
 	t.Helper()
 	path := replicas(t)
 	return func(obj *unstructured.Unstructured) (ParkPlan, error) {
-		return Park(s.target(), obj, path, "alice", time.Unix(1e9, 0))
+		return Park(s.target(), obj, path, "alice", "", time.Unix(1e9, 0))
 	}
 }
 
@@ -33,17 +33,17 @@ func TestParkNothing(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
 	s := newServer(0)
-	if p, err := Park(s.target(), s.obj, path, "alice", time.Now()); err != nil || p.Kept != "already scaled to zero" {
+	if p, err := Park(s.target(), s.obj, path, "alice", "", time.Now()); err != nil || p.Kept != "already scaled to zero" {
 		t.Errorf("%+v, %v", p, err)
 	}
 	_ = unstructured.SetNestedField(s.obj.Object, int64(2), "spec", "shards")
-	if p, err := Park(s.target(), s.obj, fieldpath.Fields("spec", "shards"), "alice", time.Now()); err == nil || told(err) != "deployment/web cannot be parked: .spec.shards counts shards, and zero may mean that it is not set" {
+	if p, err := Park(s.target(), s.obj, fieldpath.Fields("spec", "shards"), "alice", "", time.Now()); err == nil || told(err) != "deployment/web cannot be parked: .spec.shards counts shards, and zero may mean that it is not set" {
 		t.Errorf("%+v, %v", p, err)
 	}
 	s = newServer(3)
 	s.obj.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1000, 0)})
 	const want = "deployment/web is being deleted and cannot be scaled"
-	if _, err := Park(s.target(), s.obj, path, "alice", time.Now()); err == nil || told(err) != want {
+	if _, err := Park(s.target(), s.obj, path, "alice", "", time.Now()); err == nil || told(err) != want {
 		t.Error(err)
 	}
 	s.obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.replicas"}`})
@@ -78,7 +78,7 @@ func TestUnparkWithoutTheCount(t *testing.T) {
 		"\nhint: to keep the count as it is: kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-" + pasted +
 		"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5 --replicas-path .spec.size" + pasted
 	for what, plan := range map[string]func() (ParkPlan, error){
-		"park":   func() (ParkPlan, error) { return Park(s.target(), s.obj, replicas(t), "alice", time.Now()) },
+		"park":   func() (ParkPlan, error) { return Park(s.target(), s.obj, replicas(t), "alice", "", time.Now()) },
 		"unpark": func() (ParkPlan, error) { return Unpark(s.target(), s.obj, []string{".spec.replicas"}) },
 	} {
 		if _, err := plan(); !errors.Is(err, outcome.ErrOverwritten) || told(err) != want {

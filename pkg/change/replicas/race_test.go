@@ -215,7 +215,7 @@ func TestParkingNeverOverwrites(t *testing.T) {
 		for range rapid.IntRange(1, 5).Draw(t, "commands") {
 			s.draw(t)
 			plan := func(obj *unstructured.Unstructured) (ParkPlan, error) {
-				return Park(s.target(), obj, path, "alice", time.Unix(1e9, 0))
+				return Park(s.target(), obj, path, "alice", "", time.Unix(1e9, 0))
 			}
 			if rapid.Bool().Draw(t, "back") {
 				plan = func(obj *unstructured.Unstructured) (ParkPlan, error) {
@@ -239,7 +239,7 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 		before := s.obj.DeepCopy()
 		path := replicas(t)
 		done, parked, err := Send(t.Context(), s, s.target(), func(obj *unstructured.Unstructured) (ParkPlan, error) {
-			return Park(s.target(), obj, path, "alice", time.Unix(1e9, 0))
+			return Park(s.target(), obj, path, "alice", "", time.Unix(1e9, 0))
 		}, edit.Options{})
 		if err != nil || done.Before != 5 || done.After != 0 || s.count() != 0 {
 			t.Fatalf("%+v left %d (%v)", done, s.count(), err)
@@ -248,7 +248,7 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 			t.Errorf("the annotation is %s, want %s", got, want)
 		}
 		again, _, err := Send(t.Context(), s, s.target(), func(obj *unstructured.Unstructured) (ParkPlan, error) {
-			return Park(s.target(), obj, path, "bob", time.Unix(1e9+3*3600, 0))
+			return Park(s.target(), obj, path, "bob", "", time.Unix(1e9+3*3600, 0))
 		}, edit.Options{})
 		if err != nil || again.Kept != "already parked by alice 3h ago (5 replicas)" {
 			t.Errorf("parked again: %+v (%v)", again, err)
@@ -313,7 +313,7 @@ func TestParkRefuses(t *testing.T) {
 			}
 			return told(err)
 		}
-		if _, err := Park(s.target(), s.obj, test.path, "bob", time.Now()); said(err) != test.park {
+		if _, err := Park(s.target(), s.obj, test.path, "bob", "", time.Now()); said(err) != test.park {
 			t.Errorf("%s: to park it: %q, want %q", test.what, said(err), test.park)
 		}
 		if _, err := Unpark(s.target(), s.obj, []string{".spec.replicas"}); said(err) != test.back {

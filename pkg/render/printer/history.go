@@ -15,6 +15,8 @@ type Revision struct {
 	// By is who made it, empty if unknown.
 	By     string `json:"by,omitempty"`
 	Change string `json:"change,omitempty"`
+	// NeverReady reports whether it was reverted because its pods did not become ready.
+	NeverReady bool `json:"neverReady,omitempty"`
 	// Current reports whether the object has it.
 	Current bool `json:"current"`
 }
@@ -27,7 +29,11 @@ func History(w io.Writer, revisions []Revision, now time.Time) error {
 		if r.Created != nil {
 			created = *r.Created
 		}
-		rows = append(rows, []string{fmt.Sprint(r.Revision), age(created, now), cmp.Or(r.By, "<unknown>"), orNone(r.Change)})
+		change := orNone(r.Change)
+		if r.NeverReady {
+			change += " (never ready)"
+		}
+		rows = append(rows, []string{fmt.Sprint(r.Revision), age(created, now), cmp.Or(r.By, "<unknown>"), change})
 	}
 	return writeTable(w, rows)
 }

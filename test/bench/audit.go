@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 )
 
 // auditLog is the audit log of the API server, one JSON event per line.
@@ -27,8 +26,7 @@ type request struct {
 		Subresource string `json:"subresource"`
 		Namespace   string `json:"namespace"`
 	} `json:"objectRef"`
-	Stage    string    `json:"stage"`
-	Received time.Time `json:"requestReceivedTimestamp"`
+	Stage string `json:"stage"`
 }
 
 // what returns the verb and the resource of a request, such as "create pods".

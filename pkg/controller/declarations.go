@@ -57,11 +57,7 @@ func (d *declaration) valid() bool { return d.err == nil && d.kind.Reconciled() 
 
 // trimCRD returns what the cache keeps of a CRD. One that is not yet served declares
 // nothing.
-func trimCRD(obj any) (any, error) {
-	crd, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return obj, nil // already trimmed, or a tombstone
-	}
+func trimCRD(crd *unstructured.Unstructured) (any, error) {
 	d := &declaration{ObjectMeta: metav1.ObjectMeta{Name: crd.GetName(), UID: crd.GetUID(), ResourceVersion: crd.GetResourceVersion()}}
 	if kinds.Established(crd) {
 		d.kind, d.err = kinds.Declared(crd)
@@ -72,31 +68,27 @@ func trimCRD(obj any) (any, error) {
 // follow reconciles each declared kind from when its CRD declares it until it no longer
 // does. run starts a kind.
 func (d *declarations) follow(ctx context.Context, run func(*owners)) {
-	client := d.Dynamic.Resource(kinds.CRDResource())
-	crds := d.health.New(informer.Source{
-		Resource: kinds.CRDResource().Resource,
-		List:     informer.Lists(client.List),
-		Watch:    client.Watch,
-		Client:   d.Dynamic, Example: &unstructured.Unstructured{}, Trim: trimCRD,
-	})
+	resource := kinds.CRDResource()
+	source := informer.SourceOf(resource.Resource, d.Dynamic.Resource(resource), &unstructured.Unstructured{})
+	source.Trim = informer.Trim(trimCRD)
+	var crds *informer.Informer
+	source.Filled = func() {
+		d.refuseMissing(crds.GetStore())
+		d.synced.Store(true)
+		d.memory.Notify()
+	}
+	crds = d.health.New(source)
 	handle := func(obj any, exists bool) {
 		crd, ok := informer.Object(obj).(*declaration)
 		if ok && (d.Declared.All || slices.Contains(d.Declared.Named, crd.Name)) {
 			d.handleCRDChange(crd, exists, run)
 		}
 	}
-	hasSynced := crds.Handle(cache.ResourceEventHandlerFuncs{
+	crds.Handle(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { handle(obj, true) },
 		UpdateFunc: func(_, obj any) { handle(obj, true) },
 		DeleteFunc: func(obj any) { handle(obj, false) },
 	})
-	go func() {
-		if cache.WaitForCacheSync(ctx.Done(), hasSynced) {
-			d.refuseMissing(crds.GetStore())
-			d.synced.Store(true)
-			d.memory.Notify()
-		}
-	}()
 	crds.RunWithContext(ctx)
 }
 

@@ -28,14 +28,8 @@ func (c *Controller) follow(ctx context.Context, o *owners) {
 func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	installed, removed := context.WithCancel(ctx)
 	defer removed()
-	source, crd := c.ownerSource(o, removed), o.kind.CRD()
-	objects := c.health.New(source)
-	hasSynced := objects.Handle(c.handler(source, func(obj any) []memory.Key { return o.keysOf(obj) }))
-	go func() {
-		if cache.WaitForCacheSync(installed.Done(), hasSynced) {
-			c.memory.Notify()
-		}
-	}()
+	crd := o.kind.CRD()
+	objects := c.newCache(c.ownerSource(o, removed), func(obj any) []memory.Key { return o.keysOf(obj) })
 	reported := false
 	objects.Need()
 	objects.Run(installed, func(err error) {
@@ -46,7 +40,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 				c.report.Logf("%s is installed", crd)
 			}
 			c.awaitCaches(installed, o)
-			o.state.Store(&ownerState{objects: objects, synced: hasSynced})
+			o.state.Store(&ownerState{objects: objects})
 		case apierrors.IsNotFound(err):
 			if !missing && !o.declared {
 				c.logNotInstalled(crd)
@@ -81,19 +75,16 @@ func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
 
 // ownerSource is the source of a kind's objects.
 func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
-	objects := o.client.Namespace(c.Namespace)
-	return informer.Source{
-		Resource: o.kind.CRD(),
-		List:     informer.Lists(objects.List),
-		Watch:    objects.Watch,
-		Selector: c.Selector.String(),
-		Client:   o.client, Example: &unstructured.Unstructured{}, Trim: trimOwner(o.kind),
-		Equal: informer.Equal(func(before, after *unstructured.Unstructured) bool {
-			at := o.kind.Mapping.Status
-			return !differs(o.kind, before, after) && equality.Semantic.DeepEqual(strategy.DecodeStatus(at, before), strategy.DecodeStatus(at, after))
-		}),
-		Indexers: cache.Indexers{byUID: indexByUID}, Missing: missing,
-	}
+	s := informer.SourceOf(o.kind.CRD(), o.client.Namespace(c.Namespace), &unstructured.Unstructured{})
+	s.Selector = c.Selector.String()
+	s.Trim = trimOwner(o.kind)
+	s.Equal = informer.Equal(func(before, after *unstructured.Unstructured) bool {
+		at := o.kind.Mapping.Status
+		return !differs(o.kind, before, after) && equality.Semantic.DeepEqual(strategy.DecodeStatus(at, before), strategy.DecodeStatus(at, after))
+	})
+	s.Indexers = cache.Indexers{byUID: indexByUID}
+	s.Missing, s.Filled = missing, c.memory.Notify
+	return s
 }
 
 // logNotInstalled logs which CRDs are not installed, and the command that installs them.

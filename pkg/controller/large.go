@@ -4,8 +4,10 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -24,19 +26,15 @@ func isOutline(obj *unstructured.Unstructured) bool {
 
 // trimOwner drops what no plan reads, which is most of a small object, and nearly all of
 // a large one: it bounds what an object of a stranger costs.
-func trimOwner(kind kinds.Kind) func(any) (any, error) {
-	return func(obj any) (any, error) {
-		u, ok := obj.(*unstructured.Unstructured)
-		if !ok {
-			return obj, nil // a tombstone
-		}
+func trimOwner(kind kinds.Kind) cache.TransformFunc {
+	return informer.Trim(func(u *unstructured.Unstructured) (any, error) {
 		u.SetManagedFields(nil)
 		u.SetAnnotations(plannedAnnotations(u))
 		if strategy.Size(u.Object, maxCached) <= maxCached {
 			return u, nil
 		}
 		return outline(kind, u)
-	}
+	})
 }
 
 // plannedAnnotations returns the annotations of an object that plans read.

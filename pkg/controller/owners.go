@@ -37,10 +37,8 @@ type owners struct {
 
 // ownerState is what is known of the objects of a kind.
 type ownerState struct {
-	// objects is nil while they are not cached. synced reports whether all of them have
-	// been put into the queue.
+	// objects is nil while they are not cached.
 	objects *informer.Informer
-	synced  func() bool
 	// missing means that the CRD is not installed. refused is the reason why permission to
 	// read the objects, or what plans for them need, is missing.
 	missing bool
@@ -49,7 +47,7 @@ type ownerState struct {
 
 // hasSynced reports whether all objects that can be read have been put into the queue.
 func (s *ownerState) hasSynced() bool {
-	return s.missing || s.refused != nil || s.synced != nil && s.synced()
+	return s.missing || s.refused != nil || s.objects != nil && s.objects.Filled()
 }
 
 // byUID is the index of a kind's objects by their UIDs.

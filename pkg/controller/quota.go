@@ -21,12 +21,7 @@ func (c *Controller) followQuotas(ctx context.Context) {
 		klog.FromContext(ctx).V(1).Info("Cannot watch quotas", "err", err)
 		return
 	}
-	quotas := c.health.New(informer.Source{
-		Resource: "resourcequotas",
-		List:     informer.Lists(client.List),
-		Watch:    client.Watch,
-		Client:   c.Core, Example: &corev1.ResourceQuota{},
-	})
+	quotas := c.health.New(informer.SourceOf("resourcequotas", client, &corev1.ResourceQuota{}))
 	quotas.Handle(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*corev1.ResourceQuota)

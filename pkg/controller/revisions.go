@@ -47,29 +47,23 @@ func (r *revisionCache) giveUp(err error) {
 	})
 }
 
-// keep fills the cache when the first kind needs it. If that is not possible at first,
-// all objects are reconciled when it is.
+// keep fills the cache when the first kind needs it.
 func (r *revisionCache) keep(ctx context.Context) {
-	var running sync.WaitGroup
-	defer running.Wait()
-	running.Go(func() {
-		failed := 0
-		r.Run(ctx, func(err error) {
-			if failed++; err != nil && (forbidden(err) || apierrors.IsNotFound(err) || failed == troubleAfter) {
-				r.giveUp(err)
-			}
-		})
+	failed := 0
+	r.Run(ctx, func(err error) {
+		if failed++; err != nil && (forbidden(err) || apierrors.IsNotFound(err) || failed == troubleAfter) {
+			r.giveUp(err)
+		}
 	})
+}
+
+// resume reconciles all objects, now with a history, if pods went on without one.
+func (r *revisionCache) resume() {
 	select {
 	case <-r.unreadable:
-	case <-ctx.Done():
-		return
-	}
-	select {
-	case <-r.Need():
 		r.controller.report.Logf("listed %s: keeping the history of pod templates", r.Resource)
 		r.controller.wakeAll("revisions can be read")
-	case <-ctx.Done():
+	default:
 	}
 }
 

@@ -23,8 +23,10 @@ func (c *Controller) makeCaches() {
 			c.inputs[name] = c.newCache(s.Input(c.clients()), keys)
 		}
 	}
-	revisions := c.newCache(strategy.RevisionSource(c.clients()), c.revisionKeys)
-	c.revisions = &revisionCache{Informer: revisions, controller: c, unreadable: make(chan struct{})}
+	c.revisions = &revisionCache{controller: c, unreadable: make(chan struct{})}
+	revisions := strategy.RevisionSource(c.clients())
+	revisions.Filled = c.revisions.resume
+	c.revisions.Informer = c.newCache(revisions, c.revisionKeys)
 }
 
 // newCache makes the cache of a source. keys returns the keys of the objects whose plans

@@ -29,8 +29,6 @@ type Source struct {
 	Watch              func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	// Selector selects the objects by their labels; "" selects all.
 	Selector string
-	// Client lists and watches. It decides whether a watch may begin with the objects.
-	Client any
 	// Example has the type of the objects.
 	Example runtime.Object
 	// Trim, if set, returns what the cache keeps of an object.
@@ -38,13 +36,34 @@ type Source struct {
 	// Equal reports whether plans read the same in two states of an object.
 	Equal    func(before, after any) bool
 	Indexers cache.Indexers
-	// Missing, if set, is called when the server does not serve the resource.
-	Missing func()
+	// Missing, if set, is called when the server does not serve the resource. Filled, if
+	// set, is called when the objects of the first list have been handled.
+	Missing, Filled func()
 }
 
-// Lists adapts the List function of a client to the type of Source.List.
-func Lists[T runtime.Object](list func(context.Context, metav1.ListOptions) (T, error)) func(context.Context, metav1.ListOptions) (runtime.Object, error) {
-	return func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) { return list(ctx, opts) }
+// Client lists and watches the objects of a resource.
+type Client[L runtime.Object] interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// SourceOf returns the source of all objects that a client lists.
+func SourceOf[L runtime.Object](resource string, client Client[L], example runtime.Object) Source {
+	list := func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+		return client.List(ctx, opts)
+	}
+	return Source{Resource: resource, List: list, Watch: client.Watch, Example: example}
+}
+
+// Trim adapts a function to the type of Source.Trim. Tombstones, and objects that are already
+// trimmed, have another type and stay.
+func Trim[T any](trim func(T) (any, error)) cache.TransformFunc {
+	return func(obj any) (any, error) {
+		if o, ok := obj.(T); ok {
+			return trim(o)
+		}
+		return obj, nil
+	}
 }
 
 // Equal adapts a comparison of cached objects to the type of Source.Equal.
@@ -63,6 +82,7 @@ type Informer struct {
 	Source
 
 	health         *Health
+	handled        func() bool
 	once           sync.Once
 	needed, filled chan struct{}
 }
@@ -91,22 +111,23 @@ func (h *Health) New(s Source) *Informer {
 			return w, err
 		},
 	}
-	informer := cache.NewSharedIndexInformerWithOptions(
-		cache.ToListWatcherWithWatchListSemantics(lw, s.Client), s.Example, cache.SharedIndexInformerOptions{Indexers: s.Indexers})
+	informer := cache.NewSharedIndexInformerWithOptions(lw, s.Example, cache.SharedIndexInformerOptions{Indexers: s.Indexers})
 	// These return an error only of an informer that runs.
 	utilruntime.Must(informer.SetTransform(s.Trim))
 	utilruntime.Must(informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
 		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.Resource, "err", err)
 	}))
-	return &Informer{SharedIndexInformer: informer, Source: s, health: h, needed: make(chan struct{}), filled: make(chan struct{})}
+	return &Informer{
+		SharedIndexInformer: informer, Source: s,
+		health: h, handled: informer.HasSynced, needed: make(chan struct{}), filled: make(chan struct{}),
+	}
 }
 
-// Handle passes the events of an informer that does not yet run to a handler. It returns
-// a function that reports whether the objects of the first list have been handled.
-func (i *Informer) Handle(handler cache.ResourceEventHandler) (hasSynced func() bool) {
+// Handle passes the events of an informer that does not yet run to a handler.
+func (i *Informer) Handle(handler cache.ResourceEventHandler) {
 	registration, err := i.AddEventHandler(handler)
 	utilruntime.Must(err) // only of one that has stopped
-	return registration.HasSynced
+	i.handled = registration.HasSynced
 }
 
 // Need has the cache filled, and returns a channel that is closed when it is.
@@ -115,7 +136,8 @@ func (i *Informer) Need() <-chan struct{} {
 	return i.filled
 }
 
-// Filled reports whether the cache is filled.
+// Filled reports whether the cache is filled, and the objects of the first list have been
+// handled.
 func (i *Informer) Filled() bool {
 	select {
 	case <-i.filled:
@@ -140,14 +162,21 @@ func (i *Informer) Run(ctx context.Context, tried func(error)) {
 		}
 		return err == nil, nil
 	})
-	if err != nil || ctx.Err() != nil {
-		return
+	if err == nil && ctx.Err() == nil {
+		i.RunWithContext(ctx)
 	}
+}
+
+// RunWithContext fills the cache until the context ends.
+func (i *Informer) RunWithContext(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	running.Go(func() { i.RunWithContext(ctx) })
-	if cache.WaitForCacheSync(ctx.Done(), i.HasSynced) {
+	running.Go(func() { i.SharedIndexInformer.RunWithContext(ctx) })
+	if cache.WaitForCacheSync(ctx.Done(), i.handled) {
 		close(i.filled)
+		if i.Source.Filled != nil {
+			i.Source.Filled()
+		}
 	}
 }
 

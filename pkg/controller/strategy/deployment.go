@@ -45,7 +45,6 @@ func deploymentChild() child {
 // completeDeployment reads which Deployment an object wants.
 func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
 	var err error
-	hashTemplate(v, kind, obj)
 	if v.Problem == "" {
 		if v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired, template, v.TemplateHash); err != nil {
 			v.Problem = err.Error()
@@ -72,7 +71,7 @@ type deploymentRecord struct {
 // deploymentSource watches all Deployments: one of someone else may have the name
 // that an owner wants.
 func deploymentSource(c Clients) informer.Source {
-	s := childSource(c, DeploymentResource(), "deployment", "", func(u *unstructured.Unstructured) (any, error) { return newDeploymentRecord(u) })
+	s := childSource(c, DeploymentResource(), "deployment", func(u *unstructured.Unstructured) (any, error) { return newDeploymentRecord(u) })
 	s.Equal = informer.Equal(deploymentsEqual)
 	return s
 }

@@ -17,8 +17,7 @@ func nodes() *Strategy {
 	return &Strategy{
 		Plan: plan.Nodes, PodIndex: ByOwner,
 		Input: nodeSource, read: readNodes,
-		complete: func(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
-			hashTemplate(v, kind, obj)
+		complete: func(v *plan.Owner, _ kinds.Kind, _ *unstructured.Unstructured, _ map[string]any) {
 			v.Invalid = v.Problem // the template decides which nodes may run the pods
 		},
 		pod: func(pod *corev1.Pod, op plan.Operation) { forNode(pod, op.Node) },
@@ -27,21 +26,15 @@ func nodes() *Strategy {
 
 // nodeSource watches the nodes.
 func nodeSource(c Clients) informer.Source {
-	nodes := c.Core.Nodes()
-	return informer.Source{
-		Resource: "nodes", Singular: "node",
-		List:   informer.Lists(nodes.List),
-		Watch:  nodes.Watch,
-		Client: c.Core, Example: &corev1.Node{}, Trim: trimNode, Equal: informer.Equal(nodesEqual),
-	}
+	s := informer.SourceOf("nodes", c.Core.Nodes(), &corev1.Node{})
+	s.Singular = "node"
+	s.Trim = informer.Trim(trimNode)
+	s.Equal = informer.Equal(nodesEqual)
+	return s
 }
 
 // trimNode keeps of a node what decides which pods it may run.
-func trimNode(obj any) (any, error) {
-	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return obj, nil // a tombstone
-	}
+func trimNode(node *corev1.Node) (any, error) {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Labels: node.Labels},
 		Spec:       corev1.NodeSpec{Taints: node.Spec.Taints},

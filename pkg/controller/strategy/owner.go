@@ -38,7 +38,11 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 		v.Template, err = kinds.DecodeTemplate(template)
 	}
 	if err != nil {
+		// Without a hash, no pod is outdated: what an invalid template would replace could
+		// not be created again.
 		v.Problem, template = err.Error(), nil
+	} else {
+		v.TemplateHash = kinds.TemplateHash(kind, obj)
 	}
 	s.complete(&v, kind, obj, template)
 	return v

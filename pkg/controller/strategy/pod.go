@@ -36,22 +36,16 @@ type PodRecord struct {
 
 // PodSource watches all pods: no label can hide one from its owner.
 func PodSource(c Clients) informer.Source {
-	pods := c.Core.Pods(c.Namespace)
-	return informer.Source{
-		Resource: "pods", Singular: "pod",
-		List:   informer.Lists(pods.List),
-		Watch:  pods.Watch,
-		Client: c.Core, Example: &corev1.Pod{}, Trim: TrimPod, Equal: informer.Equal(podsEqual),
-		Indexers: cache.Indexers{ByOwner: IndexByOwner, ByLabel: IndexByLabel},
-	}
+	s := informer.SourceOf("pods", c.Core.Pods(c.Namespace), &corev1.Pod{})
+	s.Singular = "pod"
+	s.Trim = informer.Trim(trimPod)
+	s.Equal = informer.Equal(podsEqual)
+	s.Indexers = cache.Indexers{ByOwner: indexByOwner, ByLabel: indexByLabel}
+	return s
 }
 
-// TrimPod returns what the cache keeps of a pod.
-func TrimPod(obj any) (any, error) {
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return obj, nil // already trimmed, or a tombstone
-	}
+// trimPod returns what the cache keeps of a pod.
+func trimPod(pod *corev1.Pod) (any, error) {
 	meta := trimMeta(pod)
 	if !mayBeOurs(pod) {
 		meta.OwnerReferences = nil
@@ -108,8 +102,8 @@ func podsEqual(before, after *PodRecord) bool {
 	return a == b && before.FailureCode == after.FailureCode && OwnerUID(before) == OwnerUID(after)
 }
 
-// IndexByLabel indexes the pods of Deployments by the UID in the identity label.
-func IndexByLabel(obj any) ([]string, error) {
+// indexByLabel indexes the pods of Deployments by the UID in the identity label.
+func indexByLabel(obj any) ([]string, error) {
 	r, ok := obj.(*PodRecord)
 	if !ok || r.Pod.Deployment == "" {
 		return nil, nil

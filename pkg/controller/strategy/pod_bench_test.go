@@ -30,7 +30,7 @@ func benchmarkPodCache(b *testing.B, pods int, change func(*corev1.Pod)) {
 	const each = 5 // pods of an owner
 	for b.Loop() {
 		before := heap()
-		store := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{ByOwner: IndexByOwner, ByLabel: IndexByLabel})
+		store := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{ByOwner: indexByOwner, ByLabel: indexByLabel})
 		var owner types.UID
 		for i := range pods {
 			if i%each == 0 {
@@ -38,7 +38,7 @@ func benchmarkPodCache(b *testing.B, pods int, change func(*corev1.Pod)) {
 			}
 			pod := serverPod(fmt.Sprintf("some-owner-0a1b2c3d-%d", i), owner)
 			change(pod)
-			record, err := TrimPod(pod)
+			record, err := trimPod(pod)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -23,7 +23,7 @@ func recorded(t *testing.T, change func(*corev1.Pod)) *PodRecord {
 	pod := serverPod(slots.PodName("some-owner", owner, "", 3), owner)
 	pod.UID = "one"
 	change(pod)
-	trimmed, err := TrimPod(pod)
+	trimmed, err := trimPod(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestStubsOfForeignPods(t *testing.T) {
 	} {
 		pod := serverPod("some-owner-3", "b0a9c1d2")
 		test.change(pod)
-		trimmed, err := TrimPod(pod)
+		trimmed, err := trimPod(pod)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestStubsOfForeignPods(t *testing.T) {
 		if want := (metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, ResourceVersion: pod.ResourceVersion}); is && !reflect.DeepEqual(*stub, want) {
 			t.Errorf("%s: kept is %v, want %v", name, *stub, want)
 		}
-		for _, index := range []cache.IndexFunc{IndexByOwner, IndexByLabel} {
+		for _, index := range []cache.IndexFunc{indexByOwner, indexByLabel} {
 			if values, err := index(trimmed); err != nil || is && len(values) > 0 {
 				t.Errorf("%s: indexed under %q: %v", name, values, err)
 			}

@@ -16,21 +16,11 @@ func pods() *Strategy {
 	return &Strategy{Plan: plan.Pods, PodIndex: ByOwner, complete: completePods}
 }
 
-// completePods reads the slots that the object has given up, and hashes the template.
-// If the slots cannot be parsed, the object is invalid: a typo neither deletes a pod
+// completePods reads the slots that the object has given up. If the slots cannot be parsed, the object is invalid: a typo neither deletes a pod
 // nor fills a slot.
-func completePods(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
+func completePods(v *plan.Owner, _ kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
 	var err error
 	if v.Removed, err = slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots]); err != nil && v.Invalid == "" {
 		v.Invalid = fmt.Sprintf("the annotation %s cannot be read: %v", apis.AnnotationRemovedSlots, err)
-	}
-	hashTemplate(v, kind, obj)
-}
-
-// hashTemplate hashes the template. Without the hash, no pod is outdated: what an
-// invalid template would replace could not be created again.
-func hashTemplate(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured) {
-	if v.Problem == "" {
-		v.TemplateHash = kinds.TemplateHash(kind, obj)
 	}
 }

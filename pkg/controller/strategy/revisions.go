@@ -34,7 +34,8 @@ type RevisionRecord struct {
 
 // RevisionSource watches the revisions with the identity label.
 func RevisionSource(c Clients) informer.Source {
-	s := childSource(c, RevisionResource(), "revision", apis.LabelOwner, trimRevision)
+	s := childSource(c, RevisionResource(), "revision", trimRevision)
+	s.Selector = apis.LabelOwner
 	s.Equal = informer.Equal(revisionsEqual)
 	return s
 }

@@ -87,22 +87,12 @@ func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, inpu
 }
 
 // childSource watches unstructured children. trim returns the part of a child to cache.
-func childSource(c Clients, resource schema.GroupVersionResource, singular, selector string, trim func(*unstructured.Unstructured) (any, error)) informer.Source {
-	client := c.Dynamic.Resource(resource).Namespace(c.Namespace)
-	return informer.Source{
-		Resource: resource.Resource, Singular: singular,
-		List:     informer.Lists(client.List),
-		Watch:    client.Watch,
-		Selector: selector,
-		Client:   c.Dynamic, Example: &unstructured.Unstructured{},
-		Trim: func(obj any) (any, error) {
-			if u, ok := obj.(*unstructured.Unstructured); ok {
-				return trim(u)
-			}
-			return obj, nil // already trimmed, or a tombstone
-		},
-		Indexers: cache.Indexers{ByOwner: IndexByOwner},
-	}
+func childSource(c Clients, resource schema.GroupVersionResource, singular string, trim func(*unstructured.Unstructured) (any, error)) informer.Source {
+	s := informer.SourceOf(resource.Resource, c.Dynamic.Resource(resource).Namespace(c.Namespace), &unstructured.Unstructured{})
+	s.Singular = singular
+	s.Trim = informer.Trim(trim)
+	s.Indexers = cache.Indexers{ByOwner: indexByOwner}
+	return s
 }
 
 // ByOwner and ByLabel are the indexes of children: by the UID of their controller
@@ -112,8 +102,8 @@ const (
 	ByLabel = "label"
 )
 
-// IndexByOwner indexes children by the UID of their controller.
-func IndexByOwner(obj any) ([]string, error) {
+// indexByOwner indexes children by the UID of their controller.
+func indexByOwner(obj any) ([]string, error) {
 	o, ok := obj.(metav1.Object)
 	if !ok {
 		return nil, fmt.Errorf("index an object by its owner: unexpected %T", obj)

@@ -249,9 +249,9 @@ func (c *Controller) Stuck() string {
 	return fmt.Sprintf("the reconcile of %s %s/%s has not ended since %s", k.Kind, k.Namespace, k.Name, since.UTC().Format("2006-01-02 15:04:05 MST"))
 }
 
-// clients reach the namespace that the loop works in.
-func (c *Controller) clients() strategy.Clients {
-	return strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: c.Namespace}
+// clients returns the clients for a namespace; an empty one means all.
+func (c *Controller) clients(namespace string) strategy.Clients {
+	return strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: namespace}
 }
 
 // wakeAll puts all objects into the queue, behind those that changed.

@@ -235,7 +235,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	r.report.Pause(k, r.reference(), v, p, r.mem)
 	r.Metrics.Planned(k.Kind, p)
 	w := &strategy.Work{
-		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
+		Clients:  r.clients(k.Namespace),
 		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, r.object), Object: r.object, Of: v.Owner, Plan: p,
 		Failing: r.mem.Failing, MaxFailing: troubleAfter,
 		Current: r.isCurrent(ctx),

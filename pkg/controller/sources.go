@@ -16,15 +16,16 @@ import (
 
 // makeCaches makes the caches of everything that plans read apart from the objects.
 func (c *Controller) makeCaches() {
-	c.pods = c.newCache(strategy.PodSource(c.clients()), c.podKeys)
+	clients := c.clients(c.Namespace)
+	c.pods = c.newCache(strategy.PodSource(clients), c.podKeys)
 	for name, s := range c.strategies {
 		if s.Input != nil {
 			keys := func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) }
-			c.inputs[name] = c.newCache(s.Input(c.clients()), keys)
+			c.inputs[name] = c.newCache(s.Input(clients), keys)
 		}
 	}
 	c.revisions = &revisionCache{controller: c, unreadable: make(chan struct{})}
-	revisions := strategy.RevisionSource(c.clients())
+	revisions := strategy.RevisionSource(clients)
 	revisions.Filled = c.revisions.resume
 	c.revisions.Informer = c.newCache(revisions, c.revisionKeys)
 }

@@ -151,7 +151,7 @@ func (d *declaration) read(kind *Kind) {
 	scale := fieldpath.Object(d.version, "subresources", "scale")
 	scaled := func(path string) string { s, _ := scale[path].(string); return s }
 	if rules.counted { // for the others, the annotation is reported as unknown
-		kind.ReplicasPath = d.specField(AnnotationReplicasPath, "integer", scaled("specReplicasPath"), ".spec.replicas")
+		kind.ReplicasPath = d.path("spec", AnnotationReplicasPath, "integer", scaled("specReplicasPath"), ".spec.replicas")
 		if kind.ReplicasPath == nil && len(d.problems) == 0 {
 			d.problem("%s is missing: it names the field of the replica count", AnnotationReplicasPath)
 		}
@@ -175,16 +175,16 @@ func (d *declaration) read(kind *Kind) {
 func (d *declaration) readPods(r *Mapping) {
 	r.NameLabel = d.label(AnnotationNameLabel)
 	if _, templated := d.annotations[annotationTemplatePath]; templated {
-		r.TemplatePath = d.specField(annotationTemplatePath, "object")
+		r.TemplatePath = d.path("spec", annotationTemplatePath, "object")
 		if _, missing := d.at(slices.Concat(r.TemplatePath, []string{"spec", "containers"})); missing != "" && r.TemplatePath != nil {
 			d.problem("%s does not name a pod template: %s is not in the schema of version %s", annotationTemplatePath, missing, d.version["name"])
 		}
 		return // the annotations for kinds without a template are reported as unknown
 	}
 	before := len(d.problems)
-	r.ImagePath = d.specField(annotationImagePath, "string")
-	r.CommandPath = d.specField(annotationCommandPath, "array")
-	r.EnvPath = d.specField(annotationEnvPath, "array")
+	r.ImagePath = d.path("spec", annotationImagePath, "string")
+	r.CommandPath = d.path("spec", annotationCommandPath, "array")
+	r.EnvPath = d.path("spec", annotationEnvPath, "array")
 	r.Image = d.take(annotationImage)
 	if r.ImagePath == nil && r.Image == "" && len(d.problems) == before {
 		d.problem("the pod template is missing: set %s, %s or %s", annotationTemplatePath, annotationImagePath, annotationImage)
@@ -201,13 +201,13 @@ func (d *declaration) readStatus(usual statusCounts, selector, count string) Sta
 			d.taken = append(d.taken, names)
 		}
 	}
-	at.Selector = d.statusField(annotationSelectorPath, "string", selector)
-	at.Desired = d.statusField(AnnotationDesiredPath, "integer", usual.desired)
-	at.Current = d.statusField(AnnotationCurrentPath, "integer", count, usual.current)
-	at.Updated = d.statusField(AnnotationUpdatedPath, "integer", usual.updated)
-	at.Ready = d.statusField(AnnotationReadyPath, "integer", usual.ready)
-	at.Available = d.statusField(AnnotationAvailablePath, "integer", usual.available)
-	at.PodNames = d.statusField(annotationPodNamesPath, "array")
+	at.Selector = d.path("status", annotationSelectorPath, "string", selector)
+	at.Desired = d.path("status", AnnotationDesiredPath, "integer", usual.desired)
+	at.Current = d.path("status", AnnotationCurrentPath, "integer", count, usual.current)
+	at.Updated = d.path("status", AnnotationUpdatedPath, "integer", usual.updated)
+	at.Ready = d.path("status", AnnotationReadyPath, "integer", usual.ready)
+	at.Available = d.path("status", AnnotationAvailablePath, "integer", usual.available)
+	at.PodNames = d.path("status", annotationPodNamesPath, "array")
 	at.ObservedGeneration = d.usual("integer", ".status.observedGeneration")
 	if at.Conditions = d.usual("array", ".status.conditions"); at.Conditions != nil {
 		d.checkConditions()
@@ -305,15 +305,8 @@ func (d *declaration) checkConditions() {
 	}
 }
 
-// specField and statusField read the annotations that name spec fields and status fields.
-func (d *declaration) specField(key, kind string, usual ...string) []string {
-	return d.path("spec", key, kind, usual...)
-}
-func (d *declaration) statusField(key, kind string, usual ...string) []string {
-	return d.path("status", key, kind, usual...)
-}
-
-// path reads an annotation with a path and checks it against the schema. Without the
+// path reads an annotation that names a field of the spec or the status (root), and checks
+// it against the schema. Without the
 // annotation, it returns the first of the usual paths that the schema has, or nil.
 func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	word, declared := d.annotations[key]

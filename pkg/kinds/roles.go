@@ -15,23 +15,28 @@ import (
 // all shipped kinds.
 func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	namespaced = clusterRole("imoocpod-" + k.CRD())
-	allow(&namespaced, k.Resource.Group, k.Resource.Resource, "get", "list", "watch")
-	allow(&namespaced, k.Resource.Group, k.Resource.Resource+"/status", "patch")
-	// Owner references with blockOwnerDeletion need it if the admission plugin
-	// OwnerReferencesPermissionEnforcement is on.
-	allow(&namespaced, k.Resource.Group, k.Resource.Resource+"/finalizers", "update")
+	namespaced.Rules = []rbacv1.PolicyRule{
+		rule(k.Resource.Group, k.Resource.Resource, "get", "list", "watch"),
+		rule(k.Resource.Group, k.Resource.Resource+"/status", "patch"),
+		// Owner references with blockOwnerDeletion need it if the admission plugin
+		// OwnerReferencesPermissionEnforcement is on.
+		rule(k.Resource.Group, k.Resource.Resource+"/finalizers", "update"),
+	}
 	rules, _ := k.Mapping.Strategy.rules()
 	namespaced.Rules = append(namespaced.Rules, rules.rights...)
-	allow(&namespaced, "apps", "controllerrevisions", "get", "list", "watch", "create", "patch", "delete")
-	allow(&namespaced, "", "events", "create", "patch")
-	allow(&namespaced, "", "resourcequotas", "list", "watch")
-	allow(&namespaced, "coordination.k8s.io", "leases", "create")
-	allow(&namespaced, "coordination.k8s.io", "leases", "get", "update")
-	namespaced.Rules[len(namespaced.Rules)-1].ResourceNames = k.leases()
+	ownLeases := rule("coordination.k8s.io", "leases", "get", "update")
+	ownLeases.ResourceNames = k.leases()
+	namespaced.Rules = append(namespaced.Rules,
+		rule("apps", "controllerrevisions", "get", "list", "watch", "create", "patch", "delete"),
+		rule("", "events", "create", "patch"),
+		rule("", "resourcequotas", "list", "watch"),
+		rule("coordination.k8s.io", "leases", "create"),
+		ownLeases,
+	)
 
 	clusterwide = clusterRole(namespaced.Name + "-cluster")
 	if !k.Shipped() {
-		allow(&clusterwide, "apiextensions.k8s.io", "customresourcedefinitions", "list", "watch")
+		clusterwide.Rules = append(clusterwide.Rules, rule("apiextensions.k8s.io", "customresourcedefinitions", "list", "watch"))
 	}
 	clusterwide.Rules = append(clusterwide.Rules, rules.clusterRights...)
 	return namespaced, clusterwide
@@ -56,10 +61,6 @@ func clusterRole(name string) rbacv1.ClusterRole {
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app.kubernetes.io/part-of": "kubectl-imoocpod"}},
 	}
-}
-
-func allow(role *rbacv1.ClusterRole, group, resource string, verbs ...string) {
-	role.Rules = append(role.Rules, rule(group, resource, verbs...))
 }
 
 // rule allows some verbs on one resource.

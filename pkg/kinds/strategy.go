@@ -64,7 +64,7 @@ func strategies() []strategyRules {
 			name: StrategyDeployment, keeps: "keeps a Deployment of the same name at a number of replicas.",
 			counted: true, status: ofReplicas,
 			readSpec: func(d *declaration, r *Mapping) {
-				r.DeploymentNamePath = d.specField(AnnotationDeploymentNamePath, "string")
+				r.DeploymentNamePath = d.path("spec", AnnotationDeploymentNamePath, "string")
 			},
 			rights: []rbacv1.PolicyRule{
 				rule("", "pods", "list", "watch"),

@@ -15,20 +15,28 @@ var errLeaseNotHeld = errors.New("refusing to write without the lease")
 // Fence rejects writes while the lease is not held. The work is stopped when the lease is
 // lost, but after a machine slept, it does not know yet that it was.
 func (l *Lease) Fence(next http.RoundTripper) http.RoundTripper {
-	return fence{lease: l, next: next}
+	return Fence{Next: next, MayWrite: func() error {
+		if l.held() {
+			return nil
+		}
+		return errLeaseNotHeld
+	}}
 }
 
-type fence struct {
-	lease *Lease
-	next  http.RoundTripper
+// Fence sends requests. It sends a write only if MayWrite returns no error.
+type Fence struct {
+	Next     http.RoundTripper
+	MayWrite func() error
 }
 
-// RoundTrip sends a request, unless it is a write and the lease is not held.
-func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead && !f.lease.held() {
-		return nil, errLeaseNotHeld
+// RoundTrip sends a request, or returns the error of MayWrite.
+func (f Fence) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if err := f.MayWrite(); err != nil {
+			return nil, err
+		}
 	}
-	return f.next.RoundTrip(r)
+	return f.Next.RoundTrip(r)
 }
 
 // held reports whether no other loop can have acquired the lease yet.

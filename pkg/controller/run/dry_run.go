@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -79,16 +80,8 @@ var errDryRun = errors.New("refusing to write in a dry run")
 // readOnly returns a config whose clients cannot write.
 func readOnly(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return reader{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return lease.Fence{Next: next, MayWrite: func() error { return errDryRun }}
+	})
 	return config
-}
-
-type reader struct{ next http.RoundTripper }
-
-// RoundTrip sends a request that reads, and refuses all others.
-func (t reader) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodGet {
-		return nil, errDryRun
-	}
-	return t.next.RoundTrip(r)
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -8,8 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -21,21 +21,22 @@ type Lease struct {
 	IfHeld string
 }
 
-// election returns the lease to acquire, and a config whose clients can write only while it
-// is held.
-func (o *Lease) election(config *rest.Config, self leaserecord.Loop, metrics *metrics.Metrics, say func(string, ...any)) (*lease.Lease, *rest.Config, error) {
+// runWithLease runs the loop of a namespace while it holds the lease. Its clients can write
+// only then. A lease that another loop holds is a failed precondition.
+func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespace string) error {
 	client, err := coordinationv1client.NewForConfig(kube.WithProtobuf(config))
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("make a client: %w", err)
 	}
-	lease := &lease.Lease{Client: client, Self: self, ExitIfHeld: o.IfHeld == "exit", Log: say, OnChange: metrics.Lead}
+	l := &lease.Lease{
+		Client: client, Self: holder.Self(o.Version, o.scope(namespace)),
+		ExitIfHeld: o.Lease.IfHeld == "exit", Log: o.logFor(namespace), OnChange: o.metrics.Lead,
+	}
 	fenced := rest.CopyConfig(config)
-	fenced.Wrap(lease.Fence)
-	return lease, fenced, nil
-}
-
-// ifHeld makes a lease that another loop holds a failed precondition.
-func ifHeld(err error) error {
+	fenced.Wrap(l.Fence)
+	err = l.Hold(ctx, func(ctx context.Context, resumed bool) error {
+		return o.runLoop(ctx, fenced, namespace, resumed)
+	})
 	var held *lease.HeldError
 	if errors.As(err, &held) {
 		return fmt.Errorf("%w: %s", outcome.ErrPrecondition, escape.Line(held.Error()))

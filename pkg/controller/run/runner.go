@@ -22,7 +22,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
@@ -134,14 +133,7 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 	if !o.Lease.Elect {
 		return o.runLoop(ctx, config, namespace, false)
 	}
-	self := holder.Self(o.Version, o.scope(namespace))
-	lease, fenced, err := o.Lease.election(config, self, o.metrics, o.logFor(namespace))
-	if err != nil {
-		return err
-	}
-	return ifHeld(lease.Hold(ctx, func(ctx context.Context, resumed bool) error {
-		return o.runLoop(ctx, fenced, namespace, resumed)
-	}))
+	return o.runWithLease(ctx, config, namespace)
 }
 
 // runLoop runs a loop until the context ends or there is nothing left to do. With resumed, it

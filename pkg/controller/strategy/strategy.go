@@ -70,9 +70,6 @@ func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, inpu
 			return err
 		}
 	}
-	if s.PodIndex == "" {
-		return nil
-	}
 	found, err := pods.ByIndex(s.PodIndex, string(obj.GetUID()))
 	if err != nil {
 		return fmt.Errorf("find the pods of %s: %w", obj.GetName(), err)

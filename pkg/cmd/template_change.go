@@ -64,9 +64,7 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason 
 	})
 	if done.Change == "" {
 		made.revert = nil
-		if format := c.format(); format == "" || format == "name" {
-			made.object = nil // nothing was changed
-		}
+		made.unchanged = true
 		return made, nil
 	}
 	made.said = done.Change

@@ -64,28 +64,32 @@ func byGarbageCollector(finalizer string) bool {
 
 // objections returns the conditions that say that the object is not ready.
 func objections(o Object) []metav1.Condition {
-	return slices.DeleteFunc(o.newest(), func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c) })
+	conditions := o.newest()
+	ready := meta.IsStatusConditionTrue(conditions, readyCondition)
+	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, ready) })
 }
 
 // excuses reports whether a condition does not matter: if the object has a count, how many
-// are available does not matter if none are wanted, and Progressing if all are ready. If Ready
-// is true, a part does not matter, because the object may not use it.
-func (o Object) excuses(c metav1.Condition) bool {
+// are available does not matter if none are wanted, and Progressing if all are ready. If the condition
+// Ready is true, a part does not matter, because the object may not use it.
+func (o Object) excuses(c metav1.Condition, ready bool) bool {
 	counted := !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing)
-	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && meta.IsStatusConditionTrue(o.newest(), readyCondition)
+	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && ready
 }
 
 // claim returns what the controller claims about the object in its conditions and in other
 // fields of the status.
 func (o Object) claim() words.Claim {
 	var all []words.Claim
-	waits := slices.ContainsFunc(o.newest(), words.Waits)
-	for _, c := range o.newest() {
+	conditions := o.newest()
+	waits := slices.ContainsFunc(conditions, words.Waits)
+	ready := meta.IsStatusConditionTrue(conditions, readyCondition)
+	for _, c := range conditions {
 		meaning := words.Condition(c)
 		if waits && c.Status != metav1.ConditionTrue {
 			meaning = min(meaning, words.Working)
 		}
-		if !o.excuses(c) {
+		if !o.excuses(c, ready) {
 			all = append(all, words.Claim{Text: problem.ConditionSays(c), Meaning: meaning})
 		}
 	}

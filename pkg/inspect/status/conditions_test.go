@@ -1,7 +1,10 @@
 package status
 
 import (
+	"fmt"
+	"runtime"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,6 +86,26 @@ func TestContradiction(t *testing.T) {
 		o := Object{Counts: Counts{Desired: test.desired}, Evidence: Evidence{Conditions: []metav1.Condition{{Type: "Other", Status: metav1.ConditionFalse}, {Type: test.kind, Status: test.status}}}}
 		if against := objections(o); len(against) > 0 != test.against || test.against && against[0].Type != test.kind {
 			t.Errorf("%s is %s: %v", test.kind, test.status, against)
+		}
+	}
+}
+
+// The cost of conditions, which anyone who can write a status chooses, grows with their number.
+func TestCostOfConditions(t *testing.T) { // not parallel, because it counts allocations
+	cost := func(size int) uint64 {
+		var all []metav1.Condition
+		for i := range size {
+			all = append(all, metav1.Condition{Type: fmt.Sprint("Part", i, "Ready"), Status: metav1.ConditionFalse, Reason: "Odd"})
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		NewReport(Snapshot{Object: Object{Counts: Counts{Desired: 1}, Evidence: Evidence{Conditions: all}}, Now: time.Unix(0, 0)})
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	for size := 200; size <= 400; size *= 2 {
+		if half, bytes := cost(size), cost(2*size); bytes > 5*half/2 {
+			t.Errorf("%d conditions allocate %d bytes, half of them %d", 2*size, bytes, half)
 		}
 	}
 }

@@ -171,7 +171,7 @@ func TestSchema(t *testing.T) {
 	}
 	full.Unread = []string{"nodes"}
 	full.Object.UserPause = apis.Pause{Until: full.Now.Add(time.Hour), By: "alice", Reason: "INC-7"}
-	full.Object.Parked = &apis.ParkedCount{Replicas: 3, Path: ".spec.replicas", By: "alice", At: at.Time}
+	full.Object.Parked = &apis.ParkedCount{Replicas: 3, Path: ".spec.replicas", By: "alice", At: at.Time, Reason: "INC-7"}
 	everything := NewReport(full)
 	everything.Problems[0].LastLogLine = "panic"
 	check("everything", everything)

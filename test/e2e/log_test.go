@@ -80,9 +80,3 @@ func TestLogFormat(t *testing.T) {
 		t.Error("the log contains the token, or no headers at all")
 	}
 }
-
-// endless is a reader without end.
-type endless struct{}
-
-// Read fills p with arbitrary bytes.
-func (endless) Read(p []byte) (int, error) { return len(p), nil }

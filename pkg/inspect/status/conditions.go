@@ -69,9 +69,8 @@ func objections(o Object) []metav1.Condition {
 	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, ready) })
 }
 
-// excuses reports whether a condition does not matter: if the object has a count, how many
-// are available does not matter if none are wanted, and Progressing if all are ready. If the condition
-// Ready is true, a part does not matter, because the object may not use it.
+// excuses reports whether a condition does not matter: with a count, Available if it is zero,
+// and Progressing. If Ready is true, neither does a part, which the object may not use.
 func (o Object) excuses(c metav1.Condition, ready bool) bool {
 	counted := !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing)
 	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && ready
@@ -96,6 +95,5 @@ func (o Object) claim() words.Claim {
 	return words.Sum(append(all, o.Claims...))
 }
 
-// unmeasured reports whether only the controller's own report says how an object is doing,
-// which has no count and no pods.
+// unmeasured reports whether an object has no count and no pods, so that only its report counts.
 func (o Object) unmeasured() bool { return o.NoCount && o.Current == 0 && o.Word.Ready == nil }

@@ -305,9 +305,9 @@ func (d *declaration) checkConditions() {
 	}
 }
 
-// path reads an annotation that names a field of the spec or the status (root), and checks
-// it against the schema. Without the
-// annotation, it returns the first of the usual paths that the schema has, or nil.
+// path reads an annotation that names a field of the spec or the status (root), and checks the
+// field against the schema. Without the annotation, path returns the first of the usual paths
+// that the schema has, or nil.
 func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	word, declared := d.annotations[key]
 	if !declared {

@@ -67,8 +67,8 @@ type loopAgenda struct {
 // size is a number of pods to scale to from zero, and back.
 type size struct {
 	pods int
-	// rounds is the number of runs of each subject, and shipped that of the ReplicaSet as
-	// shipped, which takes a second for 20 pods.
+	// rounds is the number of runs of each subject. shipped is the number of runs of the
+	// ReplicaSet as shipped, which creates 20 pods per second.
 	rounds, shipped int
 	// growth limits the size to the floor and our loop, to measure how the time
 	// grows.

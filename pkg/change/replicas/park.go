@@ -38,9 +38,8 @@ type ParkPlan struct {
 	saved any // the annotation, a string; nil to remove it
 }
 
-// Park plans to set the count of an object at a path to zero, and to remember it with who parks
-// the object and why. What an
-// object remembers already is never overwritten.
+// Park plans to set the count of an object at a path to zero, and to remember the count, who
+// parks the object, and why. Park never overwrites a count that the object already remembers.
 func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, by, reason string, now time.Time) (ParkPlan, error) {
 	if err := Refuse(t, obj); err != nil {
 		return ParkPlan{}, err

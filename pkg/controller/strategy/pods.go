@@ -16,8 +16,8 @@ func pods() *Strategy {
 	return &Strategy{Plan: plan.Pods, PodIndex: ByOwner, complete: completePods}
 }
 
-// completePods reads the slots that the object has given up. If the slots cannot be parsed, the object is invalid: a typo neither deletes a pod
-// nor fills a slot.
+// completePods reads the slots that the object has given up. If the slots cannot be parsed,
+// the object is invalid: a typo neither deletes a pod nor fills a slot.
 func completePods(v *plan.Owner, _ kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
 	var err error
 	if v.Removed, err = slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots]); err != nil && v.Invalid == "" {

@@ -42,9 +42,9 @@ func objectFindings(e Snapshot, children []Child, events map[types.UID][]corev1.
 	return all
 }
 
-// reportedFailure returns the failure that the controller reports outside of the conditions,
-// "" if it reports none. As many ready pods as are wanted contradict it. If nothing counts pods
-// and there are none, something that is wrong is a failure, too, and so is that of a part.
+// reportedFailure returns the failure that the controller claims, "" if the controller claims
+// none. Enough ready pods contradict a claim. For an object without a count and without pods, a
+// broken state and a failed part are failures, too.
 func (e Snapshot) reportedFailure() string {
 	o := e.Object
 	claim := o.claim()

@@ -72,7 +72,7 @@ func (d *declarations) follow(ctx context.Context, run func(*owners)) {
 	source := informer.SourceOf(resource.Resource, d.Dynamic.Resource(resource), &unstructured.Unstructured{})
 	source.Trim = informer.Trim(trimCRD)
 	var crds *informer.Informer
-	source.Filled = func() {
+	source.OnFilled = func() {
 		d.refuseMissing(crds.GetStore())
 		d.synced.Store(true)
 		d.memory.Notify()

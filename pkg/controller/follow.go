@@ -83,7 +83,7 @@ func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
 		return !differs(o.kind, before, after) && equality.Semantic.DeepEqual(strategy.DecodeStatus(at, before), strategy.DecodeStatus(at, after))
 	})
 	s.Indexers = cache.Indexers{byUID: indexByUID}
-	s.Missing, s.Filled = missing, c.memory.Notify
+	s.OnMissing, s.OnFilled = missing, c.memory.Notify
 	return s
 }
 

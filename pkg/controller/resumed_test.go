@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
@@ -25,13 +24,7 @@ import (
 func emptyServer(t *testing.T, fail apiserver.Fault) *apiserver.Server {
 	t.Helper()
 	s := apiserver.New(t)
-	crds, err := deploy.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, crd := range crds {
-		s.Create(crd)
-	}
+	s.CreateCRDs()
 	failed := map[string]bool{}
 	s.Fail(func(r apiserver.Request) bool {
 		first := r.Method == http.MethodGet && !failed[r.Path]

@@ -26,7 +26,7 @@ func (c *Controller) makeCaches() {
 	}
 	c.revisions = &revisionCache{controller: c, unreadable: make(chan struct{})}
 	revisions := strategy.RevisionSource(clients)
-	revisions.Filled = c.revisions.resume
+	revisions.OnFilled = c.revisions.resume
 	c.revisions.Informer = c.newCache(revisions, c.revisionKeys)
 }
 

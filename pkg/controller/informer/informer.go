@@ -36,9 +36,9 @@ type Source struct {
 	// Equal reports whether plans read the same in two states of an object.
 	Equal    func(before, after any) bool
 	Indexers cache.Indexers
-	// Missing, if set, is called when the server does not serve the resource. Filled, if
+	// OnMissing, if set, is called when the server does not serve the resource. OnFilled, if
 	// set, is called when the objects of the first list have been handled.
-	Missing, Filled func()
+	OnMissing, OnFilled func()
 }
 
 // Client lists and watches the objects of a resource.
@@ -91,8 +91,8 @@ type Informer struct {
 func (h *Health) New(s Source) *Informer {
 	observe := func(ctx context.Context, err error) {
 		h.observe(ctx, s.Resource, err)
-		if apierrors.IsNotFound(err) && s.Missing != nil {
-			s.Missing()
+		if apierrors.IsNotFound(err) && s.OnMissing != nil {
+			s.OnMissing()
 		}
 	}
 	lw := &cache.ListWatch{
@@ -174,8 +174,8 @@ func (i *Informer) RunWithContext(ctx context.Context) {
 	running.Go(func() { i.SharedIndexInformer.RunWithContext(ctx) })
 	if cache.WaitForCacheSync(ctx.Done(), i.handled) {
 		close(i.filled)
-		if i.Source.Filled != nil {
-			i.Source.Filled()
+		if i.OnFilled != nil {
+			i.OnFilled()
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
@@ -38,15 +37,6 @@ func runOn(ctx context.Context, s *apiserver.Server, line string) result {
 	command, err := root.ExecuteContextC(ctx)
 	code := report(&stderr, err, callerOf(command), ctx.Err() != nil)
 	return result{code, stdout.String(), stderr.String()}
-}
-
-// installCRDs installs the CRDs of the shipped kinds.
-func installCRDs(s *apiserver.Server) error {
-	crds, err := deploy.CRDs()
-	for _, crd := range crds {
-		s.Create(crd)
-	}
-	return err
 }
 
 // file writes a manifest to a file, and returns its path.
@@ -274,9 +264,7 @@ func TestLogsOfSteps(t *testing.T) {
 	for _, flags := range []string{"", " --parallel"} {
 		bubble.Test(t, func(t *testing.T) {
 			s := apiserver.New(t)
-			if err := installCRDs(s); err != nil {
-				t.Fatal(err)
-			}
+			s.CreateCRDs()
 			play.Cluster(s)
 			play.Operator(s, "imoocpods", "ImoocPod")
 			s.CreateYAML("{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, spec: {replicas: 1, template: {metadata: {annotations: {example.com/log: no such database}}, spec: {containers: [{name: main, image: crash}]}}}}")
@@ -344,6 +332,15 @@ func TestDefaultType(t *testing.T) {
 	}
 	t.Setenv("KUBECTL_IMOOCPOD_TYPE", "frobs")
 	if o := runOn(t.Context(), s, "status web"); o.code != exitNotFound || !strings.Contains(o.stderr, `KUBECTL_IMOOCPOD_TYPE`) {
+		t.Errorf("exit code %d, stderr %q", o.code, o.stderr)
+	}
+}
+
+// A missing namespace is named even if the server has no ImoocPods either.
+func TestMissingNamespaceWithoutCRDs(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	if o := runOn(t.Context(), s, "status foo -n nope"); o.code != exitNotFound || !strings.Contains(o.stderr, `there is no namespace "nope"`) {
 		t.Errorf("exit code %d, stderr %q", o.code, o.stderr)
 	}
 }

@@ -24,9 +24,7 @@ func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas
 	for k, total := 0, 1; k <= total; k++ {
 		bubble.Test(t, func(t *testing.T) {
 			s := apiserver.New(t)
-			if err := installCRDs(s); err != nil {
-				t.Fatal(err)
-			}
+			s.CreateCRDs()
 			play.Cluster(s)
 			play.Operator(s, "imoocpods", "ImoocPod")
 			s.CreateYAML(fmt.Sprintf("{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, spec: {replicas: %d, template: {spec: {containers: [{name: main, image: %s}]}}}}", replicas, image))

@@ -94,9 +94,7 @@ func perform(t *testing.T, text string) string {
 	t.Helper()
 	x := &stage{Server: apiserver.New(t), t: t, dir: t.TempDir(), now: map[string]map[string]any{}, last: map[string]map[string]any{}}
 	x.OnWrite(x.note)
-	if err := installCRDs(x.Server); err != nil {
-		t.Fatal(err)
-	}
+	x.CreateCRDs()
 	x.changes()
 	var b strings.Builder
 	for line := range strings.Lines(text) {

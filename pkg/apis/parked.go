@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -53,7 +52,7 @@ func (p ParkedCount) Story(now time.Time) string {
 	}
 	story := fmt.Sprintf("%s%s ago (%d %s)", by, duration.HumanDuration(max(now.Sub(p.At), 0)), p.Replicas, replicas)
 	if p.Reason != "" {
-		story += ": " + strings.Join(strings.Fields(p.Reason), " ")
+		story += ": " + oneLine(p.Reason)
 	}
 	return story
 }

@@ -95,6 +95,9 @@ func (o *createOptions) check(t observe.Target) error {
 		return fmt.Errorf("--replicas-path cannot be used for the kind %s, whose replica field is known", kind.Kind)
 	case kind.CRD() == kinds.Deployments && o.image != "":
 		command := commandline.Kubectl("create", "deployment", t.Name, "--image="+o.image, "--replicas="+strconv.Itoa(int(o.replicas))).In(t.Namespace)
+		if len(o.command) > 0 {
+			command = command.With("--").With(o.command...)
+		}
 		return outcome.WithHint(errors.New("--image cannot be used for a Deployment, which needs a selector and labels"), "", command)
 	case !kind.Reconciled() && (o.image != "" || len(o.command) > 0):
 		return errors.New("--image and a command can only be used for kinds that run-controller reconciles; use --set for other types")

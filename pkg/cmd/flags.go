@@ -3,7 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,10 +123,11 @@ func parseDuration(word string) (time.Duration, error) {
 
 // numberFlag returns a flag for a whole number that must be at least least.
 func numberFlag[T int | int32 | int64](value *T, least T) parsed[T] {
+	bits := reflect.TypeFor[T]().Bits()
 	return parsed[T]{value, func(word string) (T, error) {
-		n, err := strconv.ParseInt(word, 10, 32)
+		n, err := strconv.ParseInt(word, 10, bits)
 		if err != nil || n < int64(least) {
-			return 0, fmt.Errorf("must be a whole number from %d to %d", least, math.MaxInt32)
+			return 0, fmt.Errorf("must be a whole number from %d to %d", least, uint64(1)<<(bits-1)-1)
 		}
 		return T(n), nil
 	}, fmt.Sprintf("%T", *value)}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -143,11 +142,10 @@ func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 	rows := make([]printer.Revision, 0, len(h.Revisions))
 	current := h.Current()
 	for i, r := range h.Revisions {
-		row := printer.Revision{Revision: r.Number, By: h.By(i), Change: h.Change(i), Current: i == current}
+		row := printer.Revision{Revision: r.Number, By: h.By(i), Change: h.Change(i), NeverReady: wasReverted(t, r), Current: i == current}
 		if !r.Created.IsZero() {
 			row.Created = &r.Created
 		}
-		row.NeverReady = t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(r.Number, 10)
 		if row.Current {
 			manager, _ := r.Fields[0].Path.Manager(t.Object)
 			row.By = cmp.Or(row.By, manager)

@@ -117,12 +117,12 @@ func defaultType() string {
 	return cmp.Or(os.Getenv(typeVariable), kinds.ImoocPod().Singular)
 }
 
-// withType adds the default type to a NAME, unless that is an ImoocPod.
+// withType adds the type of the environment variable, if there is one, to a NAME.
 func withType(name string) string {
-	if os.Getenv(typeVariable) == "" || name == "" || strings.Contains(name, "/") {
-		return name
+	if word := os.Getenv(typeVariable); word != "" && name != "" && !strings.Contains(name, "/") {
+		return word + "/" + name
 	}
-	return defaultType() + "/" + name
+	return name
 }
 
 // scope rejects names combined with flags that select objects, with kubectl's messages.
@@ -321,13 +321,14 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 	if len(args) == 0 || strings.Contains(args[0], "/") {
 		return errs
 	}
+	named := defaultType() + "/"
 	for i, err := range errs {
 		switch unknown := (*outcome.UnknownTypeError)(nil); {
 		case !errors.As(err, &unknown):
 		case len(args) > 1:
-			errs[i] = outcome.WithAdvice(err, "with several arguments, the first is the TYPE; to name several ImoocPods, use imoocpod/"+strings.Join(args, " imoocpod/"))
+			errs[i] = outcome.WithAdvice(err, "with several arguments, the first is the TYPE; to name several objects, use "+named+strings.Join(args, " "+named))
 		default:
-			errs[i] = outcome.WithAdvice(err, "with -l, --all or -A, an argument is a TYPE; to name an ImoocPod, use imoocpod/"+args[0])
+			errs[i] = outcome.WithAdvice(err, "with -l, --all or -A, an argument is a TYPE; to name an object, use "+named+args[0])
 		}
 	}
 	return errs

@@ -112,10 +112,15 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 	}, nil
 }
 
+// wasReverted reports whether a command reverted a revision because it never became ready.
+func wasReverted(t *observe.Target, r revision.Revision) bool {
+	return t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(r.Number, 10)
+}
+
 // neverReady returns the evidence that the last rollout of a revision did not complete, "" if
 // there is none.
 func neverReady(ctx context.Context, c *changer, t *observe.Target, history revision.History, to revision.Revision) string {
-	if t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(to.Number, 10) {
+	if wasReverted(t, to) {
 		return ", and was reverted because of that"
 	}
 	tree, _, err := observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})

@@ -68,7 +68,7 @@ func (f *targetFlags) command(cmd *cobra.Command, c *kube.Factory, complete func
 // explain adds to the error of a verb about a bare NAME, if there is no ImoocPod of that name,
 // that it is the name of a type, or how to name an object of another type.
 func (f *targetFlags) explain(ctx context.Context, c *kube.Factory, err error) error {
-	if kube.NotFound(err) && missing(err).Resource != "namespaces" {
+	if (kube.NotFound(err) || noImoocPod(err)) && missing(err).Resource != "namespaces" {
 		if namespace, missing := c.NoNamespace(ctx); missing {
 			return outcome.WithAdvice(err, fmt.Sprintf("there is no namespace %q", namespace))
 		}

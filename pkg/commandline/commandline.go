@@ -37,10 +37,14 @@ func (c Command) In(namespace string) Command {
 // as words: "--context", "staging". The zero value adds no flags.
 type Context []string
 
-// Line returns the command as one line, quoted for a shell.
+// Line returns the command as one line, quoted for a shell. The flags precede a "--".
 func (c Context) Line(cmd Command) string {
+	at := slices.Index(cmd.words, "--")
+	if at < 0 {
+		at = len(cmd.words)
+	}
 	words := []string{cmd.tool}
-	for _, word := range slices.Concat(cmd.words, c) {
+	for _, word := range slices.Concat(cmd.words[:at], c, cmd.words[at:]) {
 		words = append(words, quoted(word))
 	}
 	return strings.Join(words, " ")

@@ -14,6 +14,7 @@ func TestLine(t *testing.T) {
 		"kubectl":   {nil, Kubectl("delete", "pod", "db-2").In("team-a"), "kubectl delete pod db-2 -n team-a"},
 		"quoting":   {nil, Plugin("scale", "foo", "--replicas-path", `.spec.sets[?(@.name=="it's")].n`), `kubectl imoocpod scale foo --replicas-path '.spec.sets[?(@.name=="it'\''s")].n'`},
 		"context":   {Context{"--kubeconfig", "/k c", "--context", "staging"}, Plugin("check").In("n"), "kubectl imoocpod check -n n --kubeconfig '/k c' --context staging"},
+		"arguments": {Context{"--context", "staging"}, Kubectl("create", "deployment", "web").In("n").With("--", "sleep", "5"), "kubectl create deployment web -n n --context staging -- sleep 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

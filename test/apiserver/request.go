@@ -228,7 +228,7 @@ func (s *Server) log(w http.ResponseWriter, q Request) error {
 }
 
 func pageNotFound(q Request) error {
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, q.Method, schema.GroupResource{Group: q.Group, Resource: q.Resource}, q.Name, "404 page not found", 0, true)
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, q.Method, schema.GroupResource{}, "", "404 page not found", 0, true)
 }
 
 func writeJSON(w http.ResponseWriter, code int, answer any) {

@@ -27,6 +27,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
 )
 
 // Server is an API server in memory. Its methods can be called concurrently, and
@@ -178,6 +180,18 @@ func (a Actor) Create(obj runtime.Object) *unstructured.Unstructured {
 		a.s.t.Errorf("create an object: %v", err)
 	}
 	return created
+}
+
+// CreateCRDs creates the CRDs of this program.
+func (a Actor) CreateCRDs() {
+	a.s.t.Helper()
+	crds, err := deploy.CRDs()
+	if err != nil {
+		a.s.t.Errorf("read the CRDs: %v", err)
+	}
+	for _, crd := range crds {
+		a.Create(crd)
+	}
 }
 
 // CreateYAML creates objects from YAML documents separated by "---".

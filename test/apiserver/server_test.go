@@ -30,7 +30,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/yaml"
 
-	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
@@ -60,18 +59,6 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 		t.Fatal(err)
 	}
 	return obj
-}
-
-// withCRDs creates the CRDs of this program.
-func withCRDs(t *testing.T, s *apiserver.Server) {
-	t.Helper()
-	crds, err := deploy.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, crd := range crds {
-		s.Create(crd)
-	}
 }
 
 // managers returns the field managers of an object, with the subresources they
@@ -157,7 +144,7 @@ func TestWrites(t *testing.T) {
 func TestCustomTypes(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
-	withCRDs(t, s)
+	s.CreateCRDs()
 	client := clientOf(t, s).Resource(kinds.ImoocPod().Resource).Namespace("default")
 	create := func(text string) (*unstructured.Unstructured, error) {
 		return client.Create(t.Context(), parse(t, "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, "+text+"}"), metav1.CreateOptions{})
@@ -314,7 +301,7 @@ func TestWatches(t *testing.T) {
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
-	withCRDs(t, s)
+	s.CreateCRDs()
 	for _, legacy := range []bool{false, true} {
 		client, err := discovery.NewDiscoveryClientForConfig(s.RESTConfig())
 		if err != nil {

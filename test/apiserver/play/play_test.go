@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
@@ -149,13 +148,7 @@ func TestOperator(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)
-		crds, err := deploy.CRDs()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, crd := range crds {
-			s.Create(crd)
-		}
+		s.CreateCRDs()
 		play.Kubelet(s)
 		play.Operator(s, "imoocpods", "ImoocPod")
 		s.CreateYAML("{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: web}, spec: {replicas: 2}}")

@@ -73,7 +73,8 @@ func (b *bench) time(ctx context.Context, line ...string) (t timing, err error) 
 // command is a command line, with the equivalent of kubectl.
 type command struct {
 	task string
-	// ours is called directly. %d stands for a number that differs from call to call.
+	// ours is called directly and through kubectl. %d stands for a number that differs from
+	// call to call.
 	ours, kubectl string
 }
 
@@ -90,6 +91,7 @@ type caller string
 
 const (
 	direct  caller = "directly"
+	through caller = "through kubectl"
 	kubectl caller = "kubectl"
 )
 
@@ -110,7 +112,11 @@ func (b *bench) compareCommands(ctx context.Context, rounds int) ([]compared, er
 }
 
 func (b *bench) compareCommand(ctx context.Context, c command, rounds int) ([]compared, error) {
-	lines := []compared{{task: c.task, by: direct, line: "kubectl-imoocpod " + c.ours}, {task: c.task, by: kubectl, line: "kubectl " + c.kubectl}}
+	lines := []compared{
+		{task: c.task, by: direct, line: "kubectl-imoocpod " + c.ours},
+		{task: c.task, by: through, line: "kubectl imoocpod " + c.ours},
+		{task: c.task, by: kubectl, line: "kubectl " + c.kubectl},
+	}
 	for round := range rounds + 1 {
 		for i := range lines {
 			l := &lines[i]

@@ -171,7 +171,7 @@ func TestHistoryNamesWhoMadeIt(t *testing.T) {
 	target.Object.SetAnnotations(map[string]string{apis.AnnotationChangedBy: "alice", apis.AnnotationChangeCause: "faster"})
 	client := lister{objects: map[string][]*unstructured.Unstructured{"replicasets": {replicaSet(t, "1", "a", "web"), replicaSet(t, "2", "b", "web")}}, lists: &[]string{}}
 	history, err := History(t.Context(), client, target)
-	if err != nil || history.By(0) != "alice" || history.Change(0) != "faster" || history.By(1) != "" {
+	if err != nil || history.By(0) != "alice" || history.Change(0) != "image a → b: faster" || history.By(1) != "" {
 		t.Errorf("%+v, %v", history, err)
 	}
 	// Someone else has patched the template since.

@@ -149,9 +149,23 @@ func changeOfContainers(from, to any, one bool) []string {
 			all = append(all, changeOfValue(prefix+"image", before["image"], c["image"]))
 		}
 		all = append(all, changeOfEnv(prefix, before["env"], c["env"])...)
-		all = append(all, fieldsChanged(prefix, before, c, "image", "env")...)
+		all = append(all, changeOfResources(prefix, before, c)...)
+		all = append(all, fieldsChanged(prefix, before, c, "image", "env", "resources")...)
 	}
 	return all
+}
+
+// changeOfResources describes the changes in the resources of a container, such as "cpu limit
+// 200m → 50m".
+func changeOfResources(prefix string, from, to map[string]any) []string {
+	var all []string
+	for _, words := range []struct{ field, what string }{{"requests", "request"}, {"limits", "limit"}} {
+		was, is := fieldpath.Object(from, "resources", words.field), fieldpath.Object(to, "resources", words.field)
+		for _, resource := range differing(was, is) {
+			all = append(all, prefix+changeOfValue(resource+" "+words.what, was[resource], is[resource]))
+		}
+	}
+	return append(all, fieldsChanged(prefix, fieldpath.Object(from, "resources"), fieldpath.Object(to, "resources"), "requests", "limits")...)
 }
 
 // changeOfEnv describes the changes in an environment.

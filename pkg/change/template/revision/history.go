@@ -35,18 +35,22 @@ func (h History) Current() int {
 	return slices.IndexFunc(h.Revisions, func(r Revision) bool { return Same(r.Fields, h.Now) })
 }
 
-// Change returns the change that made a revision: its cause, or else the difference from the
-// one before. For the oldest revision, it is a summary.
+// Change returns the change that made a revision: the difference from the one before, and its
+// cause unless that repeats the difference. For the oldest revision, it is the cause or else a
+// summary.
 func (h History) Change(i int) string {
 	r := h.Revisions[i]
 	if i+1 == len(h.Revisions) {
 		return cmp.Or(r.Cause, Summary(r.Fields))
 	}
-	changed := Change(h.Revisions[i+1].Fields, r.Fields)
-	if r.Cause == "" || h.stale(i) {
+	switch changed := Change(h.Revisions[i+1].Fields, r.Fields); {
+	case h.stale(i) || strings.Contains(changed, r.Cause):
 		return changed
+	case strings.HasPrefix(r.Cause, changed): // such as "… (undo to 2)"
+		return r.Cause
+	default:
+		return changed + ": " + r.Cause
 	}
-	return r.Cause
 }
 
 // By returns who made a revision, "" if unknown.

@@ -125,7 +125,9 @@ func TestChange(t *testing.T) {
 		{of("env: [{name: A, value: '1'}]"), of("env: [{name: A, valueFrom: {fieldRef: {fieldPath: x}}}]"), "env A changed"},
 		{of("env: [{name: A}, {name: B}]"), of("env: [{name: B}, {name: A}]"), "env reordered"},
 		{of("resources: {requests: {cpu: '1'}}"), of("resources: {requests: {cpu: 1000m}}"), ""},
-		{of("resources: {requests: {cpu: '1'}}"), of("resources: {requests: {cpu: '2'}}"), "resources changed"},
+		{of("resources: {requests: {cpu: '1'}}"), of("resources: {requests: {cpu: '2'}}"), "cpu request 1 → 2"},
+		{of("resources: {limits: {cpu: 200m, memory: 1Gi}}"), of("resources: {requests: {cpu: 50m}, limits: {cpu: 50m}, claims: [{name: x}]}"),
+			"cpu request set to 50m, cpu limit 200m → 50m, memory limit removed, claims changed"},
 		{of("command: [a]"), of("command: [b], args: [c]"), "args changed, command changed"},
 		{of("image: a"), of("image: b, resources: {}"), "image a → b"},
 		{"template: {metadata: {annotations: {kubectl.kubernetes.io/restartedAt: a}}, spec: {}}", "template: {metadata: {annotations: {kubectl.kubernetes.io/restartedAt: b}}, spec: {}}", "restarted"},
@@ -167,7 +169,7 @@ func TestHistory(t *testing.T) {
 
 	// 1 is what the object returned to: it has a new number and its old annotations.
 	h := NewHistory([]Revision{image(4, "a", "ann", "first"), image(2, "b", "bob", ""), image(3, "c", "bob", "why not")}, now("a"), "eve", "undo of 3")
-	if got, want := rows(h), []string{"eve: undo of 3", "bob: why not", "bob: image b"}; !slices.Equal(got, want) || h.Current() != 0 {
+	if got, want := rows(h), []string{"eve: image c → a: undo of 3", "bob: image b → c: why not", "bob: image b"}; !slices.Equal(got, want) || h.Current() != 0 {
 		t.Errorf("the history is %q, want %q", got, want)
 	}
 	if r, err := h.Pick(0); err != nil || r.Number != 3 {
@@ -192,6 +194,12 @@ func TestHistory(t *testing.T) {
 	// kubectl edit does not update the annotations, so they describe the previous change.
 	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "ann", "image a → b"), image(3, "c", "ann", "image a → b")}, now("c"), "ann", "image a → b")
 	if got, want := rows(h), []string{": image b → c", "ann: image a → b", ": image a"}; !slices.Equal(got, want) {
+		t.Errorf("the history is %q, want %q", got, want)
+	}
+
+	// A cause that repeats the difference, or only a part of it, is not shown twice.
+	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "", "image a → b (undo to 1)"), image(3, "c", "", "b → c")}, now("c"), "", "")
+	if got, want := rows(h), []string{": image b → c", ": image a → b (undo to 1)", ": image a"}; !slices.Equal(got, want) {
 		t.Errorf("the history is %q, want %q", got, want)
 	}
 

@@ -120,6 +120,10 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	}
 	var all []observe.WaitTarget
 	for _, t := range targets {
+		if *o.print.OutputFormat == "json" { // reports instead
+			all = append(all, observe.WaitTarget{Target: t, Conditions: o.conditions})
+			continue
+		}
 		w := observe.WaitTarget{Target: t, Conditions: o.conditions, Reached: func(s observe.Observation) error {
 			obj := s.Object
 			if obj == nil {
@@ -133,7 +137,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 		}}
 		all = append(all, w)
 	}
-	return outcome.Join(append(errs, o.awaitAll(ctx, "", o.limits, all)...))
+	return outcome.Join(append(errs, o.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
 }
 
 // printer returns the printer of an object whose wait is over. It prints the namespace if

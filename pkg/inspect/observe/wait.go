@@ -60,7 +60,7 @@ type Limits struct {
 	FailFast bool
 	// Settle is how long the last condition must stay met.
 	Settle time.Duration
-	// Once checks the conditions once without waiting.
+	// Once checks the conditions once without waiting, and ignores FailAfter.
 	Once bool
 }
 
@@ -122,6 +122,9 @@ func (a *Waiter) waitOne(ctx context.Context, f *Follower, w WaitTarget) error {
 // waitCondition waits until one condition of a target is met, and returns the observation.
 func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g Condition, isLast bool) (Observation, error) {
 	period := grace.Period{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
+	if a.Limits.Once {
+		period.For = 0
+	}
 	var last, told *Observation
 	seen := false
 	var held steady
@@ -147,14 +150,14 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 			told = &s
 		}
 		last = &s
-		switch {
-		case met || err != nil:
+		if met || err != nil {
 			return met, 0, err
-		case a.Limits.Once:
-			return false, 0, outcome.ErrTimeout
 		}
 		if err := givesUp(s, g, period.Endless, over); err != nil {
 			return false, 0, err
+		}
+		if a.Limits.Once {
+			return false, 0, outcome.ErrTimeout
 		}
 		if again == 0 && g.Tree {
 			again = s.recheck()

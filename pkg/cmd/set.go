@@ -57,11 +57,12 @@ func (f *setFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(specFieldFlag(&f.template), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 
-// command makes a cobra command change the template of each target.
+// command makes a cobra command change the template of each target. want returns nil if there
+// is nothing to change.
 func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, want func(*changer, *observe.Target) (wanted, error)) *cobra.Command {
 	return f.change.command(cmd, complete, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 		wanted, err := want(c, t)
-		if err != nil {
+		if err != nil || wanted == nil {
 			return nil, err
 		}
 		return c.changeTemplate(ctx, t, f.reason, wanted)

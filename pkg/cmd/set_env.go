@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
@@ -16,12 +18,13 @@ type setEnvOptions struct {
 	set       setFlags
 	container string
 	env       []podtemplate.EnvSetting
+	list      bool
 }
 
 func newSetEnvCommand(common commonOptions) *cobra.Command {
 	o := &setEnvOptions{set: newSetFlags(common, "env", "env updated")}
 	cmd := &cobra.Command{
-		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY-) ... [flags]",
+		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY- ... | --list) [flags]",
 		Short: "Set or remove environment variables",
 		Long: `Set (KEY=VALUE) or remove (KEY-) environment variables of the containers of an
 ImoocPod (NAME) or another resource with a pod template (TYPE/NAME).`,
@@ -29,10 +32,14 @@ ImoocPod (NAME) or another resource with a pod template (TYPE/NAME).`,
   kubectl imoocpod set env foo LOG=debug
 
   # Remove it, and set another, in one container of a Deployment
-  kubectl imoocpod set env deployment/web -c web LOG- MODE=fast`,
+  kubectl imoocpod set env deployment/web -c web LOG- MODE=fast
+
+  # Show the variables of all its containers
+  kubectl imoocpod set env deployment/web --list`,
 	}
 	o.set.addFlags(cmd)
 	addContainerFlag(cmd, &o.container)
+	cmd.Flags().BoolVar(&o.list, "list", false, "Show the variables, and change nothing.")
 	return o.set.command(cmd, o.complete, o.want)
 }
 
@@ -55,11 +62,15 @@ func (o *setEnvOptions) complete(args []string) error {
 		}
 		o.env = append(o.env, setting)
 	}
-	err := o.set.change.complete(args[:at])
-	if err == nil && len(o.env) == 0 {
-		err = usageErrorf("at least one KEY=VALUE or KEY- is required")
+	switch err := o.set.change.complete(args[:at]); {
+	case err != nil:
+		return err
+	case o.list && len(o.env) > 0:
+		return usageErrorf("--list and KEY=VALUE cannot be used together")
+	case !o.list && len(o.env) == 0:
+		return usageErrorf("at least one KEY=VALUE or KEY- is required, or --list")
 	}
-	return err
+	return nil
 }
 
 func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {
@@ -67,6 +78,8 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case o.list:
+		return nil, o.show(c, t, places)
 	case places.Template != nil:
 		return inTemplate(t, *places.Template, func(template map[string]any) error {
 			return podtemplate.SetEnv(template, cmp.Or(o.container, podtemplate.AllContainers), o.env)
@@ -82,4 +95,29 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {
 		}
 		return after, nil
 	}), nil
+}
+
+// show prints the variables of a target.
+func (o *setEnvOptions) show(c *changer, t *observe.Target, places template.Places) error {
+	path := cmp.Or(places.Template, places.Env)
+	if path == nil {
+		return fmt.Errorf("%s has no field for environment variables", t)
+	}
+	value, err := path.Value(t.Object.Object)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t, err)
+	}
+	lines := append([]string{"# " + t.String()}, podtemplate.EnvLines(value)...)
+	if path == places.Template {
+		fields, _ := value.(map[string]any)
+		if lines, err = podtemplate.ListEnv(t.String(), fields, cmp.Or(o.container, podtemplate.AllContainers)); err != nil {
+			return fmt.Errorf("%s: %s: %w", t, path, err)
+		}
+	}
+	for _, line := range lines {
+		if err := escape.PrintLine(c.streams.Out, "%s", line); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
 var errNoContainers = errors.New("its pod template has no containers")
@@ -124,6 +126,49 @@ func Env(before []any, settings []EnvSetting) []any {
 		}
 	}
 	return after
+}
+
+// ListEnv describes the environment of each matching container of a pod template of an object,
+// as "kubectl set env --list" does.
+func ListEnv(object string, template map[string]any, pattern string) ([]string, error) {
+	containers, err := matching(template, pattern)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for _, c := range containers {
+		lines = append(lines, fmt.Sprintf("# %s, container %s", object, c["name"]))
+		lines = append(lines, EnvLines(c["env"])...)
+	}
+	return lines, nil
+}
+
+// EnvLines returns a line KEY=VALUE for each variable of an environment, and a comment for a
+// variable whose value comes from elsewhere.
+func EnvLines(env any) []string {
+	var lines []string
+	for _, variable := range fieldpath.Objects(env) {
+		if from := fieldpath.Object(variable, "valueFrom"); from != nil {
+			lines = append(lines, fmt.Sprintf("# %s from %s", variable["name"], envSource(from)))
+			continue
+		}
+		value, _ := variable["value"].(string)
+		lines = append(lines, fmt.Sprintf("%s=%s", variable["name"], value))
+	}
+	return lines
+}
+
+// envSource describes where the value of a variable comes from.
+func envSource(from map[string]any) string {
+	for field, what := range map[string]string{"secretKeyRef": "secret", "configMapKeyRef": "configmap"} {
+		if ref := fieldpath.Object(from, field); ref != nil {
+			return fmt.Sprintf("%s %s, key %s", what, ref["name"], ref["key"])
+		}
+	}
+	if ref := fieldpath.Object(from, "fieldRef"); ref != nil {
+		return fmt.Sprintf("field path %s", ref["fieldPath"])
+	}
+	return strings.Join(slices.Sorted(maps.Keys(from)), ", ")
 }
 
 // Quantities are amounts of resources by name, such as "cpu": "200m".

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,7 @@ type logsOptions struct {
 	since      time.Duration
 	timestamps bool
 	most       int
+	only       *regexp.Regexp
 	output     *output
 	color      color
 	// given reports whether a flag was given.
@@ -73,6 +75,7 @@ replacements, until Ctrl-C or until the object is gone. See docs/logs.md.`,
 	flags.BoolVarP(&o.previous, "previous", "p", false, "Show the log of the previous run of each restarted container.")
 	flags.Var(numberFlag(&o.tail, -1), "tail", "Number of last lines of each container to show. -1 shows all. With --since, the default is all.")
 	addDuration(flags, &o.since, "since", "Show only lines newer than a duration such as 5s, 2m or 3h.")
+	flags.Var(parsed[*regexp.Regexp]{&o.only, regexp.Compile, "regexp"}, "grep", "Show only the lines that match a regular expression.")
 	flags.BoolVar(&o.timestamps, "timestamps", false, "Put the time before each line.")
 	flags.Var(numberFlag(&o.most, 1), "max-log-requests", "Maximum number of logs to read at once. With more containers, the logs are read in turn.")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s). JSON has an object for each line, raw the lines as they are.", "json", "raw")
@@ -110,7 +113,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 		Open: logs.Server(core), Most: o.most, Tail: o.tail, Previous: o.previous,
 		Out: &logs.Output{
 			Out: o.streams.Out, ErrOut: o.streams.ErrOut, Format: logs.Format(o.output.format),
-			Timestamps: o.timestamps, Paint: o.color.style(o.streams.Out).Hue,
+			Timestamps: o.timestamps, Only: o.only, Paint: o.color.style(o.streams.Out).Hue,
 		},
 	}
 	if o.since > 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"regexp"
 	"sync"
 	"time"
 
@@ -36,6 +37,8 @@ type Output struct {
 	Format      Format
 	// Timestamps adds the time to lines for people and to raw lines.
 	Timestamps bool
+	// Only, if it is set, leaves out the lines that do not match.
+	Only *regexp.Regexp
 	// Paint, if it is set, colors a text. Texts of the same number have the same color.
 	Paint func(n uint32, text string) string
 
@@ -77,6 +80,9 @@ func (o *Output) linesOf(c Container) *lines {
 
 func (l *lines) add(line Line) {
 	o := l.output
+	if o.Only != nil && !o.Only.MatchString(line.Text) {
+		return
+	}
 	if o.Format == JSON {
 		e := entry{Namespace: l.of.Namespace, Pod: l.of.Pod, Container: l.of.Name, Node: l.of.node, Message: line.Text}
 		if !line.Time.IsZero() {

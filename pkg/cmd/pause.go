@@ -92,17 +92,14 @@ func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target
 		return nil, fmt.Errorf("%s cannot be paused: %w", t, err)
 	}
 	field := "." + strings.Join(path, ".")
-	switch {
-	case !o.length.Forever:
+	if !o.length.Forever {
 		err := fmt.Errorf("%s cannot be paused for %s: another controller reconciles it, and nothing would unset %s", t, o.length, field)
 		return nil, outcome.WithHint(err, "", commandline.Plugin("pause", t.String(), "--for", apis.PausedForever).In(t.Namespace))
-	case o.reason != "":
-		return nil, fmt.Errorf("%s cannot be paused with --reason: another controller reconciles it, and %s holds no text", t, field)
 	}
 	if on, err := o.confirmSuspend(ctx, c, t, field); err != nil || !on {
 		return nil, err
 	}
-	return setSwitch(ctx, c, t, path, true, observe.Paused(), "resume")
+	return setSwitch(ctx, c, t, path, true, pauseEdits("", c.user(), o.reason), observe.Paused(), "resume")
 }
 
 // confirmSuspend asks before it suspends an object that has pods.
@@ -166,8 +163,9 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 	return kinds.PauseSwitch(t.Kind, schema)
 }
 
-// setSwitch sets the field that pauses an object of another program.
-func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, until observe.Condition, back ...string) (*change, error) {
+// setSwitch sets the field that pauses an object of another program, and makes the edits of
+// marks.
+func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, marks []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	field := "." + strings.Join(path, ".")
 	if now, _ := fieldpath.Object(t.Object.Object, path[:len(path)-1]...)[path[len(path)-1]].(bool); now == on {
 		made, err := editPause(ctx, c, t, nil, until, back...)
@@ -175,7 +173,7 @@ func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string
 		return made, err
 	}
 	c.tell("%s: %s", t, c.flags.dryRun.mark(fmt.Sprintf("setting %s to %t", field, on)))
-	return editPause(ctx, c, t, []fieldpath.Edit{{Path: fieldpath.Fields(path...), Value: on}}, until, back...)
+	return editPause(ctx, c, t, append(marks, fieldpath.Edit{Path: fieldpath.Fields(path...), Value: on}), until, back...)
 }
 
 // pauseLength is the value of --for: a duration or "forever".

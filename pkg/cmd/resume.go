@@ -36,7 +36,7 @@ func resume(ctx context.Context, c *changer, t *observe.Target) (*change, error)
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be resumed: %w", t, err)
 		}
-		return setSwitch(ctx, c, t, path, false, observe.Ready(), "pause", "--for", apis.PausedForever)
+		return setSwitch(ctx, c, t, path, false, pauseEdits("", "", ""), observe.Ready(), "pause", "--for", apis.PausedForever)
 	}
 	before, now := apis.ReadPause(t.Object.GetAnnotations()), time.Now()
 	edits, said := pauseEdits("", "", ""), "was "+before.Text(now)

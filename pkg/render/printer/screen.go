@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,6 +148,11 @@ func (f frame) render(lines []line, height int) []string {
 		texts[i] = l.render(f.width, f.style)
 	}
 	return texts
+}
+
+// byUrgency returns reports with those first that need attention.
+func byUrgency(reports []status.Report) []status.Report {
+	return slices.SortedStableFunc(slices.Values(reports), func(a, b status.Report) int { return cmp.Compare(urgency(a), urgency(b)) })
 }
 
 // urgency ranks reports: those with the lowest rank need attention first.

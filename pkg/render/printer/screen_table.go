@@ -1,7 +1,6 @@
 package printer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,8 +10,7 @@ import (
 // table shows several objects, one per row, those that need attention first. In the last
 // frame, and if there is not enough room, ready objects are folded.
 func (f frame) table(height int) []line {
-	reports := slices.Clone(f.Reports)
-	slices.SortStableFunc(reports, func(a, b status.Report) int { return cmp.Compare(urgency(a), urgency(b)) })
+	reports := byUrgency(f.Reports)
 	firstReady := slices.IndexFunc(reports, func(r status.Report) bool { return r.Verdict == status.Ready })
 	if firstReady < 0 {
 		firstReady = len(reports)

@@ -24,7 +24,7 @@ type Table struct {
 	types   bool   // there are objects of several types
 }
 
-// Print writes the table.
+// Print writes the table, with the objects that need attention first.
 func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error {
 	var rows [][]string
 	add := func(cells ...string) {
@@ -42,6 +42,7 @@ func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error
 			add("NAMESPACE", "NAME", "DESIRED", "CURRENT", "READY", "VERDICT", "AGE", "REASON")
 		}
 	}
+	reports = byUrgency(reports)
 	for _, r := range reports {
 		t.first = cmp.Or(t.first, r.Metadata.Type)
 		t.types = t.types || r.Metadata.Type != t.first

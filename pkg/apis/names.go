@@ -39,7 +39,8 @@ const (
 const (
 	// AnnotationPausedUntil holds when the pause ends, as RFC 3339, or PausedForever.
 	AnnotationPausedUntil = Prefix + "paused-until"
-	// AnnotationPausedBy names who paused the object, AnnotationPausedReason says why.
+	// AnnotationPausedBy names who paused the object, AnnotationPausedReason says why. They also
+	// stand beside the switch of a kind that another program reconciles.
 	AnnotationPausedBy     = Prefix + "paused-by"
 	AnnotationPausedReason = Prefix + "paused-reason"
 	// PausedForever is the end of a pause that lasts until someone resumes the object.

@@ -91,6 +91,12 @@ func (p Pause) text(until string) string {
 	if !p.Forever {
 		text = "paused until " + until
 	}
+	return text + p.Note()
+}
+
+// Note returns who paused the object and why, such as " by alice: INC-7".
+func (p Pause) Note() string {
+	text := ""
 	if by := oneLine(p.By); by != "" {
 		text += " by " + by
 	}

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -20,7 +22,7 @@ import (
 func (f Facts) pause(o *status.Object, obj map[string]any) {
 	for _, e := range f.pausedIf {
 		if holdsOf(e, obj) && !timedPause(obj) {
-			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + e.String()}
+			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused" + cmp.Or(pauseNote(obj, e), ": "+e.String())}
 			o.Pause.Hint, o.Pause.Command = pausedBy(f, *o, e)
 			// A kind with a pod template still scales while it is paused.
 			o.Pause.Told = ofStatus(e)
@@ -52,6 +54,24 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 		return
 	}
 	f.partition(o, obj)
+}
+
+// pauseNote returns who turned on the switch of a pause, and why. "pause" writes both to
+// annotations. They are stale if another manager has turned on the switch since.
+func pauseNote(obj map[string]any, e fieldpath.Expression) string {
+	u := &unstructured.Unstructured{Object: obj}
+	by, reason := u.GetAnnotations()[apis.AnnotationPausedBy], u.GetAnnotations()[apis.AnnotationPausedReason]
+	path, err := fieldpath.ParsePath(e.Path)
+	if err != nil || by == "" && reason == "" {
+		return ""
+	}
+	switchedBy, _ := path.Manager(u)
+	for _, annotation := range []string{apis.AnnotationPausedBy, apis.AnnotationPausedReason} {
+		if notedBy, _ := fieldpath.Fields("metadata", "annotations", annotation).Manager(u); u.GetAnnotations()[annotation] != "" && notedBy != switchedBy {
+			return ""
+		}
+	}
+	return apis.Pause{By: by, Reason: reason}.Note()
 }
 
 // reportedPause finds a pause that the controller reports by a usual condition or phase.

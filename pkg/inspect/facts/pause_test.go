@@ -38,6 +38,9 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	const count = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {replicas: {type: integer}, readyReplicas: {type: integer}, updatedReplicas: {type: integer}, paused: {type: boolean}, phase: {type: string}}}}}"
 	told := func(condition string) string { return "status: {conditions: [" + condition + "]}" }
+	wrote := func(manager, fields string) string {
+		return "{manager: " + manager + ", operation: Update, fieldsType: FieldsV1, fieldsV1: {" + fields + "}}"
+	}
 	status3 := func(ready, updated string) string {
 		return "status: {replicas: 3, readyReplicas: " + ready + ", updatedReplicas: " + updated + "}"
 	}
@@ -55,6 +58,8 @@ func TestPauses(t *testing.T) {
 		"a condition without words":         {told("{type: Paused, status: 'True'}"), nil, "it is paused: its condition Paused is True"},
 		"a phase":                           {"status: {phase: Suspended}", nil, "it is paused: its controller reports: Suspended"},
 		"a field":                           {"spec: {paused: true}", nil, "it is paused: {.spec.paused}=true"},
+		"a field, by someone":               {"spec: {paused: true}, metadata: {annotations: {imoocpod.dev/paused-by: alice, imoocpod.dev/paused-reason: INC-7}}", nil, "it is paused by alice: INC-7"},
+		"a field, by someone before":        {"spec: {paused: true}, metadata: {annotations: {imoocpod.dev/paused-by: alice}, managedFields: [" + wrote("a", `"f:metadata": {"f:annotations": {"f:imoocpod.dev/paused-by": {}}}`) + "," + wrote("b", `"f:spec": {"f:paused": {}}`) + "]}", nil, "it is paused: {.spec.paused}=true"},
 		"a field, and a word":               {"spec: {paused: true}, status: {message: someone did}", nil, "it is paused: someone did"},
 		"a rollout":                         {"spec: {updateStrategy: {paused: true}}", nil, "its rollout is paused: .spec.updateStrategy.paused is true"},
 		"on delete, one to replace":         {"spec: {replicas: 3, updateStrategy: {type: OnDelete}}, " + status3("3", "2"), nil, "its strategy is OnDelete"},

@@ -34,7 +34,7 @@ func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread 
 	}
 	e.Autoscalers, e.Budgets = m.competitors.Autoscalers, slices.Clone(m.competitors.Budgets)
 	if len(e.Budgets) > 0 && m.extent.Depth < Below {
-		err = unlessForbidden("pods", e, m.addTree(ctx, e))
+		err = unlessUnavailable("pods", e, m.addTree(ctx, e))
 	}
 	if err == nil && len(e.Budgets) > 0 && m.extent.Recount {
 		err = m.recount(ctx, e)
@@ -53,7 +53,7 @@ func readCompetitors(ctx context.Context, client dynamic.Interface, namespace st
 		e.Budgets, budgetsErr = listAs[policyv1.PodDisruptionBudget](ctx, client, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), namespace)
 	})
 	reading.Wait()
-	return cmp.Or(unlessForbidden("horizontalpodautoscalers", e, autoscalersErr), unlessForbidden("poddisruptionbudgets", e, budgetsErr))
+	return cmp.Or(unlessUnavailable("horizontalpodautoscalers", e, autoscalersErr), unlessUnavailable("poddisruptionbudgets", e, budgetsErr))
 }
 
 // listAs lists the objects of a namespace as typed values.
@@ -77,7 +77,7 @@ func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
 	f := m.Pods(m.target.Namespace, "")
 	pods, _, err := contents(ctx, m, f)
 	if err != nil {
-		return unlessForbidden("pods", e, err)
+		return unlessUnavailable("pods", e, err)
 	}
 	for i := range e.Budgets {
 		budget.Recount(&e.Budgets[i], problem.Pods(pods).Objects())

@@ -17,6 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
@@ -146,7 +147,7 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds
 	for _, f := range from {
 		index, _, err := indexed(ctx, m, f)
 		if err != nil {
-			return unlessForbidden("events", e, err)
+			return unlessUnavailable("events", e, err)
 		}
 		for uid := range about {
 			for _, event := range index.Of[uid] {
@@ -171,7 +172,7 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem
 		}
 		all, _, err := contents(ctx, m, f)
 		if err != nil {
-			return unlessForbidden("nodes", e, err)
+			return unlessUnavailable("nodes", e, err)
 		}
 		e.Nodes[name] = nil // there is no such node
 		for _, node := range all {
@@ -207,7 +208,7 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 			loops = append(loops, loop)
 		}
 		if err != nil {
-			return unlessForbidden("leases in "+namespace, e, err)
+			return unlessUnavailable("leases in "+namespace, e, err)
 		}
 	}
 	slices.SortFunc(loops, func(a, b leaserecord.Loop) int { return strings.Compare(a.Holder, b.Holder) })
@@ -215,8 +216,12 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	return nil
 }
 
-// unlessForbidden drops a Forbidden error and records what could not be read.
-func unlessForbidden(what string, e *status.Snapshot, err error) error {
+// unlessUnavailable drops the error for a resource that the user may not read, and records that,
+// or that the server does not have, because then there are no objects of it.
+func unlessUnavailable(what string, e *status.Snapshot, err error) error {
+	if kube.NotServed(err) {
+		return nil
+	}
 	if !apierrors.IsForbidden(err) {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -126,6 +127,9 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 	}, nil
 }
 
+// silence is how long the command may take without a word.
+const silence = 3 * time.Second
+
 func (o *kindsOptions) run(ctx context.Context) error {
 	var err error
 	if o.finder, err = o.common.clients.Finder(); err != nil {
@@ -142,6 +146,8 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	if len(kinds) == 0 && groupsErr != nil {
 		return groupsErr
 	}
+	slow := time.AfterFunc(silence, func() { o.common.tell("reading %d types from the server", len(kinds)) })
+	defer slow.Stop()
 	rows := make([]*printer.Kind, len(kinds))
 	workqueue.ParallelizeUntil(ctx, maxParallel, len(kinds), func(i int) { rows[i] = o.row(ctx, kinds[i]) })
 	if ctx.Err() != nil {

@@ -81,6 +81,19 @@ func TestCommands(t *testing.T) {
 	})
 }
 
+// TestKindsOnASlowServer checks that kinds says what it does while it reads many types.
+func TestKindsOnASlowServer(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		s.CreateYAML(widgets)
+		s.Fail(apiserver.Path("/openapi/"), apiserver.Fault{Delay: 5 * time.Second})
+		if stdout, stderr, err := run(t, s, "kinds"); err != nil || !strings.Contains(stdout, "Widget") || !strings.Contains(stderr, "types from the server") {
+			t.Errorf("%v, stdout %q, stderr %q", err, stdout, stderr)
+		}
+	})
+}
+
 // TestScaleBeyondABound checks that scale warns before it writes a count that a field beside it
 // does not admit.
 func TestScaleBeyondABound(t *testing.T) {

@@ -127,8 +127,20 @@ func TestBrokenServers(t *testing.T) {
 			}
 			_, _ = io.WriteString(c, "\x00\x1b[2Jgarbage\n\n")
 		}), "", 0, "malformed HTTP response"},
-		"refuses":                {refusing(t), "", exitError, "was refused"},
-		"a body without end":     {handle(t, drip), "2s", exitTimeout, "no response within 2s"},
+		"refuses":            {refusing(t), "", exitError, "was refused"},
+		"a body without end": {handle(t, drip), "2s", exitTimeout, "no response within 2s"},
+		"headers without end": {serve(t, func(c net.Conn) {
+			for begin := "HTTP/1.1 200 OK\r\nX-Header: "; ; begin = "x" {
+				if _, err := io.WriteString(c, begin); err != nil {
+					return
+				}
+				<-time.After(50 * time.Millisecond)
+			}
+		}), "2s", exitTimeout, "no response within 2s"},
+		"wrong types": {handle(t, always(http.StatusOK, "application/json", `{"kind":7,"apiVersion":["v1"],"metadata":"x","items":{},"groups":5,"resources":"y","spec":[],"status":1}`)), "", 0, ""},
+		"to itself": {handle(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+		}), "", exitError, "stopped after 10 redirects"},
 		"a body that is cut":     {handle(t, cut), "2s", 0, ""},
 		"not JSON":               {handle(t, always(http.StatusOK, "application/json", "garbage")), "", exitError, "is not valid JSON"},
 		"a page":                 {handle(t, always(http.StatusOK, "text/html", page)), "", exitError, "sent text/html"},

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -225,6 +226,23 @@ func TestResponseWithoutEnd(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The limit is about what a response decompresses to.
+func TestCompressedResponse(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		zip := gzip.NewWriter(w)
+		_, _ = io.CopyN(zip, endless{strings.Repeat(" ", 4096), 0}, 2*maxBytes) // the client leaves
+	}))
+	t.Cleanup(server.Close)
+	transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: http.DefaultTransport}
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api", nil)
+	req.RequestURI = ""
+	if _, err := transport.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "sent more than 16 MiB") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -1,9 +1,40 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
+
+// TestFeaturesHaveTests checks that the tests of each row exist. Without one, every version
+// would fail.
+func TestFeaturesHaveTests(t *testing.T) {
+	t.Parallel()
+	var code strings.Builder
+	for _, pattern := range []string{"../../test/e2e/*_test.go", "../../test/e2e/*/*_test.go", "../../test/node/*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code.Write(text)
+		}
+	}
+	simulated, onNodes := features()
+	for _, row := range slices.Concat(simulated, onNodes) {
+		for _, name := range row.tests {
+			if !strings.Contains(code.String(), "func "+name+"(") {
+				t.Errorf("%s: there is no test %s", row.name, name)
+			}
+		}
+	}
+}
 
 func TestTable(t *testing.T) {
 	t.Parallel()

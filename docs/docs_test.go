@@ -447,3 +447,25 @@ func TestTableOfOperators(t *testing.T) {
 		t.Errorf("the table was edited: run \"make test-operators\" (its checksum is %s, not %s)", want, found[1])
 	}
 }
+
+// TestTablesHaveTheirColumns checks that each row of a table has as many cells as its header:
+// otherwise it is not shown as a table.
+func TestTablesHaveTheirColumns(t *testing.T) {
+	for _, d := range documents(t) {
+		columns := 0
+		for line := range strings.Lines(d.prose) {
+			line = strings.TrimSpace(line)
+			if !strings.HasPrefix(line, "|") {
+				columns = 0
+				continue
+			}
+			n := strings.Count(line, "|") - strings.Count(line, `\|`) // also in code
+			if columns == 0 {
+				columns = n
+			}
+			if n != columns {
+				t.Errorf("%s: a row has %d cells, want %d: %s", d.path, n-1, columns-1, line)
+			}
+		}
+	}
+}

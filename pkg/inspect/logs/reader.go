@@ -52,14 +52,17 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	var failed []error
 	var broken Container
 	told := map[string]bool{} // namespaces
+	silent := len(parts) > 0
 	for _, p := range parts {
 		if p.of == broken {
 			continue
 		}
 		if p.say != "" {
+			silent = false
 			r.Out.sayOf(p.of, "%s", p.say)
 		}
-		_, err := io.Copy(r.Out, p.from)
+		n, err := io.Copy(r.Out, p.from)
+		silent = silent && n == 0 && err == nil
 		if err == nil {
 			continue
 		}
@@ -78,6 +81,9 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 		default:
 			failed = append(failed, fmt.Errorf("read the log of container %s of pod %s: %w", p.of.Name, p.of.Pod, err))
 		}
+	}
+	if silent {
+		r.Out.Say("--- no lines to show")
 	}
 	return failed
 }

@@ -53,7 +53,7 @@ func TestOnce(t *testing.T) {
 	}{
 		"none":                   {},
 		"a line without an end":  {containers: []Container{c("a", nil)}, out: "a | one\na | two\n"},
-		"nothing written":        {containers: []Container{c("c", nil)}},
+		"nothing written":        {containers: []Container{c("c", nil)}, said: "--- no lines to show\n"},
 		"failing ones last":      {containers: []Container{c("b", func(c *Container) { c.failing = true }), c("a", nil)}, out: "a | one\na | two\n" + `b | \x1b[31mred\x1b[0m` + "\n"},
 		"raw":                    {containers: []Container{c("b", nil)}, reader: Reader{Out: &Output{Format: Raw}}, out: "\x1b[31mred\x1b[0m\n"},
 		"times":                  {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Timestamps: true}}, out: "d | 2026-11-22T10:00:00.5Z 1 < 2\nd | unable to read\n"},

@@ -110,7 +110,7 @@ func examplesInNamespaces() map[string][]try {
 		"resume":        {{says: "foo resumed"}, {says: "deployment.apps/web resumed"}},
 		"set":           {{says: "foo image updated"}, {says: "deployment.apps/web env updated"}, {says: "foo resource requirements updated"}},
 		"set image":     {{before: "kubectl imoocpod set image foo nginx", says: "foo image updated"}, {says: "deployment.apps/web image updated"}},
-		"set env":       {{says: "foo env updated"}, {says: "deployment.apps/web env updated"}},
+		"set env":       {{says: "foo env updated"}, {says: "deployment.apps/web env updated"}, {says: "MODE=fast"}},
 		"set resources": {{before: "kubectl imoocpod set resources foo --limits memory=1Gi", says: "foo resource requirements updated"}, {says: "deployment.apps/web resource requirements updated"}},
 		"history":       {{says: "REVISION"}, {says: "+++ deployment/web revision 2"}},
 		"undo":          {{says: "deployment.apps/web undone"}, {says: "deployment.apps/web undone"}},

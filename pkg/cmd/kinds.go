@@ -127,9 +127,6 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 	}, nil
 }
 
-// silence is how long the command may take without a word.
-const silence = 3 * time.Second
-
 func (o *kindsOptions) run(ctx context.Context) error {
 	var err error
 	if o.finder, err = o.common.clients.Finder(); err != nil {
@@ -146,7 +143,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	if len(kinds) == 0 && groupsErr != nil {
 		return groupsErr
 	}
-	slow := time.AfterFunc(silence, func() { o.common.tell("reading %d types from the server", len(kinds)) })
+	slow := time.AfterFunc(3*time.Second, func() { o.common.tell("reading %d types from the server", len(kinds)) })
 	defer slow.Stop()
 	rows := make([]*printer.Kind, len(kinds))
 	workqueue.ParallelizeUntil(ctx, maxParallel, len(kinds), func(i int) { rows[i] = o.row(ctx, kinds[i]) })

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
@@ -78,14 +78,14 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case places.Template == nil && places.Env == nil:
+		return nil, fmt.Errorf("%s has no field for environment variables", t)
 	case o.list:
-		return nil, o.show(c, t, places)
+		return nil, o.show(c, t, cmp.Or(places.Template, places.Env))
 	case places.Template != nil:
 		return inTemplate(t, *places.Template, func(template map[string]any) error {
 			return podtemplate.SetEnv(template, cmp.Or(o.container, podtemplate.AllContainers), o.env)
 		}), nil
-	case places.Env == nil:
-		return nil, fmt.Errorf("%s has no field for environment variables", t)
 	}
 	return inField(*places.Env, func(value any) (any, error) {
 		before, _ := value.([]any)
@@ -98,21 +98,14 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {
 }
 
 // show prints the variables of a target.
-func (o *setEnvOptions) show(c *changer, t *observe.Target, places template.Places) error {
-	path := cmp.Or(places.Template, places.Env)
-	if path == nil {
-		return fmt.Errorf("%s has no field for environment variables", t)
-	}
-	value, err := path.Value(t.Object.Object)
+func (o *setEnvOptions) show(c *changer, t *observe.Target, at *fieldpath.Path) error {
+	value, err := at.Value(t.Object.Object)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	lines := append([]string{"# " + t.String()}, podtemplate.EnvLines(value)...)
-	if path == places.Template {
-		fields, _ := value.(map[string]any)
-		if lines, err = podtemplate.ListEnv(t.String(), fields, cmp.Or(o.container, podtemplate.AllContainers)); err != nil {
-			return fmt.Errorf("%s: %s: %w", t, path, err)
-		}
+	lines, err := podtemplate.ListEnv(t.String(), value, cmp.Or(o.container, podtemplate.AllContainers))
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", t, at, err)
 	}
 	for _, line := range lines {
 		if err := escape.PrintLine(c.streams.Out, "%s", line); err != nil {

@@ -161,9 +161,7 @@ func (o *statusOptions) runOnce(ctx context.Context) error {
 
 // wanted returns the reports that the flags select.
 func (o *statusOptions) wanted(reports []status.Report) []status.Report {
-	return slices.DeleteFunc(reports, func(r status.Report) bool {
-		return !o.only.Wants(r)
-	})
+	return slices.DeleteFunc(reports, func(r status.Report) bool { return !o.only.Wants(r) })
 }
 
 // reporters is how many objects are read in parallel.

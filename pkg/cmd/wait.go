@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -78,7 +77,9 @@ func (o *waitOptions) complete(args []string) error {
 		return err
 	}
 	// An object must exist before it can meet other conditions.
-	slices.SortStableFunc(o.words, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
+	if i := slices.IndexFunc(o.words, func(word string) bool { return strings.EqualFold(word, "create") }); i > 0 {
+		o.words[0], o.words[i] = o.words[i], o.words[0]
+	}
 	for _, word := range o.words {
 		condition, err := observe.ParseCondition(word)
 		if err != nil {
@@ -90,7 +91,7 @@ func (o *waitOptions) complete(args []string) error {
 	case o.limits.Timeout < 0:
 		o.limits.Timeout = aWeek
 	case o.limits.Timeout == 0:
-		o.limits.Once = true
+		o.limits.Once, o.limits.FailAfter = true, 0
 	}
 	return o.limits.validate(true)
 }
@@ -120,44 +121,27 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	}
 	var all []observe.WaitTarget
 	for _, t := range targets {
-		if *o.print.OutputFormat == "json" { // reports instead
-			all = append(all, observe.WaitTarget{Target: t, Conditions: o.conditions})
-			continue
+		w := observe.WaitTarget{Target: t, Conditions: o.conditions}
+		if *o.print.OutputFormat != "json" { // which is reports
+			w.Reached = func(s observe.Observation) error { return o.printReached(t, s.Object) }
 		}
-		w := observe.WaitTarget{Target: t, Conditions: o.conditions, Reached: func(s observe.Observation) error {
-			obj := s.Object
-			if obj == nil {
-				obj = nameOnly(t)
-			}
-			p, err := o.printer(t.Namespace)
-			if err != nil {
-				return err
-			}
-			return p.PrintObj(obj, o.streams.Out)
-		}}
 		all = append(all, w)
 	}
 	return outcome.Join(append(errs, o.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
 }
 
-// printer returns the printer of an object whose wait is over. It prints the namespace if
-// objects of all namespaces are selected.
-func (o *waitOptions) printer(namespace string) (printers.ResourcePrinter, error) {
-	flags := *o.print
-	if o.allNamespaces && namespace != "" && *flags.OutputFormat == "" {
-		names := *flags.NamePrintFlags
-		names.Operation += " in namespace " + namespace
-		flags.NamePrintFlags = &names
+// printReached prints an object whose wait is over, with its namespace if objects of all
+// namespaces are selected. obj is nil if it does not exist.
+func (o *waitOptions) printReached(t observe.Target, obj *unstructured.Unstructured) error {
+	flags := o.print
+	if o.allNamespaces && t.Namespace != "" && *flags.OutputFormat == "" {
+		flags = withOperation(flags, flags.NamePrintFlags.Operation+" in namespace "+t.Namespace)
 	}
-	return linePrinter(&flags)
-}
-
-// order sorts "create" first.
-func order(condition string) int {
-	if strings.EqualFold(condition, "create") {
-		return 0
+	p, err := linePrinter(flags)
+	if err != nil {
+		return err
 	}
-	return 1
+	return p.PrintObj(cmp.Or(obj, nameOnly(t)), o.streams.Out)
 }
 
 // find finds the targets. It does not read objects that may not exist yet.

@@ -60,7 +60,7 @@ type Limits struct {
 	FailFast bool
 	// Settle is how long the last condition must stay met.
 	Settle time.Duration
-	// Once checks the conditions once without waiting, and ignores FailAfter.
+	// Once checks the conditions once without waiting.
 	Once bool
 }
 
@@ -122,9 +122,6 @@ func (a *Waiter) waitOne(ctx context.Context, f *Follower, w WaitTarget) error {
 // waitCondition waits until one condition of a target is met, and returns the observation.
 func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g Condition, isLast bool) (Observation, error) {
 	period := grace.Period{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
-	if a.Limits.Once {
-		period.For = 0
-	}
 	var last, told *Observation
 	seen := false
 	var held steady

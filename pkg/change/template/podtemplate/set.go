@@ -128,9 +128,13 @@ func Env(before []any, settings []EnvSetting) []any {
 	return after
 }
 
-// ListEnv describes the environment of each matching container of a pod template of an object,
-// as "kubectl set env --list" does.
-func ListEnv(object string, template map[string]any, pattern string) ([]string, error) {
+// ListEnv describes the environment in a field of an object, as "kubectl set env --list" does:
+// that of each matching container of a pod template, or an environment of its own.
+func ListEnv(object string, field any, pattern string) ([]string, error) {
+	template, is := field.(map[string]any)
+	if !is {
+		return append([]string{"# " + object}, envLines(field)...), nil
+	}
 	containers, err := matching(template, pattern)
 	if err != nil {
 		return nil, err
@@ -138,14 +142,14 @@ func ListEnv(object string, template map[string]any, pattern string) ([]string, 
 	var lines []string
 	for _, c := range containers {
 		lines = append(lines, fmt.Sprintf("# %s, container %s", object, c["name"]))
-		lines = append(lines, EnvLines(c["env"])...)
+		lines = append(lines, envLines(c["env"])...)
 	}
 	return lines, nil
 }
 
-// EnvLines returns a line KEY=VALUE for each variable of an environment, and a comment for a
+// envLines returns a line KEY=VALUE for each variable of an environment, and a comment for a
 // variable whose value comes from elsewhere.
-func EnvLines(env any) []string {
+func envLines(env any) []string {
 	var lines []string
 	for _, variable := range fieldpath.Objects(env) {
 		if from := fieldpath.Object(variable, "valueFrom"); from != nil {

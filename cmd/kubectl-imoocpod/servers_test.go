@@ -130,6 +130,9 @@ func TestBrokenServers(t *testing.T) {
 		"refuses":            {refusing(t), "", exitError, "was refused"},
 		"a body without end": {handle(t, drip), "2s", exitTimeout, "no response within 2s"},
 		"headers without end": {serve(t, func(c net.Conn) {
+			if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
+				return
+			}
 			for begin := "HTTP/1.1 200 OK\r\nX-Header: "; ; begin = "x" {
 				if _, err := io.WriteString(c, begin); err != nil {
 					return

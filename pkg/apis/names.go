@@ -4,7 +4,7 @@ package apis
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Prefix is what the names of all labels and annotations of this program begin with.
+// Prefix begins the names of all labels and annotations of this program.
 const Prefix = "imoocpod.dev/"
 
 // The labels that the pods of an object carry beside their controller reference. They

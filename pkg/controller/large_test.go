@@ -34,7 +34,7 @@ func strategyOf(t testing.TB, kind kinds.Kind) *strategy.Strategy {
 	return strategy.All()[kind.Mapping.Strategy]
 }
 
-// The cache keeps only enough of a large object to see that it changed.
+// The cache keeps only enough of a large object to notice a change.
 func TestLargeObjectsAreNotCached(t *testing.T) {
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.MyDaemonSet()} {
 		for bytes, kept := range map[int]bool{1_000: true, 1_300_000: false} {

@@ -34,8 +34,8 @@ type script struct {
 	steps  []step
 }
 
-// scriptedOwner is an object as a server may hold it, with what it has. Each
-// number chooses from a list.
+// scriptedOwner is an object with its pods, as a server may hold them. Each number chooses
+// from a list.
 type scriptedOwner struct {
 	kind, namespace, name int
 	count, template       string
@@ -458,8 +458,8 @@ func (w *world) refuse(verb string) {
 	}
 }
 
-// mustSay: an object that has not what it asks for says why, unless one of its
-// pods is yet to end or to become ready.
+// mustSay fails the test if an object lacks what it asks for and its status does not say why,
+// unless one of its pods has yet to end or to become ready.
 func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 	namespace, name := obj.GetNamespace(), obj.GetName()
 	amiss := w.amiss(kind, namespace, name)

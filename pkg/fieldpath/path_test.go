@@ -199,7 +199,7 @@ func TestGet(t *testing.T) {
 		`.spec.sets[?(@.name=="none")].count`:         {0, false, ""},
 		`.spec.sets[?(@.zone=="2")].count`:            {0, false, ""},
 		`.spec.sets[?(@.name=="twin")].count`:         {0, false, `.spec.sets[?(@.name=="twin")] matches 2 fields: use a filter`},
-		// One of the two has no count, and may be the one that is meant.
+		// The path matches two elements. The one without a count may be meant.
 		`.spec.sets[?(@.zone==1)].count`:     {0, false, "matches 2 fields"},
 		".spec.sets.count":                   {0, false, ".spec.sets is a list: select one of its elements by a key"},
 		".spec.replicas.count":               {0, false, ".spec.replicas is 3, not an object"},

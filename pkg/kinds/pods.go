@@ -29,7 +29,7 @@ func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 	if selector == nil || selector.Empty() {
 		return ""
 	}
-	// In another kind, the field may have another meaning.
+	// The field may have another meaning in a kind of someone else.
 	template, _, err := unstructured.NestedStringMap(obj.Object, "spec", "template", "metadata", "labels")
 	if err != nil || !selector.Matches(labels.Set(template)) {
 		return ""

@@ -171,7 +171,7 @@ func TestTolerated(t *testing.T) {
 	}
 }
 
-// A pod that ends on a node is not waited for: nothing is done when it is lost.
+// A plan of nodes does not check a terminating pod again: a lost pod is not replaced.
 func TestEndingPodOfANodeIsNotRechecked(t *testing.T) {
 	if p := Nodes(nodesView(corev1.PodSpec{}, "a,b", "a b:t")); p.Recheck != 0 {
 		t.Errorf("looks again after %v", p.Recheck)

@@ -62,7 +62,7 @@ func view(desired int32, words string) View {
 	return v
 }
 
-// deeds is a plan in words: "+0 +1 -2:surplus".
+// deeds returns the operations of a plan as text: "+0 +1 -2:surplus".
 func deeds(p Actions) string {
 	var words []string
 	for _, o := range operations(p, Create) {

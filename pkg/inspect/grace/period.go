@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Period is how long a wait bears with an object that will not become ready without help. Its
-// zero value fails at once; a copy is a new one.
+// Period is how long a wait tolerates an object that will not become ready without help. The
+// zero value tolerates none.
 type Period struct {
 	// For is how long an object may fail, in case that help comes or the failure passes.
 	For time.Duration

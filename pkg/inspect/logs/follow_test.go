@@ -192,7 +192,7 @@ func (f *followTest) show() {
 	synctest.Wait()
 }
 
-// set has a pod be there, with a container that the kubelet says this of.
+// set stores a pod with this status of its container.
 func (f *followTest) set(name string, s corev1.ContainerStatus) {
 	f.pods[name] = with(pod(name, "main"), "main", s)
 	f.show()
@@ -437,7 +437,7 @@ func (f *followTest) locked(do func()) {
 	do()
 }
 
-// Where lines cannot be written, all ends.
+// Following ends if lines cannot be written.
 func TestFollowIntoNothing(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {

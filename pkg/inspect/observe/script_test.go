@@ -38,9 +38,9 @@ type script struct {
 // step is what is written at a second, and the verdict afterwards.
 type step struct {
 	second int
-	// writes are YAML. spec and count are written by a user, and status by the operator. Other
-	// keys are objects, such as Set/web and Pod/web-0, with of, the object that controls them,
-	// or null to remove them. is is what a pod does.
+	// writes are YAML. A user writes "spec" and "count", and the operator writes "status". Other
+	// keys are objects, such as Set/web and Pod/web-0; null removes them. "of" is the object that
+	// controls one, and "is" is the state of a pod.
 	writes string
 	// want is the verdict and, after a space, the code of the reason.
 	want string

@@ -35,7 +35,7 @@ type history struct {
 	nodes  map[string]*corev1.Node
 }
 
-// add takes a change up.
+// add applies a recorded change.
 func (h *history) add(t *testing.T, m moment) {
 	t.Helper()
 	var head struct{ Kind string }

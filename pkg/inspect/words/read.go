@@ -184,7 +184,7 @@ func without(words []string, drop ...string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(drop, w) })
 }
 
-// compare adds two counts. They are about parts. None of none shows nothing.
+// compare adds a statement about two counts of parts. If both are zero, it adds none.
 func (r *reader) compare(path, text string, ready, all int64, at place) {
 	at.part = true
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// In a file and in a log of CI, progress is a line for each thing that is new, at most one in
-// three seconds, none that is empty, and a last one.
+// Without a terminal, progress is a line for each change, at most one in three seconds, and a
+// last line. No line is empty.
 func TestProgressWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +57,7 @@ See docs/scaling.md.`,
 	o.change.addFlags(cmd)
 	cmd.Flags().VarP(numberFlag(&o.count.Replicas, 0), "replicas", "r", "The desired number of replicas.")
 	cmd.Flags().Var(optional(&o.count.By, candidates.ParseCountChange, "change"), "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
-	cmd.Flags().StringSliceVar(&o.count.Remove, "remove", nil, "Names of pods to remove. The number of replicas goes down by as many.")
+	cmd.Flags().StringSliceVar(&o.count.Remove, "remove", nil, "Pods to remove, as NAME or pod/NAME. The number of replicas goes down by as many.")
 	cmd.Flags().BoolVar(&o.count.Undo, "undo", false, "Return to the number of replicas before the last change by this command, if nobody has changed it since.")
 	cmd.Flags().BoolVar(&o.count.Reuse, "reuse", false, "Scale up into the slots of pods that --remove removed.")
 	addReplicasPathFlag(cmd, &o.path)
@@ -113,9 +114,12 @@ func (o *scaleOptions) apart(set bool, flag string, others ...string) error {
 	return nil
 }
 
-// validateRemoved rejects invalid and duplicate names of pods to remove.
+// validateRemoved rejects invalid and duplicate names of pods to remove. It takes off the type
+// that "-o name" prints.
 func validateRemoved(pods []string) error {
-	for i, pod := range pods {
+	for i := range pods {
+		pods[i] = strings.TrimPrefix(pods[i], "pod/")
+		pod := pods[i]
 		if problem := nameProblem(pod); problem != "" {
 			return usageErrorf("invalid pod name %q: %s", pod, problem)
 		}

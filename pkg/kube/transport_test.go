@@ -241,7 +241,11 @@ func TestCompressedResponse(t *testing.T) {
 	transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: http.DefaultTransport}
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api", nil)
 	req.RequestURI = ""
-	if _, err := transport.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "sent more than 16 MiB") {
+	resp, err := transport.RoundTrip(req)
+	if err == nil {
+		err = resp.Body.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "sent more than 16 MiB") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -126,7 +126,7 @@ func checkSurfaces(t *testing.T, moments []moment) {
 	watched := watchAll(t, s)
 	name := ""
 	for i, m := range moments {
-		time.Sleep(time.Until(m.At))
+		<-time.After(time.Until(m.At))
 		obj := m.object()
 		if store(s, obj, m.Gone); obj.GetKind() == "ImoocPod" {
 			name = obj.GetName()
@@ -134,7 +134,7 @@ func checkSurfaces(t *testing.T, moments []moment) {
 		if name == "" || i+1 < len(moments) && moments[i+1].At.Sub(m.At) < time.Second {
 			continue
 		}
-		time.Sleep(time.Second - time.Millisecond) // a watch shows four reports a second at most
+		<-time.After(time.Second - time.Millisecond) // a watch shows four reports a second at most
 		synctest.Wait()
 		compare(t, s, name, watched())
 	}

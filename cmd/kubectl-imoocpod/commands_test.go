@@ -291,7 +291,7 @@ func TestBadKubeconfig(t *testing.T) {
 		"--context nope --kubeconfig " + good: `error: context "nope" does not exist: see "kubectl config get-contexts --kubeconfig=`,
 		"--user nope --kubeconfig " + good:    `error: auth info "nope" does not exist`,
 	} {
-		for _, verb := range []string{"create foo", "scale foo --replicas 3", "status", "status -w", "status foo --wait", "describe foo", "wait foo", "delete foo", "check", "install", "uninstall --crds", "version", "run-controller"} {
+		for _, verb := range []string{"create foo", "create deployment/x --set spec.a=b", "scale foo --replicas 3", "kinds", "kinds rbac deployment", "status", "status -w", "status foo --wait", "describe foo", "wait foo", "delete foo", "check", "install", "uninstall --crds", "version", "run-controller"} {
 			var stdout, stderr bytes.Buffer
 			root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr})
 			root.SetArgs(strings.Fields(verb + " " + flags))

@@ -222,10 +222,9 @@ func (c *changer) report(made *change) error {
 	if made.unchanged && c.format() == "" {
 		p, _ = linePrinter(withOperation(c.flags.print, c.flags.dryRun.mark("unchanged"))) // like the printer of the changer
 	}
+	var err error
 	if made.object != nil {
-		if err := p.PrintObj(made.object, c.streams.Out); err != nil {
-			return err
-		}
+		err = p.PrintObj(made.object, c.streams.Out) // what was done matters more
 	}
 	if made.said != "" {
 		c.tell("%s: %s", t, c.flags.dryRun.mark(made.said))
@@ -236,7 +235,7 @@ func (c *changer) report(made *change) error {
 	for _, note := range made.notes {
 		c.tell("%s", note)
 	}
-	return nil
+	return err
 }
 
 // follow waits for the changes if the command does.

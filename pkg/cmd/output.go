@@ -30,7 +30,8 @@ func withOperation(flags *genericclioptions.PrintFlags, operation string) *gener
 }
 
 // linePrinter returns the printer of the flags. An unknown format is a usage error. Lines
-// with the names of objects are escaped for people; other formats are not.
+// with the names of objects are escaped for people; other formats are not. The printer of
+// names ignores errors of its writer.
 func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {
 	p, err := flags.ToPrinter()
 	if err != nil {
@@ -40,7 +41,12 @@ func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter,
 		return p, nil
 	}
 	return printers.ResourcePrinterFunc(func(obj runtime.Object, w io.Writer) error {
-		return p.PrintObj(obj, escape.Writer(w))
+		var line bytes.Buffer
+		if err := p.PrintObj(obj, escape.Writer(&line)); err != nil {
+			return err
+		}
+		_, err := line.WriteTo(w)
+		return err
 	}), nil
 }
 

@@ -51,7 +51,7 @@ func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target,
 // topOwner follows the controller references of a pod up to the topmost object with a replica
 // count or a pod per node. Without one, it returns the pod.
 func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe.Target, error) {
-	mapper, err := c.Flags.ToRESTMapper()
+	mapper, err := c.Mapper()
 	if err != nil {
 		return pod, err
 	}

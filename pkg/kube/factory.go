@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -144,6 +145,14 @@ func (c *Factory) Config() (*rest.Config, error) {
 	}
 	config.Timeout = 0 // it would cut off watches
 	return config, nil
+}
+
+// Mapper returns the mapper of types to resources.
+func (c *Factory) Mapper() (meta.RESTMapper, error) {
+	if _, err := c.Config(); err != nil {
+		return nil, err
+	}
+	return c.Flags.ToRESTMapper()
 }
 
 // WaitForServer makes the clients of the command wait as long as it takes for a server that

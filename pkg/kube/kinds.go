@@ -33,9 +33,9 @@ func (c *Factory) newFinder() (*discover.Finder, error) {
 // KindNamed returns the kind that a word names, as in kubectl: plural, singular, short name,
 // plural.group, or plural.version.group.
 func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error) {
-	mapper, err := c.Flags.ToRESTMapper()
+	mapper, err := c.Mapper()
 	if err != nil {
-		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
+		return kinds.Kind{}, err
 	}
 	full, short := schema.ParseResourceArg(word)
 	var gvk schema.GroupVersionKind

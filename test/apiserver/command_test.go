@@ -2,8 +2,10 @@ package apiserver_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,6 +78,43 @@ func TestCommands(t *testing.T) {
 			container, _ := containers[0].(map[string]any)
 			if image := container["image"]; image != "example.com/new:1" {
 				t.Errorf("%s runs %v", pod.GetName(), image)
+			}
+		}
+	})
+}
+
+// full is a disk without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestFullDisk checks that commands fail if their output cannot be written, and that those that
+// have changed an object still say so.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		play.Cluster(s)
+		s.CreateYAML(deployment("web", "example.com/web:1", 3))
+		<-time.After(time.Minute)
+		synctest.Wait()
+		for _, test := range []struct{ line, says string }{
+			{"status", ""}, {"status deployment/web", ""}, {"status deployment/web -o json", ""}, {"describe deployment/web", ""},
+			{"history deployment/web", ""}, {"kinds", ""}, {"version", ""}, {"check", ""}, {"kinds new Foo --group example.com", ""},
+			{"wait deployment/web", ""}, {"wait deployment/web -o json", ""}, {"set env deployment/web --list", ""},
+			{"scale deployment/web --replicas 4", "3 → 4"}, {"scale deployment/web --replicas 3 -o name", "4 → 3"},
+			{"set image deployment/web example.com/web:2", "web:1 → example.com/web:2"}, {"undo deployment/web", "web:2 → example.com/web:1"},
+			{"restart deployment/web", ""}, {"park deployment/web", "3 → 0"}, {"unpark deployment/web", "0 → 3"},
+			{"pause deployment/web --for forever", "setting .spec.paused to true"}, {"delete deployment/web", ""},
+		} {
+			var stderr bytes.Buffer
+			streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: full{}, ErrOut: &stderr}
+			c := kube.New("v1", streams)
+			s.Connect(c.Flags)
+			root := cmd.NewRootCommandFor(c, "v1", streams)
+			root.SetArgs(strings.Fields(test.line))
+			if err := root.ExecuteContext(t.Context()); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(stderr.String(), test.says) {
+				t.Errorf("%s: got error %v, stderr %q, want %q", test.line, err, &stderr, test.says)
 			}
 		}
 	})

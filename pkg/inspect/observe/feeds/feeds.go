@@ -205,7 +205,7 @@ func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string
 
 // objectsOf returns the client for the objects of a kind in a namespace.
 func (s *Feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
-	mapper, err := s.Clients.Flags.ToRESTMapper()
+	mapper, err := s.Clients.Mapper()
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,8 @@ func precedence() []int {
 }
 
 func reportOne(w io.Writer, err error, from caller, interrupted bool) int {
-	if interrupted && errors.Is(err, context.Canceled) {
+	// Ctrl-C also ends a credential plugin, which client-go reports without an error type.
+	if interrupted && (errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "getting credentials: exec: ")) {
 		return exitInterrupted
 	}
 	fmt.Fprintln(w, escape.Text(message(err)+outcome.HintLines(err, from.commands))) //nolint:errcheck // there is nowhere left to say it

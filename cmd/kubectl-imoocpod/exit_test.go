@@ -71,6 +71,9 @@ func TestReport(t *testing.T) {
 		"interrupted in the middle of a request": {
 			asked(context.Canceled), true, exitInterrupted, "",
 		},
+		"interrupted together with a credential plugin": {
+			asked(errors.New("getting credentials: exec: executable login failed with exit code -1")), true, exitInterrupted, "",
+		},
 		"failed, and interrupted afterwards": {
 			errors.New("no"), true, exitError, "error: no\n",
 		},

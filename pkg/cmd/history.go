@@ -41,7 +41,8 @@ first: when each was made, by whom, and what it changed. The revisions are those
 controllers.
 
 CHANGE is what differs from the revision before, and the reason that was given with
---reason. It ends with "(never ready)" if the change was reverted because of that. For a Deployment or a Rollout, AGE is that of its ReplicaSet.`,
+--reason. It ends with "(never ready)" if the change was reverted because of that.
+For a Deployment or a Rollout, AGE is that of its ReplicaSet.`,
 		Example: `  # Show the revisions of a Deployment
   kubectl imoocpod history deployment/web
 

@@ -216,8 +216,8 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	return nil
 }
 
-// unlessUnavailable drops the error for a resource that the user may not read, and records that,
-// or that the server does not have, because then there are no objects of it.
+// unlessUnavailable drops the error if the user may not read a resource, which it records, or if
+// the server does not have the resource and thus no objects of it.
 func unlessUnavailable(what string, e *status.Snapshot, err error) error {
 	if kube.NotServed(err) {
 		return nil

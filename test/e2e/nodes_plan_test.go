@@ -51,7 +51,7 @@ func TestStaleCache(t *testing.T) {
 	slow.Hold()
 	foo.Patch(`{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}`)
 	victim := foo.LivePods()[0]
-	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", victim.Name))
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", victim.Name, "--wait=false"))
 	restarted := func(p corev1.Pod) bool { return p.Annotations[apis.AnnotationRestartedAt] != "" }
 	harness.Eventually(t, "the pod is created again from the current foo", func() bool {
 		return slices.ContainsFunc(foo.LivePods(), func(p corev1.Pod) bool { return p.Name == victim.Name && restarted(p) })

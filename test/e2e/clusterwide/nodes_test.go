@@ -80,7 +80,7 @@ func TestNodesPlan(t *testing.T) {
 		})
 	})
 	foo.AwaitPodsOn(len(all), "other", all...)
-	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", foo.LivePods()[0].Name))
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", foo.LivePods()[0].Name, "--wait=false"))
 	foo.AwaitPodsOn(len(all), "other", all...)
 
 	remove()

@@ -89,20 +89,21 @@ func (o *historyOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shown := false
+	above := ""
 	for i := range targets {
 		t := &targets[i]
-		if err := o.show(ctx, client, t, len(targets) > 1, shown); err != nil {
+		if err := o.show(ctx, client, t, len(targets) > 1, above); err != nil {
 			errs = append(errs, kube.Explain(t.Kind, err))
 			continue
 		}
-		shown = true
+		above = "\n"
 	}
 	return outcome.Join(errs)
 }
 
-// show shows the revisions of one object, under its name if there are several.
-func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *observe.Target, named, further bool) error {
+// show shows the revisions of one object. If there are several, it is under its name, which
+// follows above.
+func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *observe.Target, named bool, above string) error {
 	if err := t.Read(ctx, client); err != nil {
 		return err
 	}
@@ -112,10 +113,6 @@ func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *
 	}
 	out := o.common.streams.Out
 	if named && o.output.format == "" && o.diff == nil {
-		above := ""
-		if further {
-			above = "\n"
-		}
 		if _, err := fmt.Fprintf(out, "%s%s\n", above, escape.Line(t.String())); err != nil {
 			return err
 		}

@@ -65,10 +65,8 @@ func (o *setEnvOptions) complete(args []string) error {
 	switch err := o.set.change.complete(args[:at]); {
 	case err != nil:
 		return err
-	case o.list && len(o.env) > 0:
-		return usageErrorf("--list and KEY=VALUE cannot be used together")
-	case !o.list && len(o.env) == 0:
-		return usageErrorf("at least one KEY=VALUE or KEY- is required, or --list")
+	case o.list == (len(o.env) > 0):
+		return usageErrorf("either --list or at least one KEY=VALUE or KEY- is required")
 	}
 	return nil
 }

@@ -54,7 +54,6 @@ func house() []room {
 		{path: "pkg/controller/lease", about: "one loop at a time"},
 		{path: "pkg/controller/lease/holder", about: "who holds the leases: which loops, and whether their processes still run here"},
 		{path: "pkg/controller/report", about: "lines of the log, events on objects"},
-		{path: "pkg/controller/queue", about: "which object comes next, when, and why"},
 		{path: "pkg/controller/memory", about: "what the loop remembers of an object and expects to see"},
 		{path: "pkg/controller/strategy", about: "a file for each way to keep pods"},
 		{path: "pkg/controller/informer", about: "caches that notice when the server does not answer"},

@@ -18,7 +18,7 @@ func TestCovered(t *testing.T) {
 	front := &unstructured.Unstructured{}
 	front.SetLabels(map[string]string{"tier": "front"})
 	loop := func(scope leaserecord.Scope, renewed time.Duration) leaserecord.Loop {
-		return leaserecord.Loop{Holder: "someone", Scope: scope, Renewed: now.Add(-renewed), For: 15 * time.Second}
+		return leaserecord.Loop{Holder: "someone", Scope: scope, Renewed: now.Add(-renewed)}
 	}
 	target := observe.Target{Kind: kinds.ImoocPod(), Namespace: "a", Name: "foo", Object: front}
 	unread := target

@@ -20,13 +20,13 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/queue"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -79,7 +79,7 @@ type Controller struct {
 	revisions *revisionCache
 
 	declarations *declarations
-	queue        *queue.Queue
+	queue        workqueue.TypedRateLimitingInterface[memory.Key]
 	memory       *memory.Memory
 	report       *report.Reporter
 	health       *informer.Health
@@ -101,10 +101,10 @@ func New(opts Options) (*Controller, error) {
 		strategies: strategy.All(),
 		kinds:      &kindSet{all: map[string]*owners{}},
 		inputs:     map[kinds.Strategy]*informer.Informer{},
-		queue:      queue.New(queueName(opts.Namespace), opts.Metrics),
+		queue:      newQueue(opts.Namespace, opts.Metrics),
 		memory:     memory.New(opts.Metrics),
 	}
-	c.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: c.memory, Look: c.queue.Number}
+	c.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: c.memory}
 	c.health = informer.NewHealth(c.report.Logf)
 	c.declarations = &declarations{Controller: c}
 	c.makeCaches()
@@ -128,14 +128,6 @@ func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
 	o := &owners{kind: kind, strategy: s, client: c.Dynamic.Resource(kind.Resource), stopped: make(chan struct{})}
 	o.state.Store(&ownerState{})
 	return o, nil
-}
-
-// queueName returns the name of the queue in the metrics.
-func queueName(namespace string) string {
-	if namespace == metav1.NamespaceAll {
-		return kinds.FieldManager
-	}
-	return kinds.FieldManager + "/" + namespace
 }
 
 // Synced reports whether everything that existed at the start has been read.
@@ -233,7 +225,7 @@ func (c *Controller) mayStart(ctx context.Context) error {
 }
 
 // Reconciles returns how many reconciles have begun. A converged system adds none.
-func (c *Controller) Reconciles() int64 { return c.queue.Reconciles() }
+func (c *Controller) Reconciles() int64 { return c.memory.Reconciles() }
 
 // stuckAfter is how long no reconcile takes that makes any progress: each of its requests
 // and waits is bounded by a fraction of it.
@@ -242,7 +234,7 @@ const stuckAfter = 10 * time.Minute
 // Stuck returns the reconcile that has been running for so long that it will not end, or
 // "". A loop that has not returned long after its context ended is stuck, too.
 func (c *Controller) Stuck() string {
-	k, since, running := c.queue.Oldest()
+	k, since, running := c.memory.Oldest()
 	if !running || c.Clock.Now().Sub(since) < stuckAfter {
 		return ""
 	}
@@ -252,15 +244,6 @@ func (c *Controller) Stuck() string {
 // clients returns the clients for a namespace; an empty one means all.
 func (c *Controller) clients(namespace string) strategy.Clients {
 	return strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: namespace}
-}
-
-// wakeAll puts all objects into the queue, behind those that changed.
-func (c *Controller) wakeAll(why string) {
-	for _, o := range c.kinds.list() {
-		for _, k := range o.keys() {
-			c.queue.WakeLater(k, why)
-		}
-	}
 }
 
 // forbidden reports whether an error means that rights are missing.

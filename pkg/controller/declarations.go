@@ -167,7 +167,7 @@ func (d *declarations) handleCRDChange(crd *declaration, exists bool, run func(*
 	}
 	if running && !valid {
 		for _, k := range before.keys() {
-			d.queue.Wake(k, "its kind is no longer reconciled")
+			d.wake(k, "its kind is no longer reconciled")
 		}
 	}
 	d.memory.Notify()

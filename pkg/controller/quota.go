@@ -59,6 +59,6 @@ func givesWay(before, after corev1.ResourceQuotaStatus) bool {
 // at once.
 func (c *Controller) retryRefused(namespace string) {
 	for _, k := range c.memory.Lift(namespace) {
-		c.queue.Wake(k, "a quota has room again")
+		c.wake(k, "a quota has room again")
 	}
 }

@@ -44,21 +44,25 @@ func (c *Controller) work(ctx context.Context) {
 		if ctx.Err() == nil {
 			c.handle(ctx, k)
 		}
+		c.memory.End(k)
 		c.queue.Done(k)
 	}
 }
 
 // handle reconciles one object, and puts it into the queue again for when it is due.
 func (c *Controller) handle(ctx context.Context, k memory.Key) {
-	number, reasons := c.queue.Begin(k, time.Now())
+	number, reasons := c.memory.Begin(k, time.Now())
 	logger := klog.FromContext(ctx).WithValues("kind", k.Kind, "namespace", k.Namespace, "name", k.Name, "reconcile", number)
 	ctx = klog.NewContext(ctx, logger)
+	if len(reasons) == 0 {
+		reasons = []string{"timer"}
+	}
 	logger.Info("Reconcile", "because", reasons) // logged with -v=2, see Run
 	recheck, err := c.reconcile(ctx, k)
 	c.Metrics.Reconciled(k.Kind, err)
 	if err == nil {
 		c.queue.Forget(k)
-		c.queue.WakeAfter(k, recheck)
+		c.wakeAfter(k, recheck)
 		return
 	}
 	if ctx.Err() != nil {
@@ -75,7 +79,7 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 			c.report.Event(report.Reference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
 		}
 	}
-	c.queue.Because(k, "the last attempt failed")
+	c.because(k, "the last attempt failed")
 	c.queue.AddRateLimited(k)
 }
 
@@ -92,7 +96,6 @@ func (c *Controller) reconcile(ctx context.Context, k memory.Key) (recheck time.
 	}
 	if obj == nil {
 		c.memory.Forget(k)
-		c.queue.Drop(k)
 		return 0, nil
 	}
 	r := &reconciliation{Controller: c, key: k, owners: o, object: obj, mem: c.memory.Get(k, obj.GetUID())}
@@ -142,7 +145,7 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	if err := r.makePlan(); err != nil {
 		return 0, err
 	}
-	r.queue.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
+	r.memory.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
 	// A cached owner may be arbitrarily old. Things are written only for an owner that is
 	// there now, as it is now.
 	if r.plan.Writes() && !r.live {
@@ -258,7 +261,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 		return 0, err
 	}
 	if !out.Ending && (!done || len(out.Refused) > 0 || out.Declined[plan.KindPod] != "") {
-		r.queue.Wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
+		r.wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
 	}
 	r.report.State(k, r.reference(), v, status.written, r.mem)
 	r.logFailures()

@@ -49,17 +49,15 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 	}
 	wake := func(obj any, how string) {
 		for _, k := range keys(obj) {
-			c.queue.Wake(k, what(obj), how)
+			c.wake(k, what(obj), how)
 		}
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
-			if !initial {
+			if initial {
+				wake(obj, "existed at the start")
+			} else {
 				wake(obj, "was added")
-				return
-			}
-			for _, k := range keys(obj) { // it need not have changed
-				c.queue.WakeLater(k, what(obj), "existed at the start")
 			}
 		},
 		UpdateFunc: func(old, obj any) {
@@ -68,7 +66,7 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 			}
 			wake(obj, "was updated")
 			for k := range sets.New(keys(old)...).Delete(keys(obj)...) {
-				c.queue.Wake(k, what(old), "was released")
+				c.wake(k, what(old), "was released")
 			}
 		},
 		DeleteFunc: func(obj any) { wake(informer.Object(obj), "was deleted") },

@@ -9,15 +9,13 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/queue"
 )
 
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 	clk := clocktesting.NewFakePassiveClock(start)
-	c := &Controller{Options: Options{Clock: clk}, queue: queue.New("", metrics.New(""))}
-	defer c.queue.ShutDown()
+	c := &Controller{Options: Options{Clock: clk}, memory: memory.New(metrics.New(""))}
 	foo, bar := memory.Key{Kind: "imoocpods.g", Namespace: "a", Name: "foo"}, memory.Key{Kind: "imoocpods.g", Namespace: "a", Name: "bar"}
 	stuck := func(at time.Duration, want string) {
 		t.Helper()
@@ -27,14 +25,14 @@ func TestStuck(t *testing.T) {
 		}
 	}
 	stuck(0, "")
-	c.queue.Begin(foo, start)
-	c.queue.Begin(bar, start.Add(time.Minute))
+	c.memory.Begin(foo, start)
+	c.memory.Begin(bar, start.Add(time.Minute))
 	stuck(stuckAfter-1, "")
 	stuck(stuckAfter, "imoocpods.g a/foo has not ended since 2026-01-02 15:04:05 UTC")
 	stuck(2*stuckAfter, "a/foo")
-	c.queue.Done(foo)
+	c.memory.End(foo)
 	stuck(stuckAfter, "")
 	stuck(2*stuckAfter, "a/bar")
-	c.queue.Done(bar)
+	c.memory.End(bar)
 	stuck(3*stuckAfter, "")
 }

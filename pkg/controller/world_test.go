@@ -776,7 +776,7 @@ func (w *world) staysQuiet() {
 		looks := w.c.Reconciles()
 		for _, kind := range w.kinds {
 			for _, obj := range w.all(kind.Resource) {
-				w.c.queue.Wake(memory.Key{Kind: kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "a test asks for it")
+				w.c.wake(memory.Key{Kind: kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "a test asks for it")
 			}
 		}
 		w.passes(2 * time.Minute)

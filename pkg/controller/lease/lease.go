@@ -38,7 +38,7 @@ const (
 type Lease struct {
 	// Client reads and writes the lease.
 	Client coordinationv1client.LeasesGetter
-	// Self is this loop. Since, Renewed, and For are not used.
+	// Self is this loop. Since and Renewed are not used.
 	Self leaserecord.Loop
 	// ExitIfHeld makes Hold return a HeldError when another loop renews the lease.
 	ExitIfHeld bool

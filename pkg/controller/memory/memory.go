@@ -68,6 +68,7 @@ type Progress struct {
 // entry is an Object with what event handlers and commands also use, under the lock.
 type entry struct {
 	Object
+	reconciles
 	// refused says that the last creates were refused, lifted that what refused them
 	// has given way since.
 	refused, lifted bool
@@ -83,6 +84,7 @@ type entry struct {
 type Memory struct {
 	mu      sync.Mutex
 	objects map[Key]*entry
+	begun   int64         // reconciles
 	changed chan struct{} // holds at most one value
 	metrics *metrics.Metrics
 }
@@ -96,12 +98,20 @@ func New(metrics *metrics.Metrics) *Memory {
 func (m *Memory) Get(k Key, uid types.UID) *Object {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	e := m.objects[k]
-	if e == nil || e.UID != uid {
-		e = &entry{Object: Object{UID: uid, Logged: map[problem.Code]bool{}}}
-		m.objects[k] = e
+	e := m.entry(k)
+	if e.UID != uid {
+		*e = entry{Object: Object{UID: uid, Logged: map[problem.Code]bool{}}, reconciles: e.reconciles}
 	}
 	return &e.Object
+}
+
+// entry returns the entry of an object, and makes one if there is none. The caller holds the
+// lock.
+func (m *Memory) entry(k Key) *entry {
+	if m.objects[k] == nil {
+		m.objects[k] = &entry{}
+	}
+	return m.objects[k]
 }
 
 // Forget drops what is remembered of an object that is gone.

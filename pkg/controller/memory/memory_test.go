@@ -109,3 +109,25 @@ func TestWrote(t *testing.T) {
 		t.Errorf("written are %v, want %v", o.Written, want)
 	}
 }
+
+// A reconcile of many pods is not followed by the next one at once.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	m, k, now := New(metrics.New("")), Key{Name: "foo"}, time.Unix(1_700_000_000, 0)
+	if rest := m.Rest(k, now); rest > 0 {
+		t.Errorf("an object that was never reconciled has to wait for %v", rest)
+	}
+	m.Begin(k, now)
+	m.Saw(k, 4000)
+	if rest := m.Rest(k, now.Add(40*time.Millisecond)); rest != 60*time.Millisecond {
+		t.Errorf("4,000 pods were read 40 ms ago: the next reconcile is due in %v, want 60ms", rest)
+	}
+	m.Begin(k, now.Add(time.Second))
+	if rest := m.Rest(k, now.Add(time.Second)); rest != 100*time.Millisecond {
+		t.Errorf("while the next reconcile runs, the one after it is due in %v, want 100ms", rest)
+	}
+	m.Forget(k)
+	if rest := m.Rest(k, now.Add(time.Second)); rest > 0 {
+		t.Errorf("an object that is forgotten has to wait for %v", rest)
+	}
+}

@@ -37,9 +37,7 @@ type Reporter struct {
 	// Namespace is the namespace of the loop, empty for all namespaces.
 	Namespace string
 	Objects   *memory.Memory
-	// Look returns the number of the last reconcile of an object.
-	Look   func(memory.Key) int64
-	Events record.EventRecorder // from when the loop runs
+	Events    record.EventRecorder // from when the loop runs
 }
 
 // Logf logs a line about the loop itself. A Reporter escapes the text of others in
@@ -55,7 +53,7 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	if r.Objects.Repeated(k, line) {
 		return false
 	}
-	r.Log(Line{Text: line, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Reconcile: r.Look(k)})
+	r.Log(Line{Text: line, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Reconcile: r.Objects.Number(k)})
 	return true
 }
 

@@ -74,15 +74,6 @@ func (l *Log) Close() {
 	}
 }
 
-// dropped returns the number of lines that were dropped.
-func (l *Log) dropped() float64 {
-	n := 0
-	for _, o := range l.outputs {
-		n += o.linesDropped()
-	}
-	return float64(n)
-}
-
 // handler writes records. Everything that -v adds has the level DEBUG, because log collectors
 // do not know DEBUG+2.
 func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {

@@ -27,7 +27,6 @@ type output struct {
 	changed sync.Cond
 	pending []byte
 	lost    int // dropped lines without a notice yet
-	dropped int // all dropped lines
 	closed  bool
 }
 
@@ -51,7 +50,6 @@ func (o *output) Write(line []byte) (int, error) {
 	case o.closed:
 	case o.lost > 0, len(o.pending) > 0 && len(o.pending)+len(line) > mostPending:
 		o.lost++
-		o.dropped++
 	default:
 		o.pending = append(o.pending, line...)
 	}
@@ -85,11 +83,4 @@ func (o *output) close() {
 	case <-o.done:
 	case <-time.After(flushTimeout):
 	}
-}
-
-// linesDropped returns the number of dropped lines.
-func (o *output) linesDropped() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.dropped
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -78,9 +77,6 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 		return err
 	}
 	o.metrics = metrics.New(o.Version)
-	o.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "imoocpod_output_lines_dropped_total", Help: "Lines and log records dropped because the output was blocked.",
-	}, o.Log.dropped))
 	stop, err := o.Serve.serve(ctx, o.metrics, &o.health, o.Log.say)
 	defer stop()
 	if err != nil {

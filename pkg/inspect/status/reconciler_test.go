@@ -18,7 +18,7 @@ func TestNobodyReconciles(t *testing.T) {
 	t.Parallel()
 	ago := func(d time.Duration) time.Time { return lookedAt().Add(-d) }
 	loop := func(renewed time.Duration, scope leaserecord.Scope) leaserecord.Loop {
-		return leaserecord.Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Scope: scope, Renewed: ago(renewed), For: 15 * time.Second}
+		return leaserecord.Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Scope: scope, Renewed: ago(renewed)}
 	}
 	written := func(by string, d time.Duration) []metav1.ManagedFieldsEntry {
 		return []metav1.ManagedFieldsEntry{
@@ -106,12 +106,12 @@ func TestNobodyReconciles(t *testing.T) {
 // renewed last. One whose selector leaves the object out does not cover it.
 func TestOrderOfLoops(t *testing.T) {
 	t.Parallel()
-	loop := func(who string, renewed, lasts time.Duration) leaserecord.Loop {
-		return leaserecord.Loop{Holder: who, Renewed: lookedAt().Add(-renewed), For: lasts}
+	loop := func(who string, renewed time.Duration) leaserecord.Loop {
+		return leaserecord.Loop{Holder: who, Renewed: lookedAt().Add(-renewed)}
 	}
-	other := loop("other", 0, time.Minute)
+	other := loop("other", 0)
 	other.Scope.Selector = "tier=back"
-	loops := []leaserecord.Loop{loop("dead long ago", time.Hour, time.Minute), loop("dead", time.Minute, time.Minute), loop("live", 10*time.Second, time.Minute), loop("livelier", time.Second, time.Minute), other}
+	loops := []leaserecord.Loop{loop("dead long ago", time.Hour), loop("dead", time.Minute), loop("live", 10*time.Second), loop("livelier", time.Second), other}
 	o := Object{Identity: Identity{Resource: "imoocpods.batch.tutorial.kubebuilder.io", Labels: map[string]string{"tier": "front"}}}
 	var order []string
 	for _, seen := range NewReport(Snapshot{Object: o, Loops: loops, Now: lookedAt()}).Reconciler.Loops {

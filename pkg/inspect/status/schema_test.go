@@ -160,7 +160,7 @@ func TestSchema(t *testing.T) {
 		}},
 	}
 	full.Children = []Child{{Kind: "ReplicaSet", Name: "foo-1", UID: "owner", Controller: "root", Desired: new(int32(3)), Ready: new(int32(0))}}
-	full.Loops = []leaserecord.Loop{{Holder: "h", Renewed: at.Time, For: time.Hour}}
+	full.Loops = []leaserecord.Loop{{Holder: "h", Renewed: at.Time}}
 	full.Autoscalers = []autoscalingv2.HorizontalPodAutoscaler{{
 		ObjectMeta: metav1.ObjectMeta{Name: "hpa"},
 		Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "x/v1", Kind: "AppService", Name: "foo"}, MaxReplicas: 9},

@@ -131,10 +131,8 @@ type Loop struct {
 	// Version is the version of the program.
 	Version string
 	Scope   Scope
-	// Since is when it acquired the lease, Renewed when it last renewed it, and For how long a
-	// renewal is valid.
+	// Since is when it acquired the lease, and Renewed when it last renewed it.
 	Since, Renewed time.Time
-	For            time.Duration
 }
 
 // LoopOf reads a lease that has the label apis.LabelController.
@@ -162,7 +160,6 @@ func LoopOf(lease *coordinationv1.Lease) Loop {
 	l.Holder = ptr.Deref(lease.Spec.HolderIdentity, "")
 	l.Since = ptr.Deref(lease.Spec.AcquireTime, metav1.MicroTime{}).Time
 	l.Renewed = ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).Time
-	l.For = time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second
 	return l
 }
 
@@ -184,36 +181,8 @@ const Longest = time.Minute
 // because the clocks of two machines differ. A loop that was killed on another machine
 // stays live until then. A loop that watches the lease waits for a renewal instead.
 func (l Loop) Live(now time.Time) bool {
-	return l.Holder != "" && !l.Ended && now.Before(l.Renewed.Add(Longest)) && !l.renewedLater(now)
+	return l.Holder != "" && !l.Ended && now.Sub(l.Renewed).Abs() < Longest
 }
-
-// renewedLater reports whether the renew time is in the future, by more than the clocks of
-// two machines differ.
-func (l Loop) renewedLater(now time.Time) bool {
-	return l.Renewed.After(now.Add(Longest))
-}
-
-// Doubts returns what is unusual about a held lease, "" for nothing. Loops of this program do
-// not write such leases.
-func (l Loop) Doubts(now time.Time) string {
-	var doubts []string
-	if l.renewedLater(now) {
-		doubts = append(doubts, "its renew time is in the future ("+l.Renewed.UTC().Format("2006-01-02 15:04:05 MST")+")")
-	}
-	if l.For > Longest {
-		doubts = append(doubts, fmt.Sprintf("its duration is %s", l.For))
-		if ago := now.Sub(l.Renewed).Round(time.Second); ago > renewedWithin {
-			doubts = append(doubts, fmt.Sprintf("it has not been renewed for %s", ago))
-		}
-	}
-	if len(doubts) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; check the lease: %s; another controller takes it over after %s without a renewal", strings.Join(doubts, ", "), Longest)
-}
-
-// renewedWithin is the longest time between two renewals of a running loop.
-const renewedWithin = 15 * time.Second
 
 // String describes the loop, such as "alice on laptop (process 4711), since 2026-01-02
 // 15:04:05 UTC".

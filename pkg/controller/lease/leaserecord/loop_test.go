@@ -69,7 +69,7 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 	want := Loop{
 		Holder: "alice_laptop_4711_abcd", User: "alice", Host: "laptop", Machine: "m1", PID: 4711, Version: "v1",
 		Scope: Scope{Namespace: "a", Kinds: []string{"x.g", "y.g"}, Selector: "tier in (front, back)"},
-		Since: since, Renewed: since.Add(time.Minute), For: 15 * time.Second,
+		Since: since, Renewed: since.Add(time.Minute),
 	}
 	everything := Loop{Scope: Scope{Declared: true}}
 	if read := LoopOf(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Annotations: everything.Annotations()}}); !reflect.DeepEqual(read.Scope, everything.Scope) {
@@ -121,14 +121,13 @@ func TestLive(t *testing.T) {
 		loop Loop
 		want bool
 	}{
-		"it has renewed":               {Loop{Holder: "h", Renewed: now, For: 15 * time.Second}, true},
-		"it has given the lease up":    {Loop{Renewed: now, For: 15 * time.Second}, false},
-		"its process has ended":        {Loop{Holder: "h", Renewed: now, For: 15 * time.Second, Ended: true}, false},
-		"a clock that is behind":       {Loop{Holder: "h", Renewed: now.Add(-16 * time.Second), For: 15 * time.Second}, true},
-		"its last renewal is long ago": {Loop{Holder: "h", Renewed: now.Add(-Longest), For: 15 * time.Second}, false},
-		"a lease for years":            {Loop{Holder: "h", Renewed: now.Add(-Longest), For: 1000 * time.Hour}, false},
-		"a clock that is ahead":        {Loop{Holder: "h", Renewed: now.Add(Longest), For: 15 * time.Second}, true},
-		"a renewal of tomorrow":        {Loop{Holder: "h", Renewed: now.Add(Longest + time.Second), For: 15 * time.Second}, false},
+		"it has renewed":               {Loop{Holder: "h", Renewed: now}, true},
+		"it has given the lease up":    {Loop{Renewed: now}, false},
+		"its process has ended":        {Loop{Holder: "h", Renewed: now, Ended: true}, false},
+		"a clock that is behind":       {Loop{Holder: "h", Renewed: now.Add(-16 * time.Second)}, true},
+		"its last renewal is long ago": {Loop{Holder: "h", Renewed: now.Add(-Longest)}, false},
+		"a clock that is ahead":        {Loop{Holder: "h", Renewed: now.Add(Longest - time.Second)}, true},
+		"a renewal of tomorrow":        {Loop{Holder: "h", Renewed: now.Add(Longest + time.Second)}, false},
 	} {
 		if got := test.loop.Live(now); got != test.want {
 			t.Errorf("%s: live is %t", name, got)
@@ -154,27 +153,10 @@ func TestWhoRunsALoop(t *testing.T) {
 	}
 }
 
-// A lease of an odd duration says how long it has not been renewed, if it is long.
-func TestDoubtsAboutALease(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for ago, want := range map[time.Duration]string{
-		renewedWithin:               "; check the lease: its duration is 1h0m0s; another controller takes it over after 1m0s without a renewal",
-		renewedWithin + time.Second: "; check the lease: its duration is 1h0m0s, it has not been renewed for 16s; another controller takes it over after 1m0s without a renewal",
-	} {
-		if got := (Loop{Holder: "h", Renewed: now.Add(-ago), For: time.Hour}).Doubts(now); got != want {
-			t.Errorf("renewed %s ago: %q, want %q", ago, got, want)
-		}
-	}
-	if got := (Loop{Holder: "h", Renewed: now, For: Longest}).Doubts(now); got != "" {
-		t.Errorf("an ordinary lease: %q", got)
-	}
-}
-
 func equalLoops(a, b Loop) bool {
 	return a.Holder == b.Holder && a.User == b.User && a.Host == b.Host && a.Machine == b.Machine && a.PID == b.PID &&
 		a.Version == b.Version && a.Scope.String() == b.Scope.String() &&
-		a.Since.Equal(b.Since) && a.Renewed.Equal(b.Renewed) && a.For == b.For
+		a.Since.Equal(b.Since) && a.Renewed.Equal(b.Renewed)
 }
 
 // Any text in a lease results in a loop that can be compared.

@@ -48,18 +48,13 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 			continue
 		}
 		if !l.Live(now) {
-			if doubts := l.Doubts(now); l.Holder != "" && doubts != "" {
-				checks = append(checks, Result{Name: "controller", State: Failed, Message: fmt.Sprintf("%s: %s%s", l.Scope, l, doubts)})
-			} else if l.Holder != "" && l.Renewed.After(last.Renewed) {
+			if l.Holder != "" && l.Renewed.After(last.Renewed) {
 				last = l
 			}
 			continue
 		}
 		runs = runs || namespace != "" || l.Scope.Namespace == ""
 		c := Result{Name: "controller", State: Passed, Message: fmt.Sprintf("%s: %s", l.Scope, l)}
-		if doubts := l.Doubts(now); doubts != "" {
-			c.State, c.Message = Unknown, c.Message+doubts
-		}
 		if l.Version != "" && l.Version != version {
 			c.State, c.Message = Failed, fmt.Sprintf("%s; it is version %s, but this program is version %s: stop it, and start this version", c.Message, l.Version, version)
 			c.Fix = []string{commands.Line(runLoop(l.Scope.Namespace))}
@@ -76,7 +71,7 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 		c.Message = "no controller is running for " + where(namespace)
 	}
 	if !last.Renewed.IsZero() {
-		c.Message += fmt.Sprintf("; the last one was %s, and last renewed its lease at %s", last, last.Renewed.UTC().Format("15:04:05 MST"))
+		c.Message += fmt.Sprintf("; the last one was %s, and last renewed its lease at %s", last, last.Renewed.UTC().Format("2006-01-02 15:04:05 MST"))
 	}
 	return append(checks, c)
 }

@@ -1,0 +1,84 @@
+package memory
+
+import (
+	"strings"
+	"time"
+)
+
+const (
+	// restPerItem is how long an object is left alone after a reconcile, for each of its pods
+	// and of the nodes that may run them. If thousands become ready one by one, not each is
+	// worth a plan for all of them. To read one takes a microsecond or two.
+	restPerItem = 25 * time.Microsecond
+	// maxReasons is how many reasons for a reconcile are noted.
+	maxReasons = 5
+)
+
+// reconciles describes the reconciles of an object.
+type reconciles struct {
+	number  int64    // of the last one
+	reasons []string // for the next one
+	// running means that the last reconcile has not ended. It began then and read so many
+	// items: pods and nodes.
+	running bool
+	began   time.Time
+	items   int
+}
+
+// Because notes a reason for the next reconcile of an object.
+func (m *Memory) Because(k Key, why ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.entry(k); len(e.reasons) < maxReasons {
+		e.reasons = append(e.reasons, strings.Join(why, " "))
+	}
+}
+
+// Begin notes the begin of a reconcile, and returns its number and the reasons for it.
+func (m *Memory) Begin(k Key, now time.Time) (number int64, reasons []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.begun++
+	e := m.entry(k)
+	reasons = e.reasons
+	e.number, e.reasons, e.running, e.began = m.begun, nil, true, now
+	return m.begun, reasons
+}
+
+// Saw notes how many items the reconcile of an object read.
+func (m *Memory) Saw(k Key, items int) { m.update(k, func(e *entry) { e.items = items }) }
+
+// End notes the end of a reconcile.
+func (m *Memory) End(k Key) { m.update(k, func(e *entry) { e.running = false }) }
+
+// Rest returns how long an object is still left alone.
+func (m *Memory) Rest(k Key, now time.Time) (rest time.Duration) {
+	m.update(k, func(e *entry) { rest = e.began.Add(restPerItem * time.Duration(e.items)).Sub(now) })
+	return rest
+}
+
+// Number returns the number of the last reconcile of an object, zero for none.
+func (m *Memory) Number(k Key) (number int64) {
+	m.update(k, func(e *entry) { number = e.number })
+	return number
+}
+
+// Reconciles returns how many reconciles have begun.
+func (m *Memory) Reconciles() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.begun
+}
+
+// Oldest returns the object whose reconcile has been running for the longest, and since
+// when; ok is false if none is running.
+func (m *Memory) Oldest() (oldest Key, since time.Time, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k, e := range m.objects {
+		if e.running && (!ok || e.began.Before(since)) {
+			oldest, since, ok = k, e.began, true
+		}
+	}
+	return oldest, since, ok
+}

@@ -1,0 +1,64 @@
+package controller
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+const (
+	// firstRetry and lastRetry are the waits after the first error of an object, and after
+	// many of them.
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 30 * time.Second
+	// maxDelay is the longest wait for a reconcile without an event. A plan compares the
+	// time of the wall clock, while timers stop when the machine sleeps.
+	maxDelay = time.Minute
+)
+
+// newQueue makes the queue of the objects to reconcile. The metrics have its name.
+func newQueue(namespace string, metrics workqueue.MetricsProvider) workqueue.TypedRateLimitingInterface[memory.Key] {
+	name := kinds.FieldManager
+	if namespace != metav1.NamespaceAll {
+		name += "/" + namespace
+	}
+	return workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[memory.Key](firstRetry, lastRetry),
+		workqueue.TypedRateLimitingQueueConfig[memory.Key]{Name: name, MetricsProvider: metrics})
+}
+
+// wake puts an object into the queue, with the reason in words. It becomes due when its last
+// reconcile was long enough ago for the number of its items.
+func (c *Controller) wake(k memory.Key, why ...string) {
+	c.because(k, why...)
+	c.queue.AddAfter(k, c.memory.Rest(k, time.Now()))
+}
+
+// wakeAfter puts an object into the queue after a delay, and after maxDelay at the latest.
+// Zero does nothing.
+func (c *Controller) wakeAfter(k memory.Key, delay time.Duration) {
+	if delay > 0 {
+		c.queue.AddAfter(k, min(delay, maxDelay))
+	}
+}
+
+// wakeAll puts all objects into the queue.
+func (c *Controller) wakeAll(why string) {
+	for _, o := range c.kinds.list() {
+		for _, k := range o.keys() {
+			c.wake(k, why)
+		}
+	}
+}
+
+// because notes a reason for the next reconcile, if reasons are logged.
+func (c *Controller) because(k memory.Key, why ...string) {
+	if klog.V(2).Enabled() {
+		c.memory.Because(k, why...)
+	}
+}

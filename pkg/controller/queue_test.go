@@ -1,0 +1,25 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// The loop looks at a waiting object every minute, because timers stop while the machine
+// sleeps.
+func TestWakeAfterIsNotLaterThanAMinute(t *testing.T) {
+	for delay, want := range map[time.Duration]time.Duration{time.Hour: time.Minute, time.Second: time.Second} {
+		bubble.Test(t, func(t *testing.T) {
+			c, begun := &Controller{queue: newQueue("", metrics.New(""))}, time.Now()
+			defer c.queue.ShutDown()
+			c.wakeAfter(memory.Key{Name: "foo"}, delay)
+			if c.queue.Get(); time.Since(begun) != want {
+				t.Errorf("to be looked at in %s, it is after %s, want %s", delay, time.Since(begun), want)
+			}
+		})
+	}
+}

@@ -153,14 +153,17 @@ func editPause(ctx context.Context, c *changer, t *observe.Target, edits []field
 
 // findSwitch returns the field that pauses an object of another program.
 func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
-	if t.Kind.BuiltIn() {
-		return kinds.PauseSwitch(t.Kind, nil)
+	var schema map[string]any
+	if !t.Kind.BuiltIn() {
+		var err error
+		if schema, err = finder.Schema(t.Kind); err != nil {
+			return nil, err
+		}
 	}
-	schema, err := finder.Schema(t.Kind)
-	if err != nil {
-		return nil, err
+	if path := kinds.PauseSwitch(t.Kind, schema); path != nil {
+		return path, nil
 	}
-	return kinds.PauseSwitch(t.Kind, schema)
+	return nil, errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
 }
 
 // setSwitch sets the field that pauses an object of another program, and makes the edits of

@@ -57,7 +57,6 @@ the other objects cannot get it without help (3), or after --timeout (4). With
 	addKindFlags(cmd, &o.Kinds)
 	addSelectorFlag(cmd, &o.Selector)
 	cmd.Flags().Var(numberFlag(&o.Workers, 1), "workers", "Number of objects to reconcile at the same time.")
-	addDuration(cmd.Flags(), &o.Resync, "resync", "How often to reconcile every object without an event. Zero means never.")
 	addLeaseFlags(cmd, &o.Lease)
 	addLogFlag(cmd, &o.Log)
 	o.addOnceFlags(cmd)

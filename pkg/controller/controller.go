@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -52,8 +51,6 @@ type Options struct {
 	Install string
 	// Log takes the lines of the log.
 	Log func(report.Line)
-	// Resync is how often every object is reconciled without an event; zero means never.
-	Resync time.Duration
 	// DryRun makes plans and writes nothing.
 	DryRun bool
 	// Metrics may be nil.
@@ -182,9 +179,6 @@ func (c *Controller) Run(ctx context.Context) error {
 		running.Go(func() { c.declarations.follow(ctx, run) })
 	}
 	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
-		if c.Resync > 0 {
-			running.Go(func() { wait.UntilWithContext(ctx, func(context.Context) { c.wakeAll("resync") }, c.Resync) })
-		}
 		for range c.Workers {
 			running.Go(func() { c.work(ctx) })
 		}
@@ -246,5 +240,4 @@ func (c *Controller) clients(namespace string) strategy.Clients {
 	return strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: namespace}
 }
 
-// forbidden reports whether an error means that rights are missing.
 func forbidden(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }

@@ -105,7 +105,6 @@ func (d *declarations) refuseMissing(store cache.Store) {
 
 var errNotDeclared = errors.New("no CRD of that name has the annotation " + kinds.AnnotationPlan)
 
-// mayRead returns an error if CRDs that are followed cannot be listed.
 func (d *declarations) mayRead(ctx context.Context) error {
 	if !d.any() {
 		return nil

@@ -73,7 +73,6 @@ func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
 	c.revisions.await(ctx)
 }
 
-// ownerSource is the source of a kind's objects.
 func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
 	s := informer.SourceOf(o.kind.CRD(), o.client.Namespace(c.Namespace), &unstructured.Unstructured{})
 	s.Selector = c.Selector.String()

@@ -27,7 +27,6 @@ func (k *kindSet) get(crd string) *owners {
 	return k.all[crd]
 }
 
-// list lists the kinds by name.
 func (k *kindSet) list() []*owners {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -46,7 +45,6 @@ func (k *kindSet) remove(o *owners) {
 	delete(k.all, o.kind.CRD())
 }
 
-// by lists the kinds of a strategy.
 func (k *kindSet) by(name kinds.Strategy) []*owners {
 	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Mapping.Strategy != name })
 }

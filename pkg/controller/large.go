@@ -30,7 +30,7 @@ func trimOwner(kind kinds.Kind) cache.TransformFunc {
 	return informer.Trim(func(u *unstructured.Unstructured) (any, error) {
 		u.SetManagedFields(nil)
 		u.SetAnnotations(plannedAnnotations(u))
-		if strategy.Size(u.Object, maxCached) <= maxCached {
+		if strategy.Size(u.Object) <= maxCached {
 			return u, nil
 		}
 		return outline(kind, u)
@@ -53,15 +53,16 @@ func plannedAnnotations(obj *unstructured.Unstructured) map[string]string {
 
 // outline keeps of an object what shows that it changed, and by what it is found.
 func outline(kind kinds.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	metadata := map[string]any{}
-	for _, name := range []string{"namespace", "name", "uid", "resourceVersion", "generation", "deletionTimestamp"} {
-		if value, found, err := unstructured.NestedFieldNoCopy(obj.Object, "metadata", name); found && err == nil {
-			metadata[name] = value
-		}
-	}
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": obj.GetAPIVersion(), "kind": obj.GetKind(), "metadata": metadata}}
 	annotations := plannedAnnotations(obj)
 	annotations[annotationOutline] = "true"
+	o := &unstructured.Unstructured{Object: map[string]any{}}
+	o.SetGroupVersionKind(obj.GroupVersionKind())
+	o.SetNamespace(obj.GetNamespace())
+	o.SetName(obj.GetName())
+	o.SetUID(obj.GetUID())
+	o.SetResourceVersion(obj.GetResourceVersion())
+	o.SetGeneration(obj.GetGeneration())
+	o.SetDeletionTimestamp(obj.GetDeletionTimestamp())
 	o.SetAnnotations(annotations)
 	status, err := strategy.EncodeStatus(kind.Mapping.Status, strategy.DecodeStatus(kind.Mapping.Status, obj), o)
 	if err != nil {

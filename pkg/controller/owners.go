@@ -75,7 +75,6 @@ func (o *owners) keysOf(objects ...any) (keys []memory.Key) {
 	return keys
 }
 
-// keys returns the keys of all objects in the cache.
 func (o *owners) keys() []memory.Key {
 	if objects := o.state.Load().objects; objects != nil {
 		return o.keysOf(objects.GetStore().List()...)
@@ -122,7 +121,6 @@ func removedSlots(obj *unstructured.Unstructured) string {
 	return text[:min(len(text), slots.MaxRemovedText+1)]
 }
 
-// reference is the controller reference of the pods of an object.
 func reference(kind kinds.Kind, obj *unstructured.Unstructured) metav1.OwnerReference {
 	return *metav1.NewControllerRef(obj, kind.GroupVersionKind())
 }

@@ -47,7 +47,6 @@ func (c *Controller) wakeAfter(k memory.Key, delay time.Duration) {
 	}
 }
 
-// wakeAll puts all objects into the queue.
 func (c *Controller) wakeAll(why string) {
 	for _, o := range c.kinds.list() {
 		for _, k := range o.keys() {

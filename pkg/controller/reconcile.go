@@ -122,7 +122,6 @@ type reconciliation struct {
 	plan   plan.Actions
 }
 
-// reference is what events on the object refer to.
 func (r *reconciliation) reference() *corev1.ObjectReference {
 	return report.Reference(r.owners.kind, r.object)
 }
@@ -236,7 +235,6 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	k, o, v, p := r.key, r.owners, r.view, r.plan
 	r.report.Plan(k, v, p, r.mem)
 	r.report.Pause(k, r.reference(), v, p, r.mem)
-	r.Metrics.Planned(k.Kind, p)
 	w := &strategy.Work{
 		Clients:  r.clients(k.Namespace),
 		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, r.object), Object: r.object, Of: v.Owner, Plan: p,

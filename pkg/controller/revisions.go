@@ -67,7 +67,6 @@ func (r *revisionCache) resume() {
 	}
 }
 
-// revisionKeys returns the key of the object that controls a revision.
 func (c *Controller) revisionKeys(obj any) []memory.Key {
 	if r, ok := obj.(*strategy.RevisionRecord); ok {
 		if o, k := c.kinds.controllerOf(r); o != nil {

@@ -411,7 +411,6 @@ func (d *declaration) number(key string) *int32 {
 	return new(int32(n))
 }
 
-// take reads an annotation as text.
 func (d *declaration) take(key string) string {
 	word := d.annotations[key]
 	delete(d.annotations, key)

@@ -42,7 +42,6 @@ type StatusPaths struct {
 	Empty map[string]any
 }
 
-// paths returns the paths of all fields, nil for those that the kind does not have.
 func (at StatusPaths) paths() [][]string {
 	return [][]string{at.Selector, at.Desired, at.Current, at.Updated, at.Ready, at.Available, at.PodNames, at.ObservedGeneration, at.Conditions}
 }

@@ -1,22 +1,12 @@
 package kinds
 
-import (
-	"errors"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-)
-
-// errNoSwitch means that a kind of another program cannot be paused.
-var errNoSwitch = errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
+import "github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 
 // PauseSwitch returns the boolean field that pauses the controller of an object: the built-in
-// one, or else the one in the schema.
-func PauseSwitch(kind Kind, schema map[string]any) ([]string, error) {
+// one, or else the one in the schema. It is nil if there is none.
+func PauseSwitch(kind Kind, schema map[string]any) []string {
 	if kind.BuiltIn() {
-		if path := workloads()[kind.CRD()].pauseSwitch; path != nil {
-			return path, nil
-		}
-		return nil, errNoSwitch
+		return workloads()[kind.CRD()].pauseSwitch
 	}
 	for _, path := range [][]string{{"spec", "paused"}, {"spec", "suspend"}, {"spec", "updateStrategy", "paused"}} {
 		at := schema
@@ -24,8 +14,8 @@ func PauseSwitch(kind Kind, schema map[string]any) ([]string, error) {
 			at = fieldpath.Object(fieldpath.Resolve(schema, at), "properties", name)
 		}
 		if fieldpath.Resolve(schema, at)["type"] == "boolean" {
-			return path, nil
+			return path
 		}
 	}
-	return nil, errNoSwitch
+	return nil
 }

@@ -63,7 +63,6 @@ func clusterRole(name string) rbacv1.ClusterRole {
 	}
 }
 
-// rule allows some verbs on one resource.
 func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }

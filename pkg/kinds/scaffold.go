@@ -97,7 +97,6 @@ func (s Scaffold) plural() schema.GroupVersionResource {
 	return guess
 }
 
-// resource returns the resource of the kind.
 func (s Scaffold) resource() (schema.GroupVersionResource, error) {
 	var none schema.GroupVersionResource
 	if !regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`).MatchString(s.Kind) {

@@ -89,7 +89,6 @@ func Strategies() []Strategy {
 	return names
 }
 
-// rules returns the rules of a strategy, if it exists.
 func (s Strategy) rules() (rules strategyRules, known bool) {
 	all := strategies()
 	i := slices.IndexFunc(all, func(r strategyRules) bool { return r.name == s })
@@ -99,7 +98,6 @@ func (s Strategy) rules() (rules strategyRules, known bool) {
 	return all[i], true
 }
 
-// strategyNames lists the strategies in a sentence.
 func strategyNames() string {
 	var names []string
 	for _, name := range Strategies() {

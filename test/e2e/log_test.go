@@ -30,11 +30,11 @@ func TestLogFormat(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	const token = "the-secret-of-a-person" // sent in addition to the certificate, which takes precedence
-	l := cluster.StartRunController(t, ns, "--log-format", "json", "-v=8", "--resync", "1s", "--kube-api-qps", "50", "--workers", "1", "--token", token)
+	l := cluster.StartRunController(t, ns, "--log-format", "json", "-v=8", "--kube-api-qps", "50", "--workers", "1", "--token", token)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	cluster.AwaitConverged(t, ns, "foo", 1)
 	l.AwaitOutput(`"msg":"1 of 1 pods ready"`)
-	l.AwaitOutput("resync")
+	l.AwaitOutput(" was updated")
 	l.Stop()
 	type record struct {
 		Time, Level, Msg, Kind, Namespace, Name string

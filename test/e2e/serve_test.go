@@ -62,7 +62,6 @@ func TestMetricsAndHealth(t *testing.T) {
 		"imoocpod_pods_deleted_total" + kind + " 2",
 		"imoocpod_convergence_duration_seconds_count" + kind + " 2",
 		`imoocpod_refusals_total{kind="imoocpods.batch.tutorial.kubebuilder.io",reason="QuotaExceeded"} `,
-		`imoocpod_plans_total{action="create",kind="imoocpods.batch.tutorial.kubebuilder.io"} `,
 		`leader_election_master_status{name="` + ns + `/imoocpod-run-controller"} 1`,
 		`workqueue_adds_total{name="kubectl-imoocpod/` + ns + `"} `,
 		`rest_client_requests_total{code="201",host="`, `imoocpod_build_info{version="v`,

@@ -60,7 +60,6 @@ func (l *Lease) renewedAt(sent time.Time) {
 	l.notify(true)
 }
 
-// drop ends the permission to write.
 func (l *Lease) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,7 +4,6 @@ package metrics
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,8 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/util/workqueue"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
 // Metrics counts what the loops of this process do. The metrics of client-go's queues
@@ -27,8 +24,8 @@ type Metrics struct {
 	// Convergence observes how long objects of a kind take to converge.
 	Convergence *prometheus.HistogramVec
 
-	reconciles, plans *prometheus.CounterVec
-	leading           *prometheus.GaugeVec
+	reconciles *prometheus.CounterVec
+	leading    *prometheus.GaugeVec
 
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
@@ -54,7 +51,6 @@ func New(version string) *Metrics {
 		return registered.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	}
 	m.reconciles = counter("imoocpod_reconciles_total", "Reconciles of an object, by kind and result: done, error.", "kind", "result")
-	m.plans = counter("imoocpod_plans_total", "Decisions of reconciles, by kind and action: create, delete, patch, deployment, revision, status, later, nothing. A reconcile may decide on several actions.", "kind", "action")
 	m.Created = counter("imoocpod_pods_created_total", "Pods created, by kind of their owner.", "kind")
 	m.Deleted = counter("imoocpod_pods_deleted_total", "Pods deleted, by kind of their owner.", "kind")
 	m.Refusals = counter("imoocpod_refusals_total", "Pods whose creation was refused, by kind of their owner and reason.", "kind", "reason")
@@ -96,30 +92,6 @@ func (m *Metrics) Reconciled(kind string, err error) {
 		result = "error"
 	}
 	m.reconciles.WithLabelValues(kind, result).Inc()
-}
-
-// Planned counts what a plan does: it counts pods by verb, other children by kind.
-func (m *Metrics) Planned(kind string, p plan.Actions) {
-	actions := map[string]bool{}
-	for _, op := range p.Operations {
-		action := strings.ToLower(string(op.Kind))
-		if op.Kind == plan.KindPod {
-			action = string(op.Verb)
-		}
-		actions[action] = true
-	}
-	if p.WriteStatus {
-		actions["status"] = true
-	}
-	if p.Recheck > 0 {
-		actions["later"] = true
-	}
-	if len(actions) == 0 {
-		actions["nothing"] = true
-	}
-	for action := range actions {
-		m.plans.WithLabelValues(kind, action).Inc()
-	}
 }
 
 // Lead notes whether this process holds a lease, given as namespace/name.

@@ -108,7 +108,6 @@ func (p Actions) Ready(v View) bool {
 	return v.Owner.Deleting || meta.IsStatusConditionTrue(p.Status.Conditions, apis.ConditionReady) && !p.Writes()
 }
 
-// count returns the number of operations with a verb.
 func (p Actions) count(verb Verb) int {
 	n := 0
 	for _, o := range p.Operations {

@@ -252,7 +252,6 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 	return list, recheck
 }
 
-// delete returns the deletion of the pod.
 func (p Pod) delete(why Reason) Operation {
 	return Operation{Verb: Delete, Kind: KindPod, Name: p.Name, UID: p.UID, Slot: p.Slot, Reason: why, Optional: true}
 }

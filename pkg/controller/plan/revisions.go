@@ -81,7 +81,6 @@ func Revisions(v View) []Operation {
 	return list
 }
 
-// write returns a write of the revision as it is now.
 func (r Revision) write(verb Verb, number int64, text string, args ...any) Operation {
 	return Operation{
 		Verb: verb, Kind: KindRevision, Name: r.Name, UID: r.UID, ResourceVersion: r.ResourceVersion, Number: number,

@@ -169,7 +169,6 @@ func storable(c metav1.Condition) metav1.Condition {
 	return c
 }
 
-// condition returns a condition.
 func condition(name string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: name, Status: status, Reason: reason, Message: message}
 }

@@ -45,7 +45,6 @@ type planItem struct {
 	Error string `json:"error,omitempty"`
 }
 
-// printPlans prints the plans of a dry run.
 func (o *Options) printPlans() error {
 	report := planReport{TypeMeta: metav1.TypeMeta{APIVersion: status.ReportVersion, Kind: "PlanReport"}, Items: []planItem{}}
 	for _, s := range o.plans.all {

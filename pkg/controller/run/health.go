@@ -38,60 +38,53 @@ func (h *health) set(namespace string, of loopHealth) {
 // waits records that the loop of a namespace is not running, and why.
 func (h *health) waits(namespace, why string) { h.set(namespace, loopHealth{waits: why}) }
 
-// healthy reports whether no loop is stuck, with a line for each that is.
-func (h *health) healthy() (ok bool, lines []string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for namespace, of := range h.loops {
-		if of.waits != "" {
-			continue
-		}
-		if why := of.stuck(); why != "" {
-			lines = append(lines, fmt.Sprintf("[-]%s: %s", scopeName(namespace), why))
-		}
+// alive judges a loop for /healthz.
+func (of loopHealth) alive() (ok bool, words string) {
+	if of.waits == "" {
+		words = of.stuck()
 	}
-	slices.Sort(lines)
-	if len(lines) == 0 {
-		return true, []string{"ok"}
-	}
-	return false, lines
+	return words == "", words
 }
 
-func scopeName(namespace string) string { return cmp.Or(namespace, "all namespaces") }
+// ready judges a loop for /readyz.
+func (of loopHealth) ready() (ok bool, words string) {
+	switch {
+	case of.waits != "":
+		return true, of.waits
+	case of.synced():
+		return true, "reconciling; caches filled"
+	}
+	return false, "starting; filling the caches"
+}
 
-// ready reports whether all loops are ready, with a line for each.
-func (h *health) ready() (ok bool, lines []string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.loops) == 0 {
-		return false, []string{"[-]starting"}
-	}
-	ok = true
-	for namespace, of := range h.loops {
-		sign, words := "+", of.waits
-		switch {
-		case words != "":
-		case of.synced():
-			words = "reconciling; caches filled"
-		default:
-			ok, sign, words = false, "-", "reconciling; filling the caches"
+// page answers whether all loops pass, with a line for each about which there are words.
+func (h *health) page(judge func(loopHealth) (ok bool, words string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		var lines []string
+		all := true
+		for namespace, of := range h.loops {
+			ok, words := judge(of)
+			sign := "+"
+			if !ok {
+				all, sign = false, "-"
+			}
+			if words != "" {
+				lines = append(lines, fmt.Sprintf("[%s]%s: %s", sign, cmp.Or(namespace, "all namespaces"), words))
+			}
 		}
-		lines = append(lines, fmt.Sprintf("[%s]%s: %s", sign, scopeName(namespace), words))
+		if !all {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		slices.Sort(lines)
+		fmt.Fprintln(w, cmp.Or(strings.Join(lines, "\n"), "ok")) //nolint:errcheck // who asked has gone
 	}
-	slices.Sort(lines)
-	return ok, lines
 }
 
 func (h *health) pages() http.Handler {
 	pages := http.NewServeMux()
-	for path, asked := range map[string]func() (bool, []string){"/healthz": h.healthy, "/readyz": h.ready} {
-		pages.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			ok, lines := asked()
-			if !ok {
-				w.WriteHeader(http.StatusServiceUnavailable)
-			}
-			fmt.Fprintln(w, strings.Join(lines, "\n")) //nolint:errcheck // who asked has gone
-		})
-	}
+	pages.Handle("/healthz", h.page(loopHealth.alive))
+	pages.Handle("/readyz", h.page(loopHealth.ready))
 	return pages
 }

@@ -113,7 +113,6 @@ func (l *Log) say(format string, args ...any) {
 	l.line(report.Line{Text: fmt.Sprintf(format, args...)})
 }
 
-// line logs a line of a loop.
 func (l *Log) line(line report.Line) {
 	if l.records != nil {
 		var about []any

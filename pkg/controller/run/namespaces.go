@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,38 +21,43 @@ const refusedAgain = 30 * time.Second
 // Any other error on the first try stops all of them. A loop that ends by itself does what it
 // can and returns all errors.
 func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
-	if len(namespaces) == 1 {
-		return run(ctx, namespaces[0])
-	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	var mu sync.Mutex
-	skipped := map[string]error{} // the namespaces that are skipped now, and why
-	skip := func(namespace string, why error) (all bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if skipped[namespace] = why; why == nil {
-			delete(skipped, namespace)
-		}
-		return len(skipped) == len(namespaces)
-	}
+	var skipped atomic.Int64 // how many namespaces are skipped now
 	results := make([]error, len(namespaces))
 	var running sync.WaitGroup
 	for i, namespace := range namespaces {
 		running.Go(func() {
-			results[i] = o.runBesideOthers(ctx, namespace, run, skip)
-			if results[i] != nil && !o.Ends() {
-				end()
+			var said error
+			for first := true; ; first = false {
+				err := run(ctx, namespace)
+				results[i] = err
+				if o.Ends() || ctx.Err() != nil {
+					return
+				}
+				if !triedAgain(err, first) || skipped.Add(1) == int64(len(namespaces)) {
+					if err != nil {
+						end()
+					}
+					return
+				}
+				if said == nil || said.Error() != err.Error() {
+					o.logFor(namespace)("%v; skipping this namespace, and trying again every %s", err, refusedAgain)
+				}
+				said = err
+				o.health.waits(namespace, "skipped: "+err.Error())
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(refusedAgain):
+					skipped.Add(-1)
+				}
 			}
 		})
 	}
 	running.Wait()
 	var errs []error
-	for i, namespace := range namespaces {
-		err := results[i]
-		if len(skipped) == len(namespaces) {
-			err = skipped[namespace]
-		}
+	for _, err := range results {
 		if several := outcome.Errors(nil); errors.As(err, &several) {
 			errs = append(errs, several...)
 		} else {
@@ -59,30 +65,6 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 		}
 	}
 	return outcome.Join(errs)
-}
-
-// runBesideOthers runs in one of several namespaces, and skips it while it cannot work there.
-// It returns an error if no loop works in any namespace then. skip(namespace, nil) ends the
-// skipping.
-func (o *Options) runBesideOthers(ctx context.Context, namespace string, run func(context.Context, string) error, skip func(string, error) (all bool)) error {
-	said := ""
-	for first := true; ; first = false {
-		err := run(ctx, namespace)
-		if o.Ends() || ctx.Err() != nil || !triedAgain(err, first) || skip(namespace, err) {
-			return err
-		}
-		if said != err.Error() {
-			said = err.Error()
-			o.logFor(namespace)("%v; skipping this namespace, and trying again every %s", err, refusedAgain)
-		}
-		o.health.waits(namespace, "skipped: "+err.Error())
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(refusedAgain):
-			skip(namespace, nil)
-		}
-	}
 }
 
 // triedAgain reports whether an error affects only one namespace, which is retried: at first

@@ -140,7 +140,6 @@ func (o *Options) hasFailed(ctx context.Context, s controller.State, period *gra
 	return over || report.Verdict == status.Paused && !period.Endless
 }
 
-// evaluate returns a fresh report on an object.
 func (o *Options) evaluate(ctx context.Context, s controller.State) (status.Report, time.Time, error) {
 	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
 	snapshot, _, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Reasons})

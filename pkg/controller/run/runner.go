@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,7 +42,6 @@ type Options struct {
 	Kinds         Kinds
 	Selector      string
 	Workers       int
-	Resync        time.Duration
 	Lease         Lease
 	Serve         Serving
 	RateLimit     RateLimit
@@ -77,6 +75,9 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 		return err
 	}
 	o.metrics = metrics.New(o.Version)
+	for _, namespace := range namespaces {
+		o.health.set(namespace, loopHealth{synced: func() bool { return false }, stuck: func() string { return "" }})
+	}
 	stop, err := o.Serve.serve(ctx, o.metrics, &o.health, o.Log.say)
 	defer stop()
 	if err != nil {
@@ -119,8 +120,10 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 	if err != nil {
 		return err
 	}
-	if err := checkNamespace(ctx, core, namespace); err != nil {
-		return err
+	if namespace != metav1.NamespaceAll { // a loop in a misspelled one would wait forever
+		if _, err := core.Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err != nil && !apierrors.IsForbidden(err) {
+			return err
+		}
 	}
 	if o.DryRun {
 		return o.runLoop(ctx, readOnly(config), namespace, false)
@@ -168,7 +171,6 @@ func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool) (
 		DryRun:    o.DryRun,
 		Resumed:   resumed,
 		Metrics:   o.metrics,
-		Resync:    o.Resync,
 		Install:   o.clients.CommandContext().Line(commandline.Plugin("install")),
 		Log:       o.Log.line,
 	})
@@ -185,19 +187,6 @@ func (o *Options) logFor(namespace string) func(string, ...any) {
 	return func(format string, args ...any) {
 		o.Log.line(report.Line{Text: fmt.Sprintf(format, args...), Namespace: namespace})
 	}
-}
-
-// checkNamespace returns an error if the namespace does not exist, because a loop in a
-// misspelled one would wait forever. It returns nil if the user cannot read it.
-func checkNamespace(ctx context.Context, core corev1client.CoreV1Interface, namespace string) error {
-	if namespace == metav1.NamespaceAll {
-		return nil
-	}
-	_, err := core.Namespaces().Get(ctx, namespace, metav1.GetOptions{})
-	if apierrors.IsForbidden(err) {
-		return nil
-	}
-	return err
 }
 
 // logStart logs what the loop will reconcile.

@@ -73,11 +73,12 @@ func TestHealthWhileWaitingForTheLease(t *testing.T) {
 	case err := <-ended:
 		t.Fatalf("it has ended: %v", err)
 	}
-	if ok, lines := o.health.ready(); !ok || strings.Join(lines, "\n") != "[+]team-a: waiting for the lease" {
-		t.Errorf("it is ready: %t, and says %q", ok, lines)
-	}
-	if ok, lines := o.health.healthy(); !ok {
-		t.Errorf("it is not healthy: %q", lines)
+	for path, body := range map[string]string{"/readyz": "[+]team-a: waiting for the lease\n", "/healthz": "ok\n"} {
+		w := httptest.NewRecorder()
+		o.health.pages().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		if w.Code != http.StatusOK || w.Body.String() != body {
+			t.Errorf("%s: %d %q", path, w.Code, w.Body)
+		}
 	}
 	stop()
 	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {

@@ -27,7 +27,6 @@ func deployment() *Strategy {
 	}
 }
 
-// deploymentChild is how Deployments are written.
 func deploymentChild() child {
 	return child{
 		resource: DeploymentResource(), kind: "Deployment",
@@ -141,7 +140,6 @@ func deploymentFailure(conditions []appsv1.DeploymentCondition) *metav1.Conditio
 	return nil
 }
 
-// deploymentsEqual reports whether plans read the same in two states of a Deployment.
 func deploymentsEqual(before, after *deploymentRecord) bool {
 	a, b := before.plan, after.plan
 	a.ResourceVersion, b.ResourceVersion = "", ""
@@ -176,7 +174,6 @@ func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32
 	}, nil
 }
 
-// deploymentName returns the name of the Deployment that an object wants.
 func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, error) {
 	if path := kind.Mapping.DeploymentNamePath; len(path) > 0 {
 		name, _, err := unstructured.NestedString(obj.Object, path...)

@@ -124,7 +124,6 @@ func (w *Work) proceed() func() bool {
 	}
 }
 
-// write does one operation.
 func (w *Work) write(ctx context.Context, op plan.Operation, o *Outcome) error {
 	declined := false
 	o.note(func() { declined = op.Kind == plan.KindRevision && o.Declined[op.Kind] != "" })
@@ -179,7 +178,6 @@ func (w *Work) send(ctx context.Context, op plan.Operation) (metav1.Object, erro
 	return client.Apply(ctx, op.Name, obj, metav1.ApplyOptions{FieldManager: kinds.FieldManager, Force: true})
 }
 
-// preconditions returns the preconditions of an operation.
 func preconditions(op plan.Operation) *metav1.Preconditions {
 	p := metav1.NewUIDPreconditions(string(op.UID))
 	if op.ResourceVersion != "" {
@@ -263,7 +261,6 @@ func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outc
 	return o.refuse(op, slots.None, reason, message)
 }
 
-// client returns the client for children of a kind.
 func (w *Work) client(kind plan.Kind) dynamic.ResourceInterface {
 	return w.Dynamic.Resource(children()[kind].resource).Namespace(w.Namespace)
 }

@@ -24,7 +24,6 @@ func nodes() *Strategy {
 	}
 }
 
-// nodeSource watches the nodes.
 func nodeSource(c Clients) informer.Source {
 	s := informer.SourceOf("nodes", c.Core.Nodes(), &corev1.Node{})
 	s.Singular = "node"

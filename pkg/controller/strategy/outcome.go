@@ -62,7 +62,6 @@ func (o *Outcome) fail(err error) {
 	o.note(func() { o.failures = append(o.failures, err) })
 }
 
-// wrote notes the resourceVersion of a child.
 func (o *Outcome) wrote(kind plan.Kind, child metav1.Object) {
 	resource := children()[kind].resource.Resource
 	o.note(func() { o.Written[resource] = informer.Later(o.Written[resource], child.GetResourceVersion()) })

@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -53,34 +54,15 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 // everyone who watches pods.
 const maxTemplate = 256 << 10
 
-// notTooLarge returns an error if a pod template is too large.
 func notTooLarge(template map[string]any) error {
-	if Size(template, maxTemplate) > maxTemplate {
+	if Size(template) > maxTemplate {
 		return fmt.Errorf("the pod template is too large: it has more than %d bytes", maxTemplate)
 	}
 	return nil
 }
 
-// Size estimates the size of a JSON value, in bytes. It stops counting beyond a limit.
-func Size(value any, limit int) int {
-	n := 0
-	switch value := value.(type) {
-	case string:
-		n = len(value)
-	case map[string]any:
-		for name, field := range value {
-			n += len(name) + Size(field, limit-n)
-			if n > limit {
-				return n
-			}
-		}
-	case []any:
-		for _, element := range value {
-			n += Size(element, limit-n)
-			if n > limit {
-				return n
-			}
-		}
-	}
-	return n + 8
+// Size returns the size of an object as JSON, in bytes.
+func Size(object map[string]any) int {
+	text, _ := json.Marshal(object) // it was decoded from JSON
+	return len(text)
 }

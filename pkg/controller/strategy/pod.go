@@ -44,7 +44,6 @@ func PodSource(c Clients) informer.Source {
 	return s
 }
 
-// trimPod returns what the cache keeps of a pod.
 func trimPod(pod *corev1.Pod) (any, error) {
 	meta := trimMeta(pod)
 	if !mayBeOurs(pod) {

@@ -21,7 +21,6 @@ func RevisionResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 }
 
-// revisionChild is how revisions are written.
 func revisionChild() child {
 	return child{resource: RevisionResource(), kind: "ControllerRevision", fields: revisionFields}
 }
@@ -40,14 +39,12 @@ func RevisionSource(c Clients) informer.Source {
 	return s
 }
 
-// revisionsEqual reports whether plans read the same in two states of a revision.
 func revisionsEqual(before, after *RevisionRecord) bool {
 	a, b := before.Revision, after.Revision
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	return a == b
 }
 
-// trimRevision returns what the cache keeps of a revision.
 func trimRevision(u *unstructured.Unstructured) (any, error) {
 	r := &RevisionRecord{
 		ObjectMeta: trimMeta(u),
@@ -59,7 +56,6 @@ func trimRevision(u *unstructured.Unstructured) (any, error) {
 	return r, nil
 }
 
-// revisionNumber returns the number of a revision, or 0.
 func revisionNumber(u *unstructured.Unstructured) int64 {
 	number, _, err := unstructured.NestedInt64(u.Object, "revision")
 	if err != nil {

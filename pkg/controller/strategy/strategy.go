@@ -99,7 +99,6 @@ const (
 	ByLabel = "label"
 )
 
-// indexByOwner indexes children by the UID of their controller.
 func indexByOwner(obj any) ([]string, error) {
 	o, ok := obj.(metav1.Object)
 	if !ok {

@@ -27,7 +27,6 @@ func Alive(pid int) bool {
 	return syscall.Kill(pid, 0) != syscall.ESRCH && !ended(pid)
 }
 
-// ended reports whether a process is known to be a zombie.
 func ended(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

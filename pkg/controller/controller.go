@@ -163,7 +163,6 @@ func (c *Controller) Run(ctx context.Context) error {
 		running.Go(func() { c.keepInput(ctx, name) })
 	}
 	running.Go(func() { c.revisions.keep(ctx) })
-	running.Go(func() { c.followQuotas(ctx) })
 	run := func(o *owners) {
 		ctx, stop := context.WithCancel(ctx)
 		o.stop = stop

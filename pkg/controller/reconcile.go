@@ -133,9 +133,6 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	if r.cachesBehind() {
 		return cacheTimeout, nil
 	}
-	if r.memory.TakeLifted(r.key) {
-		r.mem.Plan = r.mem.Plan.Lifted()
-	}
 	if isOutline(r.object) {
 		if there, err := r.readLive(ctx); !there {
 			return 0, err
@@ -337,7 +334,6 @@ func (r *reconciliation) remember(out *strategy.Outcome) {
 	if out.Declined[plan.KindPod] != "" {
 		mem.Plan.LabelRefused = r.Clock.Now().Round(0)
 	}
-	r.memory.SetRefused(k, len(mem.Plan.Refusals) > 0)
 }
 
 // rememberRevision notes the result of writing the revision of the template. A refusal is

@@ -127,14 +127,13 @@ func (w write) String() string {
 var (
 	podsResource   = corev1.SchemeGroupVersion.WithResource("pods")
 	nodesResource  = corev1.SchemeGroupVersion.WithResource("nodes")
-	quotasResource = corev1.SchemeGroupVersion.WithResource("resourcequotas")
 	eventsResource = corev1.SchemeGroupVersion.WithResource("events")
 )
 
 func newServer() *server {
 	return &server{
 		kinds: map[schema.GroupVersionResource]served{
-			podsResource: {kind: "Pod", status: true}, nodesResource: {kind: "Node"}, quotasResource: {kind: "ResourceQuota"},
+			podsResource: {kind: "Pod", status: true}, nodesResource: {kind: "Node"},
 			eventsResource: {kind: "Event"}, strategy.DeploymentResource(): {kind: "Deployment", status: true}, strategy.RevisionResource(): {kind: "ControllerRevision"}, kinds.CRDResource(): {kind: "CustomResourceDefinition"},
 		},
 		objects: map[schema.GroupVersionResource]map[string]*unstructured.Unstructured{},

@@ -243,7 +243,7 @@ func describe(value any) string {
 	case nil:
 		return "null"
 	case string:
-		return fmt.Sprintf("the string %q", v)
+		return fmt.Sprintf("the string %.64q", v)
 	case bool:
 		return fmt.Sprintf("the boolean %t", v)
 	case map[string]any:

@@ -96,6 +96,11 @@ func Declared(crd *unstructured.Unstructured) (Kind, error) {
 	return kind, nil
 }
 
+// CRDResource returns the resource of CRDs.
+func CRDResource() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+}
+
 // Established reports whether the server serves the kind of a CRD.
 func Established(crd *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
@@ -171,7 +176,6 @@ func (d *declaration) read(kind *Kind) {
 	}
 }
 
-// readPods reads where the pod template or its parts are.
 func (d *declaration) readPods(r *Mapping) {
 	r.NameLabel = d.label(AnnotationNameLabel)
 	if _, templated := d.annotations[annotationTemplatePath]; templated {
@@ -355,7 +359,6 @@ func typeOf(schema map[string]any) string {
 	return "any"
 }
 
-// typeAt returns the type of a field, "" if the schema does not have it.
 func (d *declaration) typeAt(names []string) string {
 	at, _ := d.at(names)
 	kind, _ := at["type"].(string)
@@ -379,7 +382,6 @@ func (d *declaration) at(names []string) (at map[string]any, missing string) {
 	return at, ""
 }
 
-// label reads an annotation that names a label.
 func (d *declaration) label(key string) string {
 	name := d.take(key)
 	if name == "" {

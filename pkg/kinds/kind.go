@@ -4,7 +4,6 @@
 package kinds
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -103,28 +102,14 @@ func (k Kind) Desired(obj *unstructured.Unstructured) (int32, error) {
 	if len(path) == 0 {
 		path = ImoocPod().ReplicasPath // where most kinds have it
 	}
-	value, found, err := unstructured.NestedFieldNoCopy(obj.Object, path...)
+	n, found, err := fieldpath.Fields(path...).Get(obj.Object)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("read the count of %s: %w", obj.GetName(), err)
-	case !found || value == nil:
+		return 0, err
+	case !found:
 		return 1, nil
+	case n < 0 || n > math.MaxInt32:
+		return 0, fmt.Errorf(".%s is %d: it must be a whole number from 0 to %d", strings.Join(path, "."), n, math.MaxInt32)
 	}
-	if n, is := fieldpath.Integer(value); is && n >= 0 && n <= math.MaxInt32 {
-		return int32(n), nil
-	}
-	return 0, fmt.Errorf(".%s is %s: it must be a whole number from 0 to %d", strings.Join(path, "."), shown(value), math.MaxInt32)
-}
-
-// shown returns a value as JSON for a message, truncated.
-func shown(value any) string {
-	const longest = 64
-	text, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Sprintf("a %T", value)
-	}
-	if len(text) > longest {
-		return fmt.Sprintf("%s…", strings.ToValidUTF8(string(text[:longest]), ""))
-	}
-	return string(text)
+	return int32(n), nil
 }

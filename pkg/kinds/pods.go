@@ -1,12 +1,10 @@
 package kinds
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
@@ -53,32 +51,3 @@ func Selector(obj *unstructured.Unstructured) labels.Selector {
 	}
 	return parsed
 }
-
-// ChildSelector returns a selector that matches the children of an object. A Deployment
-// releases ReplicaSets that do not match its selector.
-func (k Kind) ChildSelector(obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
-	if k.CRD() == Deployments && child == replicaSet() {
-		return k.PodSelector(obj)
-	}
-	return ""
-}
-
-// ChildKinds returns the kinds of children that objects of the kind may have. For kinds of
-// other programs, only an owner reference shows a child without pods.
-func (k Kind) ChildKinds() []schema.GroupVersionKind {
-	switch {
-	case !k.Reconciled() && !k.BuiltIn():
-		return PodMakers()
-	case k.CRD() == Deployments:
-		return []schema.GroupVersionKind{replicaSet()}
-	}
-	return nil
-}
-
-// PodMakers returns the kinds that create pods for others.
-func PodMakers() []schema.GroupVersionKind {
-	apps := appsv1.SchemeGroupVersion
-	return []schema.GroupVersionKind{replicaSet(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
-}
-
-func replicaSet() schema.GroupVersionKind { return appsv1.SchemeGroupVersion.WithKind("ReplicaSet") }

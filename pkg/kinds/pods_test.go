@@ -43,30 +43,6 @@ func TestPodSelector(t *testing.T) {
 	}
 }
 
-// Objects are read from the namespace of the target, and of built-in Deployments only the
-// ReplicaSets that they select.
-func TestChildSelector(t *testing.T) {
-	t.Parallel()
-	replicaSets := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
-	obj := &unstructured.Unstructured{Object: parsed(t, "spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}}")}
-	others := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "deployments"}}
-	for _, test := range []struct {
-		what  string
-		kind  Kind
-		child schema.GroupVersionKind
-		want  string
-	}{
-		{"a ReplicaSet of a Deployment", ofApps("deployments"), replicaSets, "app=web"},
-		{"something else of a Deployment", ofApps("deployments"), schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, ""},
-		{"a ReplicaSet of something else", ofApps("statefulsets"), replicaSets, ""},
-		{"a ReplicaSet of a Deployment of others", others, replicaSets, ""},
-	} {
-		if got := test.kind.ChildSelector(obj, test.child); got != test.want {
-			t.Errorf("%s: %q, want %q", test.what, got, test.want)
-		}
-	}
-}
-
 // Only kinds that this program ships, and whose pods it makes, have a label on all of them.
 func TestLabelsPods(t *testing.T) {
 	t.Parallel()

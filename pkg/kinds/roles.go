@@ -29,7 +29,6 @@ func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	namespaced.Rules = append(namespaced.Rules,
 		rule("apps", "controllerrevisions", "get", "list", "watch", "create", "patch", "delete"),
 		rule("", "events", "create", "patch"),
-		rule("", "resourcequotas", "list", "watch"),
 		rule("coordination.k8s.io", "leases", "create"),
 		ownLeases,
 	)

@@ -452,8 +452,6 @@ func TestMissingRights(t *testing.T) {
 		{"patch apps/controllerrevisions", unlabelRevision, `cannot patch resource "controllerrevisions"`},
 		{"delete apps/controllerrevisions", moreRevisions, `cannot delete resource "controllerrevisions"`},
 		{"create /events", nil, "Server rejected event"},
-		{"list /resourcequotas", nil, "Cannot watch quotas"},
-		{"watch /resourcequotas", nil, `cannot watch resource "resourcequotas"`},
 		{"get coordination.k8s.io/leases", nil, `cannot get resource "leases"`},
 		{"create coordination.k8s.io/leases", nil, `cannot create resource "leases"`},
 		{"update coordination.k8s.io/leases", nil, `cannot update resource "leases"`},

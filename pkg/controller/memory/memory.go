@@ -69,9 +69,6 @@ type Progress struct {
 type entry struct {
 	Object
 	reconciles
-	// refused says that the last creates were refused, lifted that what refused them
-	// has given way since.
-	refused, lifted bool
 	// lastLine is the last line of the log about the object.
 	lastLine string
 	// progress is nil before the first plan. convergingSince is zero while the object
@@ -129,31 +126,6 @@ func (m *Memory) update(k Key, change func(*entry)) {
 	if e := m.objects[k]; e != nil {
 		change(e)
 	}
-}
-
-// SetRefused notes whether the last creates for an object were refused.
-func (m *Memory) SetRefused(k Key, refused bool) {
-	m.update(k, func(e *entry) { e.refused, e.lifted = refused, refused && e.lifted })
-}
-
-// Lift notes that creates which were refused in a namespace may succeed now, and
-// returns the keys of their objects.
-func (m *Memory) Lift(namespace string) (keys []Key) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for k, e := range m.objects {
-		if k.Namespace == namespace && e.refused {
-			e.lifted = true
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}
-
-// TakeLifted reports, once, whether what refused the creates for an object has given way.
-func (m *Memory) TakeLifted(k Key) (lifted bool) {
-	m.update(k, func(e *entry) { lifted, e.lifted = e.lifted, false })
-	return lifted
 }
 
 // Repeated reports whether a line was the last one about an object, and notes it.

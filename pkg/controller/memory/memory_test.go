@@ -3,7 +3,6 @@ package memory
 import (
 	"errors"
 	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -54,7 +53,6 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	m, k := New(metrics.New("")), Key{Name: "foo"}
 	first := m.Get(k, "first")
 	first.Failing = 3
-	m.SetRefused(k, true)
 	m.Repeated(k, "a line")
 	m.Failed(k, time.Unix(1_700_000_000, 0), errors.New("no"))
 	if m.Get(k, "first") != first {
@@ -63,37 +61,12 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	for name, forget := range map[string]func(){"another object": func() { m.Get(k, "second") }, "it is gone": func() { m.Forget(k) }} {
 		forget()
 		_, planned := m.Progress(k)
-		if len(m.Lift("")) > 0 || m.Repeated(k, "a line") || planned {
+		if m.Repeated(k, "a line") || planned {
 			t.Errorf("%s: something is remembered", name)
 		}
 	}
 	if m.Get(k, "first").Failing != 0 {
 		t.Error("something is remembered of an object that is gone")
-	}
-}
-
-// Refused creates are lifted once, and only where they were refused.
-func TestRefusedCreatesAreLifted(t *testing.T) {
-	t.Parallel()
-	m := New(metrics.New(""))
-	foo, bar, other := Key{Namespace: "a", Name: "foo"}, Key{Namespace: "a", Name: "bar"}, Key{Namespace: "b", Name: "foo"}
-	for _, k := range []Key{foo, bar, other} {
-		m.Get(k, "u")
-		m.SetRefused(k, k != bar)
-	}
-	if lifted := m.Lift("a"); !slices.Equal(lifted, []Key{foo}) {
-		t.Errorf("lifted are %v", lifted)
-	}
-	m.SetRefused(foo, true) // by a create that was under way
-	for _, want := range []bool{true, false} {
-		if got := m.TakeLifted(foo); got != want {
-			t.Errorf("lifted: %t, want %t", got, want)
-		}
-	}
-	m.Lift("a")
-	m.SetRefused(foo, false)
-	if m.TakeLifted(foo) || m.TakeLifted(bar) || m.TakeLifted(other) {
-		t.Error("one is lifted that is not refused")
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	steadyAfter = time.Minute
 	// refusalDelay and maxRefusalDelay bound how long a refused create waits.
 	refusalDelay    = time.Second
-	maxRefusalDelay = 30 * time.Second
+	maxRefusalDelay = 10 * time.Second
 )
 
 // Failure is the back-off of one slot.

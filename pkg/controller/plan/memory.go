@@ -65,17 +65,6 @@ func (m Memory) Refused(slot slots.Slot, r Refusal) Memory {
 	return m
 }
 
-// Lifted remembers that the reason for refusing all creates may be gone: they are
-// tried at once. They count as refused until one succeeds.
-func (m Memory) Lifted() Memory {
-	if r, refused := m.Refusals[slots.None]; refused {
-		m.Refusals = maps.Clone(m.Refusals)
-		r.At = time.Time{}
-		m.Refusals[slots.None] = r
-	}
-	return m
-}
-
 // Accepted remembers that creates succeed again.
 func (m Memory) Accepted() Memory {
 	m.Refusals = maps.Clone(m.Refusals)

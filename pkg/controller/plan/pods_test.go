@@ -9,10 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
@@ -379,7 +377,7 @@ func TestRefusal(t *testing.T) {
 	refuse := func(slot slots.Slot) { // as the loop does when the server has refused a create
 		v.Memory = v.Memory.Refused(slot, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: v.Owner.Generation, At: v.Now})
 	}
-	for _, want := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
+	for _, want := range []time.Duration{1, 2, 4, 8, 10, 10} {
 		refuse(slots.None)
 		p := Pods(v)
 		if deeds(p) != "" || p.Recheck != want*time.Second {
@@ -435,28 +433,6 @@ func TestRefusalIsForgotten(t *testing.T) {
 		if got := len(Pods(v).Memory.Refusals); got != test.want {
 			t.Errorf("pods %q, slot %d refused: remembers %d refusals, want %d", test.pods, test.refused, got, test.want)
 		}
-	}
-}
-
-// A changed quota justifies an immediate retry. Until it succeeds, the failure stays and
-// the back-off continues.
-func TestLiftedRefusalIsTriedAtOnceAndCounts(t *testing.T) {
-	v := view(2, "0")
-	refusal := Refusal{Reason: "QuotaExceeded", Generation: 1, At: noon}
-	m := v.Memory.Refused(slots.None, refusal).Refused(slots.None, refusal)
-	v.Memory = m.Lifted()
-	p := Pods(v)
-	if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); deeds(p) != "+1" || c.Reason != "QuotaExceeded" {
-		t.Errorf("planned %q, and the failure is %s", deeds(p), c.Reason)
-	}
-	if got := p.Memory.Refused(slots.None, refusal).Refusals[slots.None].Count; got != 3 {
-		t.Errorf("it counts %d refusals, want 3", got)
-	}
-	if !m.Refusals[slots.None].At.Equal(noon) {
-		t.Error("what was remembered before has changed")
-	}
-	if m := (Memory{}).Lifted(); len(m.Refusals) > 0 {
-		t.Errorf("it remembers %v, and nothing was refused", m.Refusals)
 	}
 }
 

@@ -5,29 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
-
-// dryRuns collects the plans of a dry run in all namespaces.
-type dryRuns struct {
-	mu  sync.Mutex
-	all []controller.State
-}
-
-func (p *dryRuns) add(some []controller.State) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.all = append(p.all, some...)
-}
 
 // planReport is the JSON of a dry run.
 type planReport struct {
@@ -47,7 +33,7 @@ type planItem struct {
 
 func (o *Options) printPlans() error {
 	report := planReport{TypeMeta: metav1.TypeMeta{APIVersion: status.ReportVersion, Kind: "PlanReport"}, Items: []planItem{}}
-	for _, s := range o.plans.all {
+	for _, s := range o.plans {
 		item := planItem{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name, Plan: s.DryRun}
 		if s.DryRun == nil {
 			item.Error = cmp.Or(s.Failure, "not reconciled yet")
@@ -68,7 +54,7 @@ func (o *Options) printPlans() error {
 		encoder := json.NewEncoder(o.Streams.Out)
 		encoder.SetIndent("", "    ")
 		return encoder.Encode(report)
-	case len(o.plans.all) == 0:
+	case len(o.plans) == 0:
 		return escape.PrintLine(o.Streams.ErrOut, "No resources found")
 	}
 	return nil

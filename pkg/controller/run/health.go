@@ -17,7 +17,6 @@ type health struct {
 	loops map[string]loopHealth // by namespace
 }
 
-// loopHealth is the health of one loop.
 type loopHealth struct {
 	// waits is why the loop does not run, "" if it does.
 	waits string

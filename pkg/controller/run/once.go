@@ -58,7 +58,9 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		return err
 	}
 	if o.DryRun {
-		o.plans.add(all)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.plans = append(o.plans, all...)
 		return err
 	}
 	var errs []error

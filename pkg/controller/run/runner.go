@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
@@ -52,7 +54,8 @@ type Options struct {
 
 	Matches labels.Selector // the parsed selector
 	several bool            // there are several namespaces
-	plans   dryRuns
+	mu      sync.Mutex
+	plans   []controller.State // of a dry run, in all namespaces
 	metrics *metrics.Metrics
 	health  health
 }
@@ -98,8 +101,7 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 		return nil // Ctrl-C is the normal end
 	case err == nil && ctx.Err() != nil:
 		return fmt.Errorf("wait for the lease: %w", context.Cause(ctx))
-	}
-	if err == nil && o.DryRun {
+	case err == nil && o.DryRun:
 		return o.printPlans()
 	}
 	return err
@@ -174,6 +176,26 @@ func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool) (
 		Install:   o.clients.CommandContext().Line(commandline.Plugin("install")),
 		Log:       o.Log.line,
 	})
+}
+
+// RateLimit limits the requests of a loop.
+type RateLimit struct {
+	Qps   float32
+	Burst int
+}
+
+// apply returns a config with the limit, which all its clients share.
+func (o *RateLimit) apply(config *rest.Config) *rest.Config {
+	if o.Qps == 0 {
+		return config
+	}
+	burst := o.Burst
+	if burst == 0 {
+		burst = max(1, int(2*o.Qps))
+	}
+	config = rest.CopyConfig(config)
+	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.Qps, burst)
+	return config
 }
 
 func (o *Options) scope(namespace string) leaserecord.Scope {

@@ -21,7 +21,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
@@ -172,7 +171,7 @@ func (m *model) subscribe(f subscribable) {
 
 // beginTree starts to read the pods and the known kinds between them and the target.
 func (m *model) beginTree() *feeds.Pods {
-	m.addKinds(m.target.Kind.ChildKinds()...)
+	m.addKinds(feeds.ChildKinds(m.target.Kind)...)
 	return m.Pods(m.target.Namespace, m.podSelector())
 }
 
@@ -233,7 +232,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 			e.Children = childrenBelow(m.facts.UID, read)
 			e.Pods = m.ownPods(pods, e.Children)
 			if len(e.Pods) == 0 {
-				m.addKinds(kinds.PodMakers()...)
+				m.addKinds(feeds.PodMakers()...)
 			}
 		}
 		if i == len(m.between) {
@@ -308,7 +307,7 @@ func (m *model) addKinds(all ...schema.GroupVersionKind) {
 func (m *model) childrenOf(gvk schema.GroupVersionKind) *feeds.Children {
 	selector := ""
 	if !m.Shared {
-		selector = m.target.Kind.ChildSelector(m.object, gvk)
+		selector = feeds.ChildSelector(m.target.Kind, m.object, gvk)
 	}
 	return m.Children(gvk, m.target.Namespace, selector)
 }

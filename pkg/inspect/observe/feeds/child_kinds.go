@@ -1,0 +1,38 @@
+package feeds
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// ChildKinds returns the kinds of children that objects of a kind may have. For kinds of other
+// programs, only an owner reference shows a child without pods.
+func ChildKinds(kind kinds.Kind) []schema.GroupVersionKind {
+	switch {
+	case !kind.Reconciled() && !kind.BuiltIn():
+		return PodMakers()
+	case kind.CRD() == kinds.Deployments:
+		return []schema.GroupVersionKind{replicaSet()}
+	}
+	return nil
+}
+
+// PodMakers returns the kinds that create pods for others.
+func PodMakers() []schema.GroupVersionKind {
+	apps := appsv1.SchemeGroupVersion
+	return []schema.GroupVersionKind{replicaSet(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
+}
+
+// ChildSelector returns a selector that matches the children of an object. A Deployment
+// releases ReplicaSets that do not match its selector.
+func ChildSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
+	if kind.CRD() == kinds.Deployments && child == replicaSet() {
+		return kind.PodSelector(obj)
+	}
+	return ""
+}
+
+func replicaSet() schema.GroupVersionKind { return appsv1.SchemeGroupVersion.WithKind("ReplicaSet") }

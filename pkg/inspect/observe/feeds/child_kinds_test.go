@@ -1,0 +1,37 @@
+package feeds
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// Objects are read from the namespace of the target, and of built-in Deployments only the
+// ReplicaSets that they select.
+func TestChildSelector(t *testing.T) {
+	t.Parallel()
+	replicaSets := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
+	deployments, statefulSets := kinds.Kind{Resource: appsv1.SchemeGroupVersion.WithResource("deployments")}, kinds.Kind{Resource: appsv1.SchemeGroupVersion.WithResource("statefulsets")}
+	obj := &unstructured.Unstructured{Object: fieldpathtest.Object(t, "spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}}")}
+	others := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "deployments"}}
+	for _, test := range []struct {
+		what  string
+		kind  kinds.Kind
+		child schema.GroupVersionKind
+		want  string
+	}{
+		{"a ReplicaSet of a Deployment", deployments, replicaSets, "app=web"},
+		{"something else of a Deployment", deployments, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, ""},
+		{"a ReplicaSet of something else", statefulSets, replicaSets, ""},
+		{"a ReplicaSet of a Deployment of others", others, replicaSets, ""},
+	} {
+		if got := ChildSelector(test.kind, obj, test.child); got != test.want {
+			t.Errorf("%s: %q, want %q", test.what, got, test.want)
+		}
+	}
+}

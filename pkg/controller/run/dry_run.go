@@ -22,8 +22,7 @@ type planReport struct {
 }
 
 type planItem struct {
-	// Kind is plural.group.
-	Kind      string       `json:"kind"`
+	Kind      string       `json:"kind"` // plural.group
 	Namespace string       `json:"namespace"`
 	Name      string       `json:"name"`
 	Plan      *plan.DryRun `json:"plan,omitempty"`

@@ -34,7 +34,6 @@ func (h *health) set(namespace string, of loopHealth) {
 	h.loops[namespace] = of
 }
 
-// waits records that the loop of a namespace is not running, and why.
 func (h *health) waits(namespace, why string) { h.set(namespace, loopHealth{waits: why}) }
 
 // alive judges a loop for /healthz.

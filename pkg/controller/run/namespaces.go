@@ -23,35 +23,14 @@ const refusedAgain = 30 * time.Second
 func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	var skipped atomic.Int64 // how many namespaces are skipped now
+	var skipped atomic.Int64
+	skip := func(n int64) (all bool) { return skipped.Add(n) == int64(len(namespaces)) }
 	results := make([]error, len(namespaces))
 	var running sync.WaitGroup
 	for i, namespace := range namespaces {
 		running.Go(func() {
-			var said error
-			for first := true; ; first = false {
-				err := run(ctx, namespace)
-				results[i] = err
-				if o.Ends() || ctx.Err() != nil {
-					return
-				}
-				if !triedAgain(err, first) || skipped.Add(1) == int64(len(namespaces)) {
-					if err != nil {
-						end()
-					}
-					return
-				}
-				if said == nil || said.Error() != err.Error() {
-					o.logFor(namespace)("%v; skipping this namespace, and trying again every %s", err, refusedAgain)
-				}
-				said = err
-				o.health.waits(namespace, "skipped: "+err.Error())
-				select {
-				case <-ctx.Done():
-					return
-				case <-time.After(refusedAgain):
-					skipped.Add(-1)
-				}
+			if results[i] = o.runBesideOthers(ctx, namespace, run, skip); results[i] != nil && !o.Ends() {
+				end()
 			}
 		})
 	}
@@ -65,6 +44,29 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 		}
 	}
 	return outcome.Join(errs)
+}
+
+// runBesideOthers runs in one of several namespaces, and skips it while it cannot work there.
+// It returns an error if all are skipped then. skip counts the skipped ones.
+func (o *Options) runBesideOthers(ctx context.Context, namespace string, run func(context.Context, string) error, skip func(int64) (all bool)) error {
+	var said error
+	for first := true; ; first = false {
+		err := run(ctx, namespace)
+		if o.Ends() || ctx.Err() != nil || !triedAgain(err, first) || skip(1) {
+			return err
+		}
+		if said == nil || said.Error() != err.Error() {
+			o.logFor(namespace)("%v; skipping this namespace, and trying again every %s", err, refusedAgain)
+		}
+		said = err
+		o.health.waits(namespace, "skipped: "+err.Error())
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(refusedAgain):
+			skip(-1)
+		}
+	}
 }
 
 // triedAgain reports whether an error affects only one namespace, which is retried: at first

@@ -84,7 +84,7 @@ func (b *bench) restart(ctx context.Context, s subject, i *idle) error {
 	}
 	defer l.stop()
 	for {
-		if reconciles, err := l.metric("imoocpod_reconciles_total"); err == nil && reconciles > 0 {
+		if reconciles, err := l.reconciles(); err == nil && reconciles > 0 {
 			break
 		}
 		if err := pause(ctx, 10*time.Millisecond); err != nil {

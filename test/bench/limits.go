@@ -173,7 +173,7 @@ func (r limitRow) tell() limitRow {
 // untilStill waits until a loop has reconciled nothing for a while.
 func untilStill(ctx context.Context, l *loop) error {
 	for before := -1.0; ; {
-		looks, err := l.metric("imoocpod_reconciles_total")
+		looks, err := l.reconciles()
 		if err != nil || looks == before {
 			return err
 		}

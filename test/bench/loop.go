@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -87,32 +85,15 @@ func (l *loop) metrics() (map[string]*dto.MetricFamily, error) {
 	return parser.TextToMetricFamilies(resp.Body)
 }
 
-// metric returns a metric, summed over its labels. For a histogram, that is the
-// sum of the observations, or their number with the suffix _count.
-func (l *loop) metric(name string) (float64, error) {
+// reconciles returns how many reconciles have ended, with whatever result.
+func (l *loop) reconciles() (float64, error) {
 	all, err := l.metrics()
 	if err != nil {
 		return 0, err
 	}
-	name, number := strings.CutSuffix(name, "_count")
-	family := all[name]
-	if family == nil {
-		return 0, nil // not counted yet
-	}
 	sum := 0.0
-	for _, m := range family.Metric {
-		switch {
-		case m.Counter != nil:
-			sum += m.Counter.GetValue()
-		case m.Gauge != nil:
-			sum += m.Gauge.GetValue()
-		case m.Histogram != nil && number:
-			sum += float64(m.Histogram.GetSampleCount())
-		case m.Histogram != nil:
-			sum += m.Histogram.GetSampleSum()
-		default:
-			return 0, errors.New("unexpected type of metric " + name)
-		}
+	for _, m := range all["imoocpod_reconciles_total"].GetMetric() {
+		sum += m.GetCounter().GetValue()
 	}
 	return sum, nil
 }

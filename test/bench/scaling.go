@@ -158,7 +158,7 @@ func (b *bench) stateOf(s subject, l *loop) (now state, err error) {
 		return now, err
 	}
 	if s.name == nameOurs {
-		now.reconciles, err = l.metric("imoocpod_reconciles_total")
+		now.reconciles, err = l.reconciles()
 	}
 	return now, err
 }

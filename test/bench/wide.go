@@ -98,7 +98,7 @@ func (b *bench) startWide(ctx context.Context, s subject, objects int) (took tim
 	defer l.stop()
 	for {
 		// There are no metrics until the loop serves them.
-		if looks, err := l.metric("imoocpod_reconciles_total"); err == nil && looks >= float64(objects) {
+		if looks, err := l.reconciles(); err == nil && looks >= float64(objects) {
 			break
 		}
 		if time.Since(start) > patience {

@@ -195,7 +195,6 @@ func suggestTypes(c *kube.Factory, run func(*cobra.Command, []string) error) fun
 	}
 }
 
-// typeNames returns the singular names of the types that may have replicas.
 func typeNames(c *kube.Factory) []string {
 	all := kinds.Shipped()
 	if finder, err := c.Finder(); err == nil {

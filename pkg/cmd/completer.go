@@ -95,7 +95,6 @@ func addCompletion(root *cobra.Command, c *kube.Factory) {
 	}
 }
 
-// commandsBelow returns all commands below another one.
 func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, sub := range cmd.Commands() {
@@ -314,7 +313,6 @@ func (f completer) namespaces(ctx context.Context, _ *cobra.Command, _ []string,
 	return words, wholeWords
 }
 
-// configured completes names from the kubeconfig.
 func (f completer) configured(names func(clientcmdapi.Config) iter.Seq[string]) cobra.CompletionFunc {
 	return bounded(func(context.Context, *cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		config, _ := f.c.Flags.ToRawKubeConfigLoader().RawConfig()

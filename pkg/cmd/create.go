@@ -195,7 +195,6 @@ func (o *createOptions) addReason(c *changer, obj *unstructured.Unstructured) er
 	return nil
 }
 
-// createFiles creates the objects in files.
 func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 	namespace, chosen, err := c.clients.Namespace()
 	if err != nil {

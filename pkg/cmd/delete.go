@@ -57,7 +57,6 @@ func (o *deleteOptions) complete(args []string) error {
 	return cmp.Or(o.targets.complete(args), o.output.validate())
 }
 
-// propagation returns the propagation policy for --cascade.
 func (o *deleteOptions) propagation() *metav1.DeletionPropagation {
 	switch o.cascade {
 	case "foreground":

@@ -297,8 +297,8 @@ func TestAnotherNameLabelLeavesTheSelector(t *testing.T) {
 	})
 }
 
-// A Deployment that an earlier version of this program made has the label for
-// names in its selector. It is written as it is all the same.
+// A Deployment of an earlier version of this program has the name label in its selector. The
+// controller keeps the selector and still updates the rest.
 func TestDeploymentOfAnEarlierVersionIsKept(t *testing.T) {
 	for _, label := range []string{"name", "other"} {
 		t.Run("now "+label, func(t *testing.T) {

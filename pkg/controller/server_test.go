@@ -546,8 +546,8 @@ func distinct(conditions []any) bool {
 	return true
 }
 
-// merge is what becomes of a value when another is applied by who had applied a
-// third.
+// merge returns the value after an apply. applied is the new configuration of a manager, and
+// last the one that it applied before.
 func merge(is, applied, last any, name string, keyed bool) any {
 	key := ""
 	switch name {

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// What a lease without kinds covers is what this program ships, and nothing else of its groups.
+// A lease without kinds covers the shipped kinds, and no other kinds of their groups.
 func TestShips(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Shipped() {

@@ -15,7 +15,7 @@ func ofApps(resource string) Kind {
 	return Kind{Resource: appsv1.SchemeGroupVersion.WithResource(resource)}
 }
 
-// The pods of an object are found by a selector only where that is sure to select all.
+// PodSelector returns a selector only if it is sure to match all pods of the object.
 func TestPodSelector(t *testing.T) {
 	t.Parallel()
 	other := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sets"}}

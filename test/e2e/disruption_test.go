@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// newNode creates a node simulated by kwok, and deletes it when the test ends. With a
-// taint, it is avoided by other tests' pods.
+// newNode creates a node simulated by kwok, and deletes it when the test ends. A taint keeps
+// the pods of other tests away.
 func newNode(t *testing.T, name string, labels map[string]string, taints ...corev1.Taint) {
 	t.Helper()
 	room := corev1.ResourceList{"cpu": resource.MustParse("100"), "memory": resource.MustParse("1Ti"), "pods": resource.MustParse("500")}

@@ -238,12 +238,15 @@ func rights(rules []rbacv1.PolicyRule) map[string]bool {
 	return all
 }
 
-// asked returns the rights that a user has used in a namespace, in the format of rights:
-// allowed ones and refused ones.
+// asked returns the rights that a user, who may be impersonated, has used in a namespace, in
+// the format of rights: allowed ones and refused ones.
 func asked(t *testing.T, namespace, user string) (allowed, refused map[string]bool) {
 	t.Helper()
 	allowed, refused = map[string]bool{}, map[string]bool{}
-	for _, r := range cluster.Requests(t, namespace, func(r harness.Request) bool { return r.User.Username == user }) {
+	byUser := func(r harness.Request) bool {
+		return r.User.Username == user || r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == user
+	}
+	for _, r := range cluster.Requests(t, namespace, byUser) {
 		right := r.Verb + " " + r.Object.Group + "/" + r.Resource()
 		if r.Annotations["authorization.k8s.io/decision"] == "allow" {
 			allowed[right] = true

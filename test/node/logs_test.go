@@ -93,8 +93,8 @@ func (f *followed) check(t *testing.T) {
 	t.Logf("%d lines of %d runs", lines, len(f.numbers))
 }
 
-// Pods that write numbered lines are replaced while their logs are followed: no number
-// is missing and none comes twice, of the old pods or of the new ones.
+// Pods that write numbered lines are replaced while their logs are followed. Each number of
+// the old and the new pods appears exactly once.
 func TestLogsThroughARestart(t *testing.T) {
 	t.Parallel()
 	const namespace, name, replicas = "logs-restart", "foo", 50

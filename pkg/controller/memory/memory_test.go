@@ -92,12 +92,12 @@ func TestRest(t *testing.T) {
 	}
 	m.Begin(k, now)
 	m.Saw(k, 4000)
-	if rest := m.Rest(k, now.Add(40*time.Millisecond)); rest != 60*time.Millisecond {
-		t.Errorf("4,000 pods were read 40 ms ago: the next reconcile is due in %v, want 60ms", rest)
+	if rest := m.Rest(k, now.Add(40*time.Millisecond)); rest != 120*time.Millisecond {
+		t.Errorf("4,000 pods were read 40 ms ago: the next reconcile is due in %v, want 120ms", rest)
 	}
 	m.Begin(k, now.Add(time.Second))
-	if rest := m.Rest(k, now.Add(time.Second)); rest != 100*time.Millisecond {
-		t.Errorf("while the next reconcile runs, the one after it is due in %v, want 100ms", rest)
+	if rest := m.Rest(k, now.Add(time.Second)); rest != 160*time.Millisecond {
+		t.Errorf("while the next reconcile runs, the one after it is due in %v, want 160ms", rest)
 	}
 	m.Forget(k)
 	if rest := m.Rest(k, now.Add(time.Second)); rest > 0 {

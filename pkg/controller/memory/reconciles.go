@@ -9,7 +9,7 @@ const (
 	// restPerItem is how long an object is left alone after a reconcile, for each of its pods
 	// and of the nodes that may run them. If thousands become ready one by one, not each is
 	// worth a plan for all of them. To read one takes a microsecond or two.
-	restPerItem = 25 * time.Microsecond
+	restPerItem = 40 * time.Microsecond
 	// maxReasons is how many reasons for a reconcile are noted.
 	maxReasons = 5
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// world is a server with one owner, reduced to what the invariants speak of.
+// world is a server with one owner, reduced to what the invariants need.
 type world struct {
 	t     *rapid.T
 	owner Owner

@@ -28,8 +28,8 @@ func eventOf(t *testing.T, pod, reason, message string) *unstructured.Unstructur
 		pod, reason, message, time.Now().UTC().Format(time.RFC3339)))
 }
 
-// probe gives a pod a container that runs, has ended so often, and is ended by a probe where
-// it does not answer.
+// probe gives a pod a running container that a liveness probe has restarted a number of
+// times.
 func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) {
 	t.Helper()
 	containers := []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"tcpSocket": map[string]any{"port": int64(80)}}}}

@@ -460,8 +460,8 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	}
 }
 
-// An observation differs from another one in what a person sees, and has turned if more than
-// time has passed.
+// Two observations differ if a person sees a difference. A new one has turned if more than the
+// time has changed.
 func TestObservationsDiffer(t *testing.T) {
 	t.Parallel()
 	report := status.Report{Verdict: status.Progressing, ReasonCode: problem.CodePodsStarting, Reason: "1 of 2 pods ready", Replicas: status.Replicas{Desired: 2, Ready: 1}}

@@ -172,7 +172,7 @@ func judgePods(e Snapshot, owned problem.Pods, events map[types.UID][]corev1.Eve
 	return pods, findings, doubted
 }
 
-// hintImages adds commands to problems with an image, for an object in whose pod template it is.
+// hintImages adds hints to image problems if the image is in the pod template of the object.
 func hintImages(e Snapshot, pods problem.Pods, problems []problem.Problem) {
 	if o := e.Object; o.SetsImage && o.Controller == nil {
 		problem.Template{Kind: o.Kind, Argument: o.argument(), Namespace: o.Namespace, Images: o.Images}.HintImages(problems, pods, e.Commands)

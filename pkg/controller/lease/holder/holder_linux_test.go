@@ -35,8 +35,8 @@ func TestZombieIsDead(t *testing.T) {
 	}
 }
 
-// A loop whose process has ended on this machine does not live, however new its
-// lease is; of one elsewhere nothing is known.
+// A loop whose process has ended on this machine is not live, however new its lease is. For
+// a process on another machine, only the lease counts.
 func TestLoopOf(t *testing.T) {
 	t.Parallel()
 	child := exec.Command("true")

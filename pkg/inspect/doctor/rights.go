@@ -103,7 +103,7 @@ func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, er
 		{Verb: "describe", Role: viewer, Rights: slices.Concat(to("get", objects...), to("list", "pods"), events)},
 		{Verb: "history", Role: viewer, Rights: slices.Concat(to("get", objects...), history)},
 		{Verb: "logs", Role: viewer, Rights: slices.Concat(read, pods, logs)},
-		{Verb: "wait", Role: viewer, Rights: slices.Concat(read, pods)},
+		{Verb: "wait", Role: viewer, Rights: slices.Concat(to("list watch", objects...), pods)},
 		{Verb: "install", Rights: crds("get create patch watch"), Setup: true},
 		{Verb: "uninstall", Rights: crds("get delete watch"), Setup: true},
 		{Verb: "run-controller", Role: check.Controller, Rights: loop, Setup: true},

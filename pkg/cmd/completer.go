@@ -129,13 +129,17 @@ func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, w
 	}
 }
 
-// harmless returns the completions that are safe to print.
+// unquoted are the characters with which a shell runs a command or writes a file. Some versions
+// of kubectl put a completion into the command line of bash without quotes.
+const unquoted = "$`;&|<>!\\'"
+
+// harmless returns the completions that are safe to print and to run.
 func harmless(words []cobra.Completion) []cobra.Completion {
 	var all []cobra.Completion
 	for _, w := range words {
 		word, description, _ := strings.Cut(w, "\t")
 		switch {
-		case word != escape.Line(word):
+		case word != escape.Line(word) || strings.ContainsAny(word, unquoted):
 		case description == "":
 			all = append(all, word)
 		default:

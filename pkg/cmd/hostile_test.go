@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,5 +56,11 @@ func TestCompletionsAreHarmless(t *testing.T) {
 	want := []cobra.Completion{"foo", "bar\t" + `a\x1b[2J\x0dFORGED FORGED\u2028FORGED\u0085\u202e\u200b\x7f\xff`, "baz\tgood"}
 	if !slices.Equal(got, want) {
 		t.Errorf("completions are %q, want %q", got, want)
+	}
+	path := `.spec.sets[?(@.name=="%s")].count`
+	for name, offered := range map[string]bool{"hot": true, "a b": true, "$(id)": false, "`id`": false, `"; id; "`: false, `" & id "`: false, `" > file "`: false} {
+		if got := harmless([]cobra.Completion{fmt.Sprintf(path, name)}); (len(got) > 0) != offered {
+			t.Errorf("%q is offered: %t", name, !offered)
+		}
 	}
 }

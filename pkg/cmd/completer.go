@@ -258,7 +258,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	o, err := facts.Of(kind, obj)
 	switch {
-	case err != nil || o.Uncounted:
+	case err != nil || o.ReadyUnknown:
 		return ""
 	case !o.Deleted.IsZero():
 		return "being deleted"

@@ -45,9 +45,9 @@ func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Tar
 	}
 	if o.path == nil {
 		facts, err := observe.StatusFacts(ctx, c.finder, t.Kind, path)
-		if err == nil && facts.Unit != "pod" && len(facts.Beside) > 0 {
+		if err == nil && facts.Unit != "pod" && len(facts.OtherCounts) > 0 {
 			return usageErrorf("%s has several replica counts: %s (its /scale, a number of %ss) or %s; choose one with --replicas-path",
-				t.Kind.CRD(), path, facts.Unit, strings.Join(facts.Beside, " or "))
+				t.Kind.CRD(), path, facts.Unit, strings.Join(facts.OtherCounts, " or "))
 		}
 	}
 	return path.Set(obj.Object, int64(o.replicas))

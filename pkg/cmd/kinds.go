@@ -196,7 +196,7 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *
 		row.Wrong = append(row.Wrong, err.Error())
 		return
 	}
-	row.Beside = known.Beside
+	row.OtherCounts = known.OtherCounts
 	if len(o.types) == 0 {
 		return
 	}

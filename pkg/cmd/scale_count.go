@@ -120,11 +120,11 @@ func otherCounts(ctx context.Context, c *changer, t *observe.Target, field disco
 		return ""
 	}
 	read, err := facts.Read(t.Kind, t.Object, known)
-	if err != nil || len(read.Beside) == 0 {
+	if err != nil || len(read.OtherCounts) == 0 {
 		return ""
 	}
 	var words []string
-	for _, b := range read.Beside {
+	for _, b := range read.OtherCounts {
 		words = append(words, fmt.Sprintf("%s = %d", b.Path, b.Value))
 	}
 	if read.Unit != "" {

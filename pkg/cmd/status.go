@@ -193,13 +193,13 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 // withoutRepeats returns the errors of several objects, and a missing right only once: the server
 // does not name the object if it refuses a list.
 func withoutRepeats(errs []error) []error {
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err error) bool {
 		if err == nil {
 			return true
 		}
-		repeated := apierrors.IsForbidden(err) && told[err.Error()]
-		told[err.Error()] = true
+		repeated := apierrors.IsForbidden(err) && seen[err.Error()]
+		seen[err.Error()] = true
 		return repeated
 	})
 }

@@ -169,9 +169,9 @@ func denied(err error) bool { return strings.Contains(err.Error(), "denied the r
 // refusal returns the error for an object that cannot be parked because the server does
 // not accept a count of zero.
 func refusal(t observe.Target, p ParkPlan, err error) error {
-	var told apierrors.APIStatus
-	if p.After != 0 || !errors.As(err, &told) || !apierrors.IsInvalid(err) && !denied(err) {
+	var answer apierrors.APIStatus
+	if p.After != 0 || !errors.As(err, &answer) || !apierrors.IsInvalid(err) && !denied(err) {
 		return err
 	}
-	return fmt.Errorf("%s cannot be parked: the server refuses a count of zero in %s: %s", t, p.path, escape.Line(told.Status().Message))
+	return fmt.Errorf("%s cannot be parked: the server refuses a count of zero in %s: %s", t, p.path, escape.Line(answer.Status().Message))
 }

@@ -87,7 +87,7 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 		return err
 	}
 	config.Wrap(o.metrics.Count)
-	whole := ctx
+	parent := ctx
 	if o.Limits.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.Limits.Timeout, outcome.ErrTimeout)
@@ -97,7 +97,7 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 		return o.runIn(ctx, config, namespace)
 	})
 	switch {
-	case whole.Err() != nil && !o.Ends():
+	case parent.Err() != nil && !o.Ends():
 		return nil // Ctrl-C is the normal end
 	case err == nil && ctx.Err() != nil:
 		return fmt.Errorf("wait for the lease: %w", context.Cause(ctx))

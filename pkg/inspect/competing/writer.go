@@ -67,10 +67,10 @@ func Writers(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) []Wr
 func ZeroBy(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) string {
 	for i := range autoscalers {
 		h := &autoscalers[i]
-		told := slices.ContainsFunc(h.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
+		reports := slices.ContainsFunc(h.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
 			return c.Type == autoscalingv2.ScaledToZero && c.Status == corev1.ConditionTrue
 		})
-		if told && scales(h, o) {
+		if reports && scales(h, o) {
 			return "HorizontalPodAutoscaler/" + h.Name
 		}
 	}

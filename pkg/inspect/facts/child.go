@@ -21,8 +21,8 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		child.Controller = ref.UID
 	}
-	if told, _, err := unstructured.NestedMap(obj.Object, "status"); err == nil {
-		child.Conditions = words.Conditions(told["conditions"])
+	if reported, _, err := unstructured.NestedMap(obj.Object, "status"); err == nil {
+		child.Conditions = words.Conditions(reported["conditions"])
 	}
 	kind := childKind(obj)
 	facts, err := New(kind, kinds.Source{}, nil)
@@ -39,7 +39,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	if !kind.BuiltIn() {
 		// Without its schema, only what is there is known.
 		child.Tracked = child.Tracked && o.ObservedGeneration > 0
-		counted = counted && !o.Uncounted
+		counted = counted && !o.ReadyUnknown
 	}
 	if !counted && len(facts.Desired) == 0 {
 		return child

@@ -69,15 +69,15 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 	if deleted := obj.GetDeletionTimestamp(); deleted != nil {
 		o.Deleted = deleted.Time
 	}
-	told, _, err := unstructured.NestedMap(obj.Object, "status")
+	reported, _, err := unstructured.NestedMap(obj.Object, "status")
 	if err != nil {
 		return o, fmt.Errorf("read the status of %s: %w", o.Name, err)
 	}
-	o.Conditions = words.Conditions(told["conditions"])
+	o.Conditions = words.Conditions(reported["conditions"])
 	if o.Foreign {
 		o.BuiltIn = k.BuiltIn()
 		facts.read(&o, obj.Object)
-		readTracked(&o, told)
+		readTracked(&o, reported)
 		o.Source = gitOpsWriter(obj, o.Count)
 		return o, nil
 	}
@@ -85,10 +85,10 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 		o.Count = path.String()
 	}
 	o.Source = gitOpsWriter(obj, o.Count)
-	o.ObservedGeneration, _ = told["observedGeneration"].(int64)
+	o.ObservedGeneration, _ = reported["observedGeneration"].(int64)
 	o.UserPause = apis.ReadPause(obj.GetAnnotations())
 	readMapped(k, &o, obj)
-	readTracked(&o, told)
+	readTracked(&o, reported)
 	return o, nil
 }
 
@@ -119,7 +119,7 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 		o.Untracked = true
 	}
 	if len(at.Ready)+len(at.Available) == 0 {
-		o.Uncounted = true
+		o.ReadyUnknown = true
 	}
 	if k.Mapping.Strategy.WithoutReplicas() && len(at.Desired) == 0 {
 		o.NoCount = true
@@ -128,7 +128,7 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
 		// The CRD has a field for the names of its pods and no other, so the rest was
 		// dropped.
-		o.Untracked, o.Uncounted = true, true
+		o.Untracked, o.ReadyUnknown = true, true
 	}
 }
 

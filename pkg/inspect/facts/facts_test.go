@@ -68,7 +68,7 @@ func TestFactsOfOtherKinds(t *testing.T) {
 			obj.Object["status"] = test.status
 		}
 		o, err := Of(kind, obj)
-		if got := (told{o.Current, o.Ready, o.Untracked, o.Uncounted}); err != nil || got != test.want || !o.Foreign || o.Type != "lamp.example.com" {
+		if got := (told{o.Current, o.Ready, o.Untracked, o.ReadyUnknown}); err != nil || got != test.want || !o.Foreign || o.Type != "lamp.example.com" {
 			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
 		}
 	}
@@ -102,7 +102,7 @@ func TestFactsOfShippedKinds(t *testing.T) {
 		if o.Updated != nil {
 			got.updated = *o.Updated
 		}
-		if err != nil || got != test.want || o.Untracked != test.pruned || o.Uncounted != test.pruned || o.Foreign {
+		if err != nil || got != test.want || o.Untracked != test.pruned || o.ReadyUnknown != test.pruned || o.Foreign {
 			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
 		}
 	}
@@ -229,7 +229,7 @@ func TestFactsFromASchema(t *testing.T) {
 		test.source.Schema = parsed(t, test.schema)
 		f, err := New(kindNamed("lamps.example.com", "Lamp"), test.source, count)
 		got := fmt.Sprintf("%v; %s; desired %v; current %v; ready %v; updated %v; available %v; zero %v; beside %v; several %t; from %v",
-			f.Generation, f.Unit, f.Desired, f.Current, f.Ready, f.Updated, f.Available, f.Zero, f.Beside, f.Several, f.From)
+			f.Generation, f.Unit, f.Desired, f.Current, f.Ready, f.Updated, f.Available, f.Zero, f.OtherCounts, f.Several, f.From)
 		if err != nil || got != test.want {
 			t.Errorf("%s:\n%s (%v)\nwant\n%s", name, got, err, test.want)
 		}
@@ -273,7 +273,7 @@ func TestReadMapped(t *testing.T) {
 		var o status.Object
 		test.mapping.ImagePath = []string{"spec", "image"}
 		readMapped(kinds.Kind{Mapping: test.mapping}, &o, &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}})
-		if (o.Template != "") != test.template || o.Untracked != test.untracked || o.Uncounted != test.uncounted || o.NoCount != test.noCount {
+		if (o.Template != "") != test.template || o.Untracked != test.untracked || o.ReadyUnknown != test.uncounted || o.NoCount != test.noCount {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}

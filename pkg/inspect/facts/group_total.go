@@ -12,7 +12,7 @@ import (
 // or else one.
 func ofShards(o status.Object) *int32 {
 	each := int64(1)
-	for _, b := range o.Beside {
+	for _, b := range o.OtherCounts {
 		if strings.Contains(strings.ToLower(b.Path), "replica") {
 			each = b.Value
 			break
@@ -49,7 +49,7 @@ func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
 
 // total returns the sum of the counts of all groups, one of which is at a path; nil if it is
 // not known.
-func total(obj map[string]any, count fieldpath.Path, beside []status.Beside) *int32 {
+func total(obj map[string]any, count fieldpath.Path, beside []status.OtherCount) *int32 {
 	last := -1
 	for i, s := range count.Steps {
 		if s.Kind != fieldpath.Field {

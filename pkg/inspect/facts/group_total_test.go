@@ -28,7 +28,7 @@ func TestPodsOfShards(t *testing.T) {
 		{4, ".spec.replicas", 1 << 62, none},
 		{2, ".spec.replicas", math.MaxInt64, none},
 	} {
-		got := ofShards(status.Object{Counts: status.Counts{Desired: test.shards, Beside: []status.Beside{{Path: test.path, Value: test.each}}}})
+		got := ofShards(status.Object{Counts: status.Counts{Desired: test.shards, OtherCounts: []status.OtherCount{{Path: test.path, Value: test.each}}}})
 		if (got == nil) != (test.want == none) || got != nil && *got != test.want {
 			t.Errorf("%d shards with %s=%d have %v pods, want %d", test.shards, test.path, test.each, got, test.want)
 		}
@@ -44,7 +44,7 @@ func TestPodsOfAllGroups(t *testing.T) {
 	for name, test := range map[string]struct {
 		content object
 		path    string
-		beside  []status.Beside
+		beside  []status.OtherCount
 		want    int32
 	}{
 		"a list":                      {list(object{"count": int64(3)}, object{"count": int64(2)}), ".spec.groups[0].count", nil, 5},
@@ -60,11 +60,11 @@ func TestPodsOfAllGroups(t *testing.T) {
 		"as many as a cluster has":    {list(object{"count": int64(1 << 30)}), ".spec.groups[0].count", nil, 1 << 30},
 		"groups side by side": {
 			object{"spec": object{"a": object{"replicas": int64(2)}, "b": object{"replicas": int64(3), "shards": int64(2)}}}, ".spec.a.replicas",
-			[]status.Beside{{Path: ".spec.b.replicas", Value: 3}, {Path: ".spec.c.size", Value: 9}, {Path: "[", Value: 9}}, 8,
+			[]status.OtherCount{{Path: ".spec.b.replicas", Value: 3}, {Path: ".spec.c.size", Value: 9}, {Path: "[", Value: 9}}, 8,
 		},
 		"one that is not there": {
 			object{"spec": object{"b": object{"replicas": int64(3)}}}, ".spec.a.replicas",
-			[]status.Beside{{Path: ".spec.b.replicas", Value: 3}}, none,
+			[]status.OtherCount{{Path: ".spec.b.replicas", Value: 3}}, none,
 		},
 		"no object around it": {object{"replicas": int64(3), "shards": int64(2)}, ".replicas", nil, 6},
 	} {

@@ -14,7 +14,7 @@ import (
 // reports for each, and the pairs of counts in the status.
 func (f Facts) groups(obj map[string]any) []status.Group {
 	var all []status.Group
-	told := fieldpath.Object(obj, "status")
+	reported := fieldpath.Object(obj, "status")
 	for _, c := range candidates.Fields(f.schema, obj) {
 		path, err := fieldpath.ParseSteps(c.Path)
 		name := ""
@@ -26,12 +26,12 @@ func (f Facts) groups(obj map[string]any) []status.Group {
 			continue
 		}
 		g := status.Group{Name: name, Path: c.Path, Desired: Pods(*c.Value), Pods: Pods(times(obj, *c.Value, path))}
-		if ready, from := readyIn(told, name, ".status"); ready != nil {
+		if ready, from := readyIn(reported, name, ".status"); ready != nil {
 			g.Ready, g.From = ready, from
 		}
 		all = append(all, g)
 	}
-	return append(all, pairs(told)...)
+	return append(all, pairs(reported)...)
 }
 
 // readyIn returns how many of a group are ready or done, from the part of the status that has
@@ -72,16 +72,16 @@ func readyOf(content map[string]any) *int32 {
 
 // pairs returns a group for each pair of status fields such as desiredWorkers and
 // readyWorkers.
-func pairs(told map[string]any) []status.Group {
+func pairs(reported map[string]any) []status.Group {
 	var all []status.Group
-	for _, field := range slices.Sorted(maps.Keys(told)) {
+	for _, field := range slices.Sorted(maps.Keys(reported)) {
 		what, is := strings.CutPrefix(field, "desired")
-		desired, whole := fieldpath.Integer(told[field])
-		if !is || !whole || what == "" {
+		desired, integer := fieldpath.Integer(reported[field])
+		if !is || !integer || what == "" {
 			continue
 		}
 		for _, word := range []string{"ready", "available"} {
-			if n, counted := fieldpath.Integer(told[word+what]); counted {
+			if n, counted := fieldpath.Integer(reported[word+what]); counted {
 				all = append(all, status.Group{Desired: Pods(desired), Pods: Pods(desired), Ready: new(Pods(n)), From: ".status." + word + what})
 				break
 			}

@@ -60,12 +60,12 @@ type Facts struct {
 	Generation GenerationFrom `json:"generation"`
 	// Conditions is set if the kind has conditions.
 	Conditions bool `json:"conditions"`
-	// Count is the desired count, if the spec has it. Unit is what it counts. Beside are
+	// Count is the desired count, if the spec has it. Unit is what it counts. OtherCounts are
 	// the other counts of the spec, and Several is set if they count other groups of pods.
-	Count   string   `json:"count,omitempty"`
-	Unit    string   `json:"unit"`
-	Beside  []string `json:"beside,omitempty"`
-	Several bool     `json:"several,omitempty"`
+	Count       string   `json:"count,omitempty"`
+	Unit        string   `json:"unit"`
+	OtherCounts []string `json:"otherCounts,omitempty"`
+	Several     bool     `json:"several,omitempty"`
 	// Desired, Current, Ready, Updated and Available are fields of the status with counts
 	// of pods. The first that an object has counts.
 	Desired   []string `json:"desired,omitempty"`
@@ -184,19 +184,19 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	root := source.Schema
 	f.schema = root
 	declared := fieldpath.Resolve(root, fieldpath.Object(root, "properties", "status"))
-	told := fieldpath.Object(declared, "properties")
-	unnamed := len(told) == 0 || fieldpath.Open(declared)
+	properties := fieldpath.Object(declared, "properties")
+	unnamed := len(properties) == 0 || fieldpath.Open(declared)
 	if root != nil {
 		f.From = append(f.From, "schema")
 	}
 	if source.StatusServed {
-		f.generation(root, told)
+		f.generation(root, properties)
 	}
 	base := ""
 	if count != nil {
 		f.Count = count.String()
 		f.Unit = candidates.Unit(count.Steps[len(count.Steps)-1].Name)
-		f.beside(root, count, source.SpecPath == "")
+		f.otherCounts(root, count, source.SpecPath == "")
 		if source.SpecPath != "" && samePath(source.SpecPath, f.Count) {
 			f.From = append(f.From, "/scale")
 			f.ScaleCount, f.ScaleSelector = source.StatusPath, source.SelectorPath
@@ -206,7 +206,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 		f.From = append(f.From, "/scale")
 		f.ScaleCount, f.ScaleSelector = source.StatusPath, source.SelectorPath
 	}
-	at := statusAt(root, told, base)
+	at := statusAt(root, properties, base)
 	pick := func(names []string, always bool) []string {
 		var found []string
 		for _, name := range names {
@@ -237,10 +237,10 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 }
 
 // generation finds where the status has the generation.
-func (f *Facts) generation(root, told map[string]any) {
-	f.Conditions = told["conditions"] != nil
-	item := fieldpath.Resolve(root, fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(told, "conditions")), "items"))
-	switch declared := fieldpath.Object(told, "observedGeneration"); {
+func (f *Facts) generation(root, properties map[string]any) {
+	f.Conditions = properties["conditions"] != nil
+	item := fieldpath.Resolve(root, fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(properties, "conditions")), "items"))
+	switch declared := fieldpath.Object(properties, "observedGeneration"); {
 	case declared["type"] == "string":
 		f.Generation = GenerationText
 	case declared != nil:
@@ -251,14 +251,14 @@ func (f *Facts) generation(root, told map[string]any) {
 }
 
 // statusAt returns what the schema has in a part of the status.
-func statusAt(root, told map[string]any, base string) map[string]any {
+func statusAt(root, properties map[string]any, base string) map[string]any {
 	if base == "" {
-		return told
+		return properties
 	}
 	for _, name := range strings.Split(base, ".")[1:] {
-		told = fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(told, name)), "properties")
+		properties = fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(properties, name)), "properties")
 	}
-	return told
+	return properties
 }
 
 // within returns the part of the status around a field: "" for .status.replicas, ".gateway"
@@ -277,9 +277,9 @@ func samePath(a, b string) bool {
 	return errA == nil && errB == nil && pa.String() == pb.String()
 }
 
-// beside finds the other counts of the spec, and whether they count other groups of pods. A
+// otherCounts finds the other counts of the spec, and whether they count other groups of pods. A
 // number of shards beside a count is a number of such groups, unless /scale has the count.
-func (f *Facts) beside(root map[string]any, count *fieldpath.Path, sharded bool) {
+func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded bool) {
 	last := count.Steps[len(count.Steps)-1]
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
 	for _, c := range candidates.Fields(root, nil) {
@@ -290,7 +290,7 @@ func (f *Facts) beside(root map[string]any, count *fieldpath.Path, sharded bool)
 		name := path.Steps[len(path.Steps)-1].Name
 		another := f.Count != ".spec.replicas" || !slices.Contains([]string{"size", "count", "scale", "replica"}, name)
 		if len(path.Steps) <= len(count.Steps) && another {
-			f.Beside = append(f.Beside, c.Path)
+			f.OtherCounts = append(f.OtherCounts, c.Path)
 		}
 		f.Several = f.Several || len(count.Steps) > 2 && len(path.Steps) > 2 && name == last.Name
 		parent := fieldpath.Path{Steps: count.Steps[:len(count.Steps)-1]}

@@ -25,9 +25,9 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused" + cmp.Or(pauseNote(obj, e), ": "+e.String())}
 			o.Pause.Hint, o.Pause.Command = pausedBy(f, *o, e)
 			// A kind with a pod template still scales while it is paused.
-			o.Pause.Told = ofStatus(e)
+			o.Pause.Reported = ofStatus(e)
 			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && !o.NoCount && len(f.Updated) > 0 && hasContainers(obj)
-			o.Pause.Switch = !o.Pause.Told && !o.Pause.Template
+			o.Pause.Switch = !o.Pause.Reported && !o.Pause.Template
 			if o.Word.Message != "" {
 				o.Pause.Why = "it is paused: " + o.Word.Message
 			}
@@ -46,7 +46,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 	if f.reportedPause(o, obj) {
 		return
 	}
-	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.Uncounted && o.Ready < o.Desired {
+	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.ReadyUnknown && o.Ready < o.Desired {
 		return // what is new has yet to become ready
 	}
 	if textAt(obj, f.OnDelete) == "OnDelete" {
@@ -93,7 +93,7 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	default:
 		return false
 	}
-	o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + why, Hint: "find out who paused " + o.Type + "/" + o.Name, Told: true}
+	o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + why, Hint: "find out who paused " + o.Type + "/" + o.Name, Reported: true}
 	return true
 }
 

@@ -28,14 +28,14 @@ func (f Facts) read(o *status.Object, obj map[string]any) {
 	} else if len(f.Desired) > 0 {
 		o.Desired = 0
 	}
-	for _, path := range f.Beside {
+	for _, path := range f.OtherCounts {
 		if n, found := wholeAt(obj, path); found {
-			o.Beside = append(o.Beside, status.Beside{Path: path, Value: n})
+			o.OtherCounts = append(o.OtherCounts, status.OtherCount{Path: path, Value: n})
 		}
 	}
 	if f.ScaleCount != "" {
 		if n, found := wholeAt(obj, f.ScaleCount); found {
-			o.Told = new(Pods(n))
+			o.ScaleCount = new(Pods(n))
 		}
 	}
 	o.Selects = textAt(obj, f.ScaleSelector) != ""
@@ -76,11 +76,11 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 
 // readTracked takes the generation that the controller saw from the conditions if nothing else
 // says it.
-func readTracked(o *status.Object, told map[string]any) {
+func readTracked(o *status.Object, reported map[string]any) {
 	if !o.Untracked {
 		return
 	}
-	for _, c := range fieldpath.Objects(told["conditions"]) {
+	for _, c := range fieldpath.Objects(reported["conditions"]) {
 		if seen, is := fieldpath.Integer(c["observedGeneration"]); is {
 			o.Untracked, o.ObservedGeneration = false, max(o.ObservedGeneration, seen)
 		}
@@ -116,17 +116,17 @@ func lag(obj map[string]any) string {
 // readCounts reads the counts of pods.
 func (f Facts) readCounts(o *status.Object, obj map[string]any) {
 	ready, counted := f.number(obj, f.Ready)
-	o.Ready, o.Uncounted = ready, !counted && !f.zero(f.Ready)
+	o.Ready, o.ReadyUnknown = ready, !counted && !f.zero(f.Ready)
 	current, found := f.number(obj, f.Current)
 	o.Current = current
-	if !found && !o.Uncounted && !f.zero(f.Current) {
+	if !found && !o.ReadyUnknown && !f.zero(f.Current) {
 		o.Current = ready // at least those are there
 	}
-	updated, told := f.number(obj, f.Updated)
-	if told || f.zero(f.Updated) && hasContainers(obj) {
+	updated, found := f.number(obj, f.Updated)
+	if found || f.zero(f.Updated) && hasContainers(obj) {
 		o.Updated = &updated
 	}
-	if available, told := f.number(obj, f.Available); told || f.zero(f.Available) {
+	if available, found := f.number(obj, f.Available); found || f.zero(f.Available) {
 		o.Available = &available
 	}
 	if o.Updated != nil && f.Ordinal && valueAt(obj, ".spec.updateStrategy.rollingUpdate") == nil {
@@ -165,8 +165,8 @@ func readWord(o *status.Object, obj map[string]any) {
 // does not hold. Those of a profile wait for the field that they are about, which older
 // versions of the controller do not write.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
-	told := func(e fieldpath.Expression) bool { return valueAt(obj, strings.Trim(e.Path, "{}")) != nil }
-	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, told)) {
+	reported := func(e fieldpath.Expression) bool { return valueAt(obj, strings.Trim(e.Path, "{}")) != nil }
+	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, reported)) {
 		unmet := slices.IndexFunc(f.readyIf, func(e fieldpath.Expression) bool { return !holdsOf(e, obj) })
 		if o.Word.Ready = new(unmet < 0); unmet >= 0 {
 			o.Word.Unmet = f.readyIf[unmet].String()
@@ -195,7 +195,7 @@ func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *f
 	case f.Unit == "shard":
 		o.Total = ofShards(*o)
 	case o.Several && count != nil:
-		o.Total = total(obj.Object, *count, o.Beside)
+		o.Total = total(obj.Object, *count, o.OtherCounts)
 	}
 	if !f.builtIn && (o.Several || o.NoCount) {
 		o.Groups = f.groups(obj.Object)

@@ -585,8 +585,8 @@ func TestCountsThatAreMissing(t *testing.T) {
 	} {
 		var o status.Object
 		test.facts.readCounts(&o, test.content)
-		if o.Uncounted != test.uncounted || o.Current != test.current || (o.Updated != nil) != test.updated || (o.Available != nil) != test.available {
-			t.Errorf("%s: uncounted: %t, current: %d, updated: %v, available: %v", name, o.Uncounted, o.Current, o.Updated, o.Available)
+		if o.ReadyUnknown != test.uncounted || o.Current != test.current || (o.Updated != nil) != test.updated || (o.Available != nil) != test.available {
+			t.Errorf("%s: uncounted: %t, current: %d, updated: %v, available: %v", name, o.ReadyUnknown, o.Current, o.Updated, o.Available)
 		}
 	}
 }

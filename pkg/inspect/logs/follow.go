@@ -47,9 +47,9 @@ type tailKey struct {
 
 // slots limits how many logs are open at once.
 type slots struct {
-	free    chan struct{}
-	waiting atomic.Int32
-	told    sync.Once
+	free     chan struct{}
+	waiting  atomic.Int32
+	reported sync.Once
 }
 
 // NewFollowers returns a follower for each of several objects. Together they open no more
@@ -165,8 +165,8 @@ type tail struct {
 	rest Line
 	// read means that a log was opened before, and opened is when. told means that the message
 	// that it cannot be opened was printed.
-	read, told bool
-	opened     time.Time
+	read, reported bool
+	opened         time.Time
 
 	// changed receives a value after a change, and gone is closed when the pod is gone.
 	changed, gone chan struct{}
@@ -224,8 +224,8 @@ func (t *tail) run(ctx context.Context) {
 		if now, _ := t.now(); yielded || now != c || err == nil && (t.progress.done || s == toReadPrevious) {
 			continue
 		}
-		if status := apierrors.APIStatus(nil); errors.As(err, &status) && !notYet(err) && !t.told {
-			t.told = true
+		if status := apierrors.APIStatus(nil); errors.As(err, &status) && !notYet(err) && !t.reported {
+			t.reported = true
 			f.Out.sayOf(c, "the log of container %s cannot be read, trying again: %v", c.Name, err)
 		}
 		t.sleep(ctx, pause)
@@ -288,7 +288,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	if !t.read {
 		t.opened = time.Now()
 	}
-	t.read, t.told, t.rest = true, false, Line{}
+	t.read, t.reported, t.rest = true, false, Line{}
 	go t.supervise(ctx, cancel)
 	t.rest, came, err = copyLines(body, f.Out.linesOf(c), t.known, resumed, f.Out)
 	switch cause := context.Cause(ctx); {
@@ -371,7 +371,7 @@ func (s *slots) take(ctx context.Context, gone <-chan struct{}, out *Output) boo
 	}
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
-	s.told.Do(func() {
+	s.reported.Do(func() {
 		out.Say("following %d logs at a time and the others in turn; raise --max-log-requests to follow more", cap(s.free))
 	})
 	select {

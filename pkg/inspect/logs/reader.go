@@ -51,7 +51,7 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	running.Go(func() { r.readAhead(ctx, parts, &running) })
 	var failed []error
 	var broken Container
-	told := map[string]bool{} // namespaces
+	reported := map[string]bool{} // namespaces
 	silent := len(parts) > 0
 	for _, p := range parts {
 		if p.of == broken {
@@ -72,10 +72,10 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 		case errors.Is(err, errWrite):
 			return append(failed, err)
 		case errors.As(err, &missing):
-			if !told[missing.Namespace] {
+			if !reported[missing.Namespace] {
 				failed = append(failed, err)
 			}
-			told[missing.Namespace] = true
+			reported[missing.Namespace] = true
 		case ctx.Err() != nil:
 			return append(failed, context.Cause(ctx))
 		default:

@@ -75,7 +75,7 @@ func readDesired(ctx context.Context, client dynamic.Interface, t Target, field 
 	if err != nil {
 		return err
 	}
-	o.Desired, o.Told, o.Selects = scale.Spec.Replicas, &scale.Status.Replicas, scale.Status.Selector != ""
+	o.Desired, o.ScaleCount, o.Selects = scale.Spec.Replicas, &scale.Status.Replicas, scale.Status.Selector != ""
 	return nil
 }
 

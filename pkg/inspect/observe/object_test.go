@@ -89,7 +89,7 @@ func TestReadObject(t *testing.T) {
 		if got := number(o.Total); got != test.total {
 			t.Errorf("%s: in all there are %d, want %d", test.what, got, test.total)
 		}
-		if got := number(o.Told); test.told != 0 && got != test.told {
+		if got := number(o.ScaleCount); test.told != 0 && got != test.told {
 			t.Errorf("%s: the status of the scale says %d, want %d", test.what, got, test.told)
 		}
 	}

@@ -122,7 +122,7 @@ func (a *Waiter) waitOne(ctx context.Context, f *Follower, w WaitTarget) error {
 // waitCondition waits until one condition of a target is met, and returns the observation.
 func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g Condition, isLast bool) (Observation, error) {
 	period := grace.Period{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
-	var last, told *Observation
+	var last, shown *Observation
 	seen := false
 	var held steady
 	if isLast {
@@ -142,9 +142,9 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 		if again > 0 {
 			s.GivesUp = s.At.Add(again)
 		}
-		if wait == 0 && (told == nil || met || a.Closely || s.differs(*told)) {
+		if wait == 0 && (shown == nil || met || a.Closely || s.differs(*shown)) {
 			a.tell(s)
-			told = &s
+			shown = &s
 		}
 		last = &s
 		if met || err != nil {

@@ -107,17 +107,17 @@ func (r Reconciler) Silent() bool {
 
 // Story says who wrote the status last, and who is running.
 func (r Reconciler) Story() string {
-	told := "its status has never been written"
+	text := "its status has never been written"
 	if w := r.Status; w != nil {
-		told = fmt.Sprintf("its status was last written by %s %s ago", w.Manager, duration.HumanDuration(r.of.Now.Sub(w.Time.Time)))
+		text = fmt.Sprintf("its status was last written by %s %s ago", w.Manager, duration.HumanDuration(r.of.Now.Sub(w.Time.Time)))
 	}
 	if r.of.Foreign || !r.searched {
-		return told
+		return text
 	}
 	if loop, lives := r.liveLoop(); lives {
-		return told + "; a controller is running: " + loop.Who
+		return text + "; a controller is running: " + loop.Who
 	}
-	return told + "; no controller is running for it"
+	return text + "; no controller is running for it"
 }
 
 // Unanswered says why there is no sign that a change was seen.

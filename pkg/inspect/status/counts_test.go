@@ -89,13 +89,13 @@ func TestShortfallInUnits(t *testing.T) {
 		object Object
 		want   string
 	}{
-		"too many":        {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(3))}}, "3 shards, 1 too many"},
-		"too few":         {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(1))}}, "1 of 2 shards exist"},
-		"as many":         {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(2)), Current: 2, Ready: 2}}, ""},
-		"nothing told":    {Object{Counts: Counts{Unit: "shard", Uncounted: true, Desired: 2, Current: 2, Ready: 2}}, ""},
-		"pods are":        {Object{Counts: Counts{Uncounted: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}}, ""},
-		"the status does": {Object{Counts: Counts{Unit: "shard", Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}}, ""},
-		"no count":        {Object{Counts: Counts{Unit: "shard", Uncounted: true, NoCount: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}}, ""},
+		"too many":        {Object{Counts: Counts{Unit: "shard", ReadyUnknown: true, Desired: 2, ScaleCount: new(int32(3))}}, "3 shards, 1 too many"},
+		"too few":         {Object{Counts: Counts{Unit: "shard", ReadyUnknown: true, Desired: 2, ScaleCount: new(int32(1))}}, "1 of 2 shards exist"},
+		"as many":         {Object{Counts: Counts{Unit: "shard", ReadyUnknown: true, Desired: 2, ScaleCount: new(int32(2)), Current: 2, Ready: 2}}, ""},
+		"nothing told":    {Object{Counts: Counts{Unit: "shard", ReadyUnknown: true, Desired: 2, Current: 2, Ready: 2}}, ""},
+		"pods are":        {Object{Counts: Counts{ReadyUnknown: true, Desired: 2, ScaleCount: new(int32(3)), Current: 2, Ready: 2}}, ""},
+		"the status does": {Object{Counts: Counts{Unit: "shard", Desired: 2, ScaleCount: new(int32(3)), Current: 2, Ready: 2}}, ""},
+		"no count":        {Object{Counts: Counts{Unit: "shard", ReadyUnknown: true, NoCount: true, Desired: 2, ScaleCount: new(int32(3)), Current: 2, Ready: 2}}, ""},
 	} {
 		if got := shortfall(test.object, "counts"); (got != nil) != (test.want != "") || got != nil && got.reason != test.want {
 			t.Errorf("%s: %+v, want %q", name, got, test.want)
@@ -141,7 +141,7 @@ func TestWithoutACount(t *testing.T) {
 		"two in the spec, condition": {Object{Counts: Counts{Total: new(int32(2))}, Evidence: Evidence{Conditions: up}}, pod, problem.CodeReady},
 	} {
 		o := test.object
-		o.UID, o.Foreign, o.Uncounted, o.NoCount, o.Generation, o.ObservedGeneration = "it", true, true, true, 1, 1
+		o.UID, o.Foreign, o.ReadyUnknown, o.NoCount, o.Generation, o.ObservedGeneration = "it", true, true, true, 1, 1
 		if test.pods == nil {
 			test.pods = []corev1.Pod{}
 		}
@@ -161,14 +161,14 @@ func TestNothingToSee(t *testing.T) {
 		code   problem.Code
 	}{
 		"nothing tells":            {func(*Object) {}, problem.CodeCannotTell},
-		"/scale tells":             {func(o *Object) { o.Told = new(int32(2)) }, problem.CodeReady},
-		"/scale tells a selector":  {func(o *Object) { o.Told, o.Selects = new(int32(2)), true }, problem.CodeCannotTell},
+		"/scale tells":             {func(o *Object) { o.ScaleCount = new(int32(2)) }, problem.CodeReady},
+		"/scale tells a selector":  {func(o *Object) { o.ScaleCount, o.Selects = new(int32(2)), true }, problem.CodeCannotTell},
 		"a condition tells":        {func(o *Object) { o.Conditions = up }, problem.CodeReady},
 		"its word tells":           {func(o *Object) { o.Word.Ready = new(true) }, problem.CodeReady},
 		"none are wanted":          {func(o *Object) { o.Desired, o.Current, o.Ready = 0, 0, 0 }, problem.CodeReady},
 		"pods are what is counted": {func(o *Object) { o.Unit, o.BuiltIn = "", true }, problem.CodeReady},
-		"one of several groups":    {func(o *Object) { o.Told, o.Total = new(int32(2)), new(int32(1)) }, problem.CodeCannotTell},
-		"of none":                  {func(o *Object) { o.Told, o.Total = new(int32(2)), new(int32(0)) }, problem.CodeReady},
+		"one of several groups":    {func(o *Object) { o.ScaleCount, o.Total = new(int32(2)), new(int32(1)) }, problem.CodeCannotTell},
+		"of none":                  {func(o *Object) { o.ScaleCount, o.Total = new(int32(2)), new(int32(0)) }, problem.CodeReady},
 	} {
 		o := Object{Identity: Identity{UID: "it", Foreign: true}, Counts: Counts{Unit: "shard", Desired: 2, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 		test.change(&o)

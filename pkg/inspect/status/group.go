@@ -107,16 +107,16 @@ func groupShort(v *view) *ruling {
 
 // grouped reports whether the groups say whether all pods exist, so that no sum has to.
 func (o Object) grouped() bool {
-	told := 0
+	complete := 0
 	for _, g := range o.Groups {
 		switch {
 		case g.Name == "":
 			return true // pairs come last, and beat sums
 		case g.label != "" || g.Ready != nil:
-			told++
+			complete++
 		}
 	}
-	return told > 0 && told == len(o.Groups)
+	return complete > 0 && complete == len(o.Groups)
 }
 
 // exact reports whether the pods of the count's group are known one by one.

@@ -67,26 +67,26 @@ type Counts struct {
 	// Template is the label of the pods with the newest template; empty if Updated comes
 	// from the status.
 	Template string
-	// Uncounted is set if the status does not say how many are ready, and NoCount if
+	// ReadyUnknown is set if the status does not say how many are ready, and NoCount if
 	// nothing says how many are wanted.
-	Uncounted, NoCount bool
+	ReadyUnknown, NoCount bool
 	// Count is the path of the desired count. Unit is what it counts; empty means pods.
 	Count, Unit string
-	// Beside are the other counts of the spec. Several is set if they count other groups
+	// OtherCounts are the other counts of the spec. Several is set if they count other groups
 	// of pods, and Total is the sum of all groups, if it is known.
-	Beside  []Beside
-	Several bool
-	Total   *int32
+	OtherCounts []OtherCount
+	Several     bool
+	Total       *int32
 	// Groups are the counts of groups of pods, if there are several, and the pairs of counts
 	// in the status.
 	Groups []Group
 	// Wanted is the count in the spec, and Bounds are the fields beside it that bound it.
 	Wanted int32
 	Bounds []Bound
-	// Told is the count that /scale reports, in the unit of the desired count. Selects is
+	// ScaleCount is the count that /scale reports, in the unit of the desired count. Selects is
 	// set if the status has a selector of pods.
-	Told    *int32
-	Selects bool
+	ScaleCount *int32
+	Selects    bool
 }
 
 // Evidence is what shows whether the controller has acted on the object as it is now.
@@ -109,8 +109,8 @@ type Evidence struct {
 	Fields []string
 }
 
-// Beside is a count of the spec beside the one that is scaled.
-type Beside struct {
+// OtherCount is a count of the spec beside the one that is scaled.
+type OtherCount struct {
 	Path  string `json:"path"`
 	Value int64  `json:"value"`
 }
@@ -135,9 +135,9 @@ type Pause struct {
 	// Command replaces Hint if a command ends the pause.
 	Command *commandline.Command
 	// Template is set if only pods of a newer template are held back, so that the count
-	// still has an effect. Told is set if the controller reports the pause in the status, and
+	// still has an effect. Reported is set if the controller reports the pause in the status, and
 	// Switch if a field of the spec asks the controller to hold everything.
-	Template, Told, Switch bool
+	Template, Reported, Switch bool
 }
 
 // argument is the object as a user writes it on a command line.
@@ -170,11 +170,11 @@ func (o Object) counted(pods []problem.Pod, children []Child) Object {
 	}
 	makers := workloads(children)
 	switch {
-	case o.Unit != "" && o.Uncounted:
+	case o.Unit != "" && o.ReadyUnknown:
 		o.Current, o.Ready = o.inUnits(makers)
-	case !o.Uncounted:
-	case current == 0 && len(makers) == 0 && o.Told != nil && !o.Selects:
-		o.Current, o.Ready = *o.Told, *o.Told
+	case !o.ReadyUnknown:
+	case current == 0 && len(makers) == 0 && o.ScaleCount != nil && !o.Selects:
+		o.Current, o.Ready = *o.ScaleCount, *o.ScaleCount
 	default:
 		o.Current, o.Ready = current, ready
 		o.Several = o.Several || o.Foreign && int(o.above(makers))+len(o.sorts(pods)) > 1
@@ -238,8 +238,8 @@ func (o Object) above(children []Child) int32 {
 // inUnits counts units that are not pods: one for each child if there are as many children
 // as units, or else as the status says.
 func (o Object) inUnits(children []Child) (current, ready int32) {
-	if o.Told != nil {
-		current = *o.Told
+	if o.ScaleCount != nil {
+		current = *o.ScaleCount
 	}
 	top, done := o.above(children), int32(0)
 	for _, c := range children {

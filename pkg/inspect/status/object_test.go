@@ -81,16 +81,16 @@ func TestCounted(t *testing.T) {
 			Object{Identity: Identity{Foreign: true}, Counts: Counts{Desired: 4, Current: 4, Ready: 4}, Evidence: Evidence{Untracked: true}}, Replicas{Desired: 4, Current: 4, Ready: 4}, Progressing, "2 of 4 pods ready, although its status counts 4",
 		},
 		"the status tells nothing": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true, Desired: 3, Current: 9, Ready: 9}, Evidence: Evidence{Untracked: true}}, Replicas{Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{ReadyUnknown: true, Desired: 3, Current: 9, Ready: 9}, Evidence: Evidence{Untracked: true}}, Replicas{Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
 		},
 		"nor how many are wanted": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Replicas{Unknown: true, Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{ReadyUnknown: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Replicas{Unknown: true, Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
 		},
 		"the status tells, but not how many are wanted": {
 			Object{Identity: Identity{Foreign: true}, Counts: Counts{NoCount: true, Desired: 1, Current: 2, Ready: 2}, Evidence: Evidence{Untracked: true}}, Replicas{Unknown: true, Desired: 2, Current: 2, Ready: 2}, Ready, "2 of 2 pods ready",
 		},
 		"a generation that nobody saw": {
-			Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true, Desired: 3}, Evidence: Evidence{Generation: 2, ObservedGeneration: 1}}, Replicas{Desired: 3, Current: 3, Ready: 2}, NotReconciled, "its controller has not seen the last change (generation 2, observed 1)",
+			Object{Identity: Identity{Foreign: true}, Counts: Counts{ReadyUnknown: true, Desired: 3}, Evidence: Evidence{Generation: 2, ObservedGeneration: 1}}, Replicas{Desired: 3, Current: 3, Ready: 2}, NotReconciled, "its controller has not seen the last change (generation 2, observed 1)",
 		},
 	} {
 		test.object.UID = "it"
@@ -102,7 +102,7 @@ func TestCounted(t *testing.T) {
 			t.Errorf("%s: it lists %d pods, want 4", name, len(r.Pods))
 		}
 	}
-	none := NewReport(Snapshot{Object: Object{Identity: Identity{UID: "alone", Foreign: true}, Counts: Counts{Uncounted: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Pods: problem.NewPods(pods)})
+	none := NewReport(Snapshot{Object: Object{Identity: Identity{UID: "alone", Foreign: true}, Counts: Counts{ReadyUnknown: true, NoCount: true, Desired: 1}, Evidence: Evidence{Untracked: true}}, Pods: problem.NewPods(pods)})
 	if none.Verdict != NotReconciled || none.Replicas != (Replicas{Unknown: true}) {
 		t.Errorf("without a pod and without a count, it is %+v", none)
 	}
@@ -149,16 +149,16 @@ func TestCountedPods(t *testing.T) {
 		current, ready int32
 		several        bool
 	}{
-		"those that stay":                    {Object{Counts: Counts{Uncounted: true}}, []problem.Pod{ending, ended, failed, up, down}, nil, 2, 1, false},
+		"those that stay":                    {Object{Counts: Counts{ReadyUnknown: true}}, []problem.Pod{ending, ended, failed, up, down}, nil, 2, 1, false},
 		"the status tells":                   {Object{Counts: Counts{Current: 5, Ready: 4}}, []problem.Pod{up}, nil, 5, 4, false},
-		"/scale tells":                       {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, nil, nil, 5, 5, false},
-		"/scale tells, and there is a pod":   {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, []problem.Pod{down}, nil, 1, 0, false},
-		"/scale tells, and a set has none":   {Object{Counts: Counts{Uncounted: true, Told: new(int32(5))}}, nil, []Child{set("a", 1)}, 0, 0, false},
-		"/scale tells, and names a selector": {Object{Counts: Counts{Uncounted: true, Told: new(int32(5)), Selects: true}}, nil, nil, 0, 0, false},
-		"one set":                            {Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 0)}, 1, 1, false},
-		"two sets":                           {Object{Identity: Identity{Foreign: true}, Counts: Counts{Uncounted: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, true},
-		"two sets of ours":                   {Object{Counts: Counts{Uncounted: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
-		"two sets of another":                {Object{Identity: Identity{Foreign: true, UID: "that"}, Counts: Counts{Uncounted: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
+		"/scale tells":                       {Object{Counts: Counts{ReadyUnknown: true, ScaleCount: new(int32(5))}}, nil, nil, 5, 5, false},
+		"/scale tells, and there is a pod":   {Object{Counts: Counts{ReadyUnknown: true, ScaleCount: new(int32(5))}}, []problem.Pod{down}, nil, 1, 0, false},
+		"/scale tells, and a set has none":   {Object{Counts: Counts{ReadyUnknown: true, ScaleCount: new(int32(5))}}, nil, []Child{set("a", 1)}, 0, 0, false},
+		"/scale tells, and names a selector": {Object{Counts: Counts{ReadyUnknown: true, ScaleCount: new(int32(5)), Selects: true}}, nil, nil, 0, 0, false},
+		"one set":                            {Object{Identity: Identity{Foreign: true}, Counts: Counts{ReadyUnknown: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 0)}, 1, 1, false},
+		"two sets":                           {Object{Identity: Identity{Foreign: true}, Counts: Counts{ReadyUnknown: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, true},
+		"two sets of ours":                   {Object{Counts: Counts{ReadyUnknown: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
+		"two sets of another":                {Object{Identity: Identity{Foreign: true, UID: "that"}, Counts: Counts{ReadyUnknown: true}}, []problem.Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
 	} {
 		if test.object.UID == "" {
 			test.object.UID = "it"
@@ -192,7 +192,7 @@ func TestInUnits(t *testing.T) {
 		"more children":                    {1, []Child{set(1, 1), set(1, 1), set(1, 1)}, 2, 2},
 		"children of another":              {1, []Child{{UID: "b", Controller: "that", Desired: new(int32(1))}}, 1, 1},
 	} {
-		o := Object{Identity: Identity{UID: "it"}, Counts: Counts{Desired: 2, Unit: "shard", Uncounted: true, Told: new(test.told)}}
+		o := Object{Identity: Identity{UID: "it"}, Counts: Counts{Desired: 2, Unit: "shard", ReadyUnknown: true, ScaleCount: new(test.told)}}
 		if name == "none wanted" {
 			o.Desired = 0
 		}

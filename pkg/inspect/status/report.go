@@ -142,7 +142,7 @@ func NewReport(e Snapshot) Report {
 	}
 	r.Parked, r.bounds = o.Parked, o.Bounds
 	r.Held = o.Pause != nil
-	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Told)
+	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Reported)
 	return r
 }
 

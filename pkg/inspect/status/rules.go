@@ -101,12 +101,12 @@ func shortfall(o Object, counts string) *ruling {
 	off := func(code problem.Code, format string, numbers ...any) *ruling {
 		return &ruling{code: code, reason: fmt.Sprintf(format, numbers...)}
 	}
-	if o.Told != nil && o.indirect() && !o.NoCount && o.Uncounted {
-		switch told := *o.Told; {
-		case told > o.Desired:
-			return off(problem.CodePodsSurplus, "%s, %d too many", o.quantity(told), told-o.Desired)
-		case told < o.Desired:
-			return off(problem.CodePodsMissing, "%d of %d %s exist", told, o.Desired, o.unit())
+	if o.ScaleCount != nil && o.indirect() && !o.NoCount && o.ReadyUnknown {
+		switch count := *o.ScaleCount; {
+		case count > o.Desired:
+			return off(problem.CodePodsSurplus, "%s, %d too many", o.quantity(count), count-o.Desired)
+		case count < o.Desired:
+			return off(problem.CodePodsMissing, "%d of %d %s exist", count, o.Desired, o.unit())
 		}
 	}
 	desired := o.Desired
@@ -241,7 +241,7 @@ func (o Object) vouched() bool {
 func nothingVisible(v *view) *ruling {
 	o := v.Object
 	visible := len(v.report.Pods) + len(workloads(v.children))
-	counted := o.Told != nil && !o.Selects
+	counted := o.ScaleCount != nil && !o.Selects
 	said := o.bound() || meta.FindStatusCondition(o.Conditions, readyCondition) != nil
 	if v.Pods == nil || o.Desired <= 0 || visible > 0 || counted || said {
 		return nil
@@ -279,7 +279,7 @@ func paused(v *view) *ruling {
 	p, r := v.Object.Pause, v.given
 	unseen := r.code == problem.CodeNeverSeen || r.code == problem.CodeGenerationNotSeen
 	switch {
-	case p == nil, p.Told && unseen, p.Switch && !v.switchSeen():
+	case p == nil, p.Reported && unseen, p.Switch && !v.switchSeen():
 		return nil
 	case r.verdict == Failed && p.Code == problem.CodePausedByUser:
 		r.reason += "; " + p.Why // the failure lasts as long

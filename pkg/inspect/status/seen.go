@@ -66,12 +66,12 @@ func (v *view) changeSeen() bool {
 func (v *view) countShows() bool {
 	o, pods := v.Object, len(v.report.Pods)
 	switch {
-	case o.Told != nil:
-		return *o.Told == o.Desired
+	case o.ScaleCount != nil:
+		return *o.ScaleCount == o.Desired
 	case o.indirect():
 		return o.exact() // a sum may be that of other pods
 	}
-	return !o.Uncounted || len(workloads(v.children)) <= 1 && pods == int(o.Desired)
+	return !o.ReadyUnknown || len(workloads(v.children)) <= 1 && pods == int(o.Desired)
 }
 
 // idle reports whether the spec changed a moment ago and no child was made or changed since.
@@ -95,7 +95,7 @@ func (v *view) idle() bool {
 	changed := v.changedBelow(at)
 	if o.OnlyCounted || v.Counted || o.undated() {
 		switch {
-		case o.Several && o.Uncounted && !o.exact() && !v.sorted() && !changed && !v.podsChanged(at):
+		case o.Several && o.ReadyUnknown && !o.exact() && !v.sorted() && !changed && !v.podsChanged(at):
 			return true
 		case recent && !v.countBelow():
 			return true

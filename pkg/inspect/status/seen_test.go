@@ -58,13 +58,13 @@ func TestCountShows(t *testing.T) {
 		children []Child
 		want     bool
 	}{
-		"/scale tells it":                  {Object{Counts: Counts{Desired: 2, Told: new(int32(2))}}, 0, nil, true},
-		"/scale tells another":             {Object{Counts: Counts{Desired: 2, Told: new(int32(1))}}, 2, nil, false},
+		"/scale tells it":                  {Object{Counts: Counts{Desired: 2, ScaleCount: new(int32(2))}}, 0, nil, true},
+		"/scale tells another":             {Object{Counts: Counts{Desired: 2, ScaleCount: new(int32(1))}}, 2, nil, false},
 		"the status counts":                {Object{Counts: Counts{Desired: 2}}, 0, nil, true},
-		"as many pods":                     {Object{Counts: Counts{Desired: 2, Uncounted: true}}, 2, nil, true},
-		"fewer pods":                       {Object{Counts: Counts{Desired: 2, Uncounted: true}}, 1, nil, false},
-		"as many pods of one set":          {Object{Counts: Counts{Desired: 2, Uncounted: true}}, 2, []Child{set}, true},
-		"as many pods of two sets":         {Object{Counts: Counts{Desired: 2, Uncounted: true}}, 2, []Child{set, set}, false},
+		"as many pods":                     {Object{Counts: Counts{Desired: 2, ReadyUnknown: true}}, 2, nil, true},
+		"fewer pods":                       {Object{Counts: Counts{Desired: 2, ReadyUnknown: true}}, 1, nil, false},
+		"as many pods of one set":          {Object{Counts: Counts{Desired: 2, ReadyUnknown: true}}, 2, []Child{set}, true},
+		"as many pods of two sets":         {Object{Counts: Counts{Desired: 2, ReadyUnknown: true}}, 2, []Child{set, set}, false},
 		"the status counts, for two sets":  {Object{Counts: Counts{Desired: 2}}, 0, []Child{set, set}, true},
 		"as many as all groups":            {Object{Counts: Counts{Desired: 2, Several: true, Total: new(int32(3))}}, 3, nil, false},
 		"as many as the group wants":       {Object{Counts: Counts{Desired: 2, Several: true, Count: ".a", Groups: []Group{{Path: ".a", label: "group"}}}}, 3, nil, true},

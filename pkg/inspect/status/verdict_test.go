@@ -218,7 +218,7 @@ func TestChangeSeen(t *testing.T) {
 		"a child was changed before":                      {three(Object{Evidence: Evidence{Managers: wrote("", 10, 0)}}), child(100, 11), false, false},
 		"only the count was changed, and is right":        {three(Object{Evidence: Evidence{Managers: wrote("scale", 10, 0), OnlyCounted: true}}), nil, false, true},
 		"only the count was changed, of one group":        {three(Object{Counts: Counts{Several: true}, Evidence: Evidence{Managers: wrote("scale", 10, 0), OnlyCounted: true}}), nil, false, false},
-		"only the count was changed, and /scale tells it": {three(Object{Counts: Counts{Several: true, Told: new(int32(3))}, Evidence: Evidence{Managers: wrote("scale", 10, 0), OnlyCounted: true}}), nil, false, true},
+		"only the count was changed, and /scale tells it": {three(Object{Counts: Counts{Several: true, ScaleCount: new(int32(3))}, Evidence: Evidence{Managers: wrote("scale", 10, 0), OnlyCounted: true}}), nil, false, true},
 		"scaled at some time, and the count is right":     {three(Object{Evidence: Evidence{Managers: scaled(10, 9)}}), nil, false, true},
 		"scaled at some time, one group":                  {three(Object{Counts: Counts{Several: true}, Evidence: Evidence{Managers: scaled(10, 9)}}), nil, false, false},
 		"scaled at some time, one group, as a wait saw":   {three(Object{Counts: Counts{Several: true}, Evidence: Evidence{Managers: scaled(10, 9)}}), nil, true, true},
@@ -346,8 +346,8 @@ func TestChildren(t *testing.T) {
 		code     problem.Code
 		reason   string
 	}{
-		"no count, as its controller says":        {Object{Counts: Counts{Uncounted: true, NoCount: true, Total: new(int32(3))}, Evidence: Evidence{Conditions: vouches}}, nil, Ready, problem.CodeReady, "its condition Ready is True"},
-		"no count, and nobody says anything":      {Object{Counts: Counts{Uncounted: true, NoCount: true, Total: new(int32(3))}}, nil, NotReconciled, problem.CodeNoPods, "no replica field is known for this type"},
+		"no count, as its controller says":        {Object{Counts: Counts{ReadyUnknown: true, NoCount: true, Total: new(int32(3))}, Evidence: Evidence{Conditions: vouches}}, nil, Ready, problem.CodeReady, "its condition Ready is True"},
+		"no count, and nobody says anything":      {Object{Counts: Counts{ReadyUnknown: true, NoCount: true, Total: new(int32(3))}}, nil, NotReconciled, problem.CodeNoPods, "no replica field is known for this type"},
 		"no count, and fewer than the spec names": {Object{Counts: Counts{NoCount: true, Total: new(int32(3))}}, nil, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 3, and 0 are visible"},
 		"one of several counts":                   {Object{Counts: Counts{Several: true, Count: ".spec.a", Total: new(int32(5))}}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 5, and 0 are visible"},
 		"as wanted":                               {Object{}, []Child{set(func(*Child) {})}, Ready, problem.CodeReady, ""},
@@ -359,15 +359,15 @@ func TestChildren(t *testing.T) {
 		"not available":                           {Object{}, []Child{set(func(c *Child) { c.Available = new(int32(1)) })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: 1 of 2 pods available"},
 		"too many":                                {Object{}, []Child{set(func(c *Child) { c.Current = new(int32(3)) })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: 3 pods, 1 too many"},
 		"further down":                            {Object{}, []Child{set(func(*Child) {}), below}, Progressing, problem.CodeChildNotReady, "StatefulSet/below: 1 of 2 pods ready"},
-		"a shard for a child":                     {Object{Counts: Counts{Unit: "shard", Uncounted: true, Told: new(int32(2))}}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, problem.CodePodsStarting, "1 of 2 shards ready"},
-		"shards, all there":                       {Object{Counts: Counts{Unit: "shard", Uncounted: true, Told: new(int32(2))}}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, problem.CodeReady, "2 of 2 shards ready"},
-		"shards, a child to come":                 {Object{Counts: Counts{Unit: "shard", Uncounted: true, Count: ".spec.shards", Told: new(int32(2)), Total: new(int32(4))}}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 4"},
-		"shards, nothing seen":                    {Object{Counts: Counts{Unit: "shard", Uncounted: true, Told: new(int32(2)), Selects: true}}, nil, Progressing, problem.CodeCannotTell, "cannot tell whether its shards are ready"},
-		"tasks, nothing to see":                   {Object{Counts: Counts{Unit: "task", Uncounted: true, Told: new(int32(2))}}, nil, Ready, problem.CodeReady, "2 of 2 tasks ready"},
+		"a shard for a child":                     {Object{Counts: Counts{Unit: "shard", ReadyUnknown: true, ScaleCount: new(int32(2))}}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, problem.CodePodsStarting, "1 of 2 shards ready"},
+		"shards, all there":                       {Object{Counts: Counts{Unit: "shard", ReadyUnknown: true, ScaleCount: new(int32(2))}}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, problem.CodeReady, "2 of 2 shards ready"},
+		"shards, a child to come":                 {Object{Counts: Counts{Unit: "shard", ReadyUnknown: true, Count: ".spec.shards", ScaleCount: new(int32(2)), Total: new(int32(4))}}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 4"},
+		"shards, nothing seen":                    {Object{Counts: Counts{Unit: "shard", ReadyUnknown: true, ScaleCount: new(int32(2)), Selects: true}}, nil, Progressing, problem.CodeCannotTell, "cannot tell whether its shards are ready"},
+		"tasks, nothing to see":                   {Object{Counts: Counts{Unit: "task", ReadyUnknown: true, ScaleCount: new(int32(2))}}, nil, Ready, problem.CodeReady, "2 of 2 tasks ready"},
 	} {
 		o := test.object
 		o.UID, o.Foreign, o.Generation, o.ObservedGeneration, o.Desired = "it", true, 2, 2, 2
-		if !o.Uncounted {
+		if !o.ReadyUnknown {
 			o.Current, o.Ready = 2, 2
 		}
 		r := NewReport(Snapshot{Object: o, Pods: problem.Pods{}, Children: test.children, Now: lookedAt()})
@@ -382,7 +382,7 @@ func TestPaused(t *testing.T) {
 	t.Parallel()
 	template := &Pause{Code: problem.CodePaused, Why: "it is paused", Hint: "resume it", Template: true}
 	whole := &Pause{Code: problem.CodePaused, Why: "it is paused", Hint: "resume it"}
-	told := &Pause{Code: problem.CodeWaitingForPromotion, Why: "it is waiting for a promotion", Hint: "promote it", Told: true}
+	told := &Pause{Code: problem.CodeWaitingForPromotion, Why: "it is waiting for a promotion", Hint: "promote it", Reported: true}
 	for name, test := range map[string]struct {
 		object  Object
 		pause   *Pause

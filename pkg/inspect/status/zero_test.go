@@ -19,7 +19,7 @@ func TestParkedVerdict(t *testing.T) {
 	by := &apis.ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
 	unnamed := &apis.ParkedCount{Replicas: 1, Path: ".spec.replicas", At: lookedAt().Add(-time.Minute)}
 	deployment := Object{Identity: Identity{Type: "deployment.apps", Namespace: "shop", Name: "web", UID: "it", BuiltIn: true, Foreign: true}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}, Parked: by}
-	uncounted := Object{Identity: Identity{Type: "search.example.com", Name: "it", UID: "it", Foreign: true}, Counts: Counts{NoCount: true, Uncounted: true}, Evidence: Evidence{Generation: 1, Untracked: true}, Parked: unnamed}
+	uncounted := Object{Identity: Identity{Type: "search.example.com", Name: "it", UID: "it", Foreign: true}, Counts: Counts{NoCount: true, ReadyUnknown: true}, Evidence: Evidence{Generation: 1, Untracked: true}, Parked: unnamed}
 	running := ownedPod("a", "it")
 	ending := ownedPod("b", "it")
 	ending.DeletionTimestamp = new(metav1.NewTime(lookedAt()))
@@ -70,7 +70,7 @@ func TestScaledToZeroByAnAutoscaler(t *testing.T) {
 	t.Parallel()
 	const byIt, byPerson = "scaled to zero by HorizontalPodAutoscaler/auto", "scaled to zero"
 	deployment := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "deployment.apps", Namespace: "shop", Name: "web", UID: "it", BuiltIn: true, Foreign: true}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
-	uncounted := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "search.example.com", Name: "web", UID: "it", Foreign: true}, Counts: Counts{Uncounted: true, Count: ".spec.replicas"}, Evidence: Evidence{Generation: 2, Untracked: true}}
+	uncounted := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "search.example.com", Name: "web", UID: "it", Foreign: true}, Counts: Counts{ReadyUnknown: true, Count: ".spec.replicas"}, Evidence: Evidence{Generation: 2, Untracked: true}}
 	imoocpod := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "imoocpod", Name: "web", UID: "it"}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 	running := ownedPod("a", "it")
 	parkedBy := &apis.ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}

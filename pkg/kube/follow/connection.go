@@ -20,9 +20,9 @@ type Connection struct {
 	// Changed is called with the time when the connection was lost, or zero when it is back.
 	Changed func(lost time.Time)
 
-	mu   sync.Mutex
-	lost time.Time
-	told bool
+	mu       sync.Mutex
+	lost     time.Time
+	reported bool
 }
 
 // note records the result of a request. A server that refuses it can be reached.
@@ -60,8 +60,8 @@ func (c *Connection) lose() {
 	time.AfterFunc(lossTold, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.lost.Equal(lost) && !c.told {
-			c.told = true
+		if c.lost.Equal(lost) && !c.reported {
+			c.reported = true
 			c.Changed(lost)
 		}
 	})
@@ -75,8 +75,8 @@ func (c *Connection) regain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lost = time.Time{}
-	if c.told {
-		c.told = false
+	if c.reported {
+		c.reported = false
 		c.Changed(time.Time{})
 	}
 }

@@ -15,8 +15,8 @@ type Kind struct {
 	Resource string `json:"resource"`
 	// Field is the replica field, empty if unknown.
 	Field string `json:"field,omitempty"`
-	// Beside are other spec fields that look like counts.
-	Beside []string `json:"beside,omitempty"`
+	// OtherCounts are other spec fields that look like counts.
+	OtherCounts []string `json:"otherCounts,omitempty"`
 	// Found describes how the field was found, and Error why it is unknown.
 	Found string `json:"found"`
 	Error string `json:"error,omitempty"`
@@ -41,10 +41,10 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 	for _, k := range kinds {
 		field := k.Field
 		switch {
-		case wide && len(k.Beside) > 0:
-			field += ", also " + strings.Join(k.Beside, ", ")
-		case len(k.Beside) > 0:
-			field += fmt.Sprintf(" (+%d)", len(k.Beside))
+		case wide && len(k.OtherCounts) > 0:
+			field += ", also " + strings.Join(k.OtherCounts, ", ")
+		case len(k.OtherCounts) > 0:
+			field += fmt.Sprintf(" (+%d)", len(k.OtherCounts))
 		case field == "" && wide && len(k.Candidates) > 0:
 			field = strings.Join(k.Candidates, "?,") + "?"
 		case field == "" && len(k.Candidates) > 0:

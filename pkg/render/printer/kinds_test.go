@@ -13,7 +13,7 @@ func TestKinds(t *testing.T) {
 		{Kind: "ReplicationController", Field: ".spec.replicas", Found: "/scale", MayScale: new(false), Objects: new(int64(0))},
 		{Kind: "Lamp", Group: "example.com", Found: "guess", Candidates: []string{".spec.size"}, MayScale: new(true)},
 		{Kind: "Store", Group: "example.com", Found: "guess", Candidates: []string{".spec.insert.count", ".spec.select.count", ".spec.storage.count"}, Objects: new(int64(1200))},
-		{Kind: "Sharded", Group: "example.com", Field: ".spec.shards", Found: "/scale", Beside: []string{".spec.replicas"}, MayScale: new(true)},
+		{Kind: "Sharded", Group: "example.com", Field: ".spec.shards", Found: "/scale", OtherCounts: []string{".spec.replicas"}, MayScale: new(true)},
 		{Kind: "Broken", Group: "example.com", Found: "the server is away"},
 	}
 	for name, wide := range map[string]bool{"kinds": false, "kinds-wide": true} {

@@ -43,8 +43,8 @@ type waited struct {
 	// givesUp is when the wait for a failed object ends, zero if it does not.
 	givesUp time.Time
 	rollout rollout
-	// told are the states of this generation that were printed.
-	told map[state]bool
+	// shown are the states of this generation that were printed.
+	shown map[state]bool
 }
 
 // state identifies a line about an object. A problem gets one line per generation, even if
@@ -81,12 +81,12 @@ func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	}
 	p.changed = types.NamespacedName{Namespace: r.Metadata.Namespace, Name: objectName(r)}
 	before := p.objects[p.changed]
-	w := waited{r, done, givesUp, before.rollout.see(r, now), before.told}
-	if w.told == nil || before.Metadata.Generation != r.Metadata.Generation {
-		w.told = map[state]bool{}
+	w := waited{r, done, givesUp, before.rollout.see(r, now), before.shown}
+	if w.shown == nil || before.Metadata.Generation != r.Metadata.Generation {
+		w.shown = map[state]bool{}
 	}
 	p.objects[p.changed] = w
-	if !w.told[w.state()] {
+	if !w.shown[w.state()] {
 		p.news = p.changed
 	}
 }
@@ -96,14 +96,14 @@ func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 // done.
 func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	w, found := p.objects[p.news]
-	if !found || w.told[w.state()] || p.done() == len(p.objects) {
+	if !found || w.shown[w.state()] || p.done() == len(p.objects) {
 		return "", 0
 	}
 	if wait := p.next.Sub(now); wait > 0 {
 		return "", wait
 	}
 	p.next = now.Add(pace)
-	w.told[w.state()] = true
+	w.shown[w.state()] = true
 	line = fmt.Sprintf("%s: %s: %s", p.name(p.news), w.verdictAt(now), w.Reason)
 	if w.Verdict == status.Deleted {
 		line = fmt.Sprintf("%s: %s", p.name(p.news), w.Reason)
@@ -149,7 +149,7 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 		clock = nil
 	}
 	name := clock.add(bold, p.name(worst)).add("", ": ")
-	_, color := style.look(r.Verdict)
+	_, color := style.verdictStyle(r.Verdict)
 	stuck := !r.done && (r.Verdict != status.Progressing || len(r.Problems) > 0)
 	switch {
 	case stuck:

@@ -89,7 +89,7 @@ func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	f := frame{Screen: s, width: width, style: style, now: now}
 	f.Reports = slices.DeleteFunc(slices.Clone(s.Reports), func(r status.Report) bool { return !s.Only.Wants(r) })
 	if len(f.Reports) == 0 && len(s.Reports) > 0 {
-		sign, color := f.style.look(status.Ready)
+		sign, color := f.style.verdictStyle(status.Ready)
 		return f.render([]line{{{color, sign + " "}, {"", s.Only.None(len(s.Reports))}}}, height)
 	}
 	if s.Lost.IsZero() {
@@ -162,7 +162,7 @@ func urgency(r status.Report) int {
 
 // object shows one object.
 func (f frame) object(r status.Report, d detail) []line {
-	sign, color := f.style.look(r.Verdict)
+	sign, color := f.style.verdictStyle(r.Verdict)
 	title := line{{color, sign + " "}, {bold, objectName(r)}}
 	if r.Metadata.Namespace != "" {
 		title = title.add(dim, " in "+r.Metadata.Namespace)
@@ -223,7 +223,7 @@ func podBar(r status.Report, rollout string, most, width int, style Style) line 
 	if width < 5 {
 		return plain(text)
 	}
-	_, color := style.look(r.Verdict)
+	_, color := style.verdictStyle(r.Verdict)
 	full, empty := style.bar(width, ready, c.Desired)
 	return line{{color, full}, {dim, empty}, {"", "  " + text}}
 }

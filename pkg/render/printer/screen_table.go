@@ -32,7 +32,7 @@ func (f frame) table(height int) []line {
 	}
 	hints := height <= 0 || 2*firstReady+shown+2 <= height
 	for _, r := range rows {
-		sign, color := f.style.look(r.Verdict)
+		sign, color := f.style.verdictStyle(r.Verdict)
 		reason := trimmed(r.Reason)
 		if r.Verdict == status.Ready {
 			reason = f.rollouts[r.Metadata.UID].text(f.now)
@@ -43,7 +43,7 @@ func (f frame) table(height int) []line {
 		}
 	}
 	if folded := len(reports) - firstReady - shown; folded > 0 {
-		sign, color := f.style.look(status.Ready)
+		sign, color := f.style.verdictStyle(status.Ready)
 		more := ""
 		if shown > 0 {
 			more = "more "
@@ -67,7 +67,7 @@ func (f frame) readyShown(notReady, ready, height int) int {
 
 // tableCells returns the cells of an object.
 func (f frame) tableCells(r status.Report) []piece {
-	_, color := f.style.look(r.Verdict)
+	_, color := f.style.verdictStyle(r.Verdict)
 	ready := fmt.Sprintf("%d/%d", readyNow(r), r.Replicas.Desired)
 	return []piece{{dim, r.Metadata.Namespace}, {bold, objectName(r)}, {"", ready}, {color, string(r.Verdict)}, {dim, age(r.Metadata.CreationTimestamp.Time, f.now)}}
 }

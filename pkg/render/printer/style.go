@@ -56,8 +56,8 @@ func (s Style) bar(width int, done, all int32) (full, empty string) {
 	return strings.Repeat(s.sign("━", "#"), filled), strings.Repeat(s.sign("─", "-"), width-filled)
 }
 
-// look returns the sign and the color of a verdict.
-func (s Style) look(v status.Verdict) (sign, color string) {
+// verdictStyle returns the sign and the color of a verdict.
+func (s Style) verdictStyle(v status.Verdict) (sign, color string) {
 	switch v {
 	case status.Ready:
 		return s.sign("✔", "+"), green

@@ -135,7 +135,7 @@ func (t podTree) podBranches(pods []*problem.Pod, depth int) []branch {
 			all = append(all, t.pod(pod, reason, k, widths, left))
 		}
 		if rest := len(alike[k]) - shown[k]; rest > 0 {
-			sign, color := t.style.look(k.verdict())
+			sign, color := t.style.verdictStyle(k.verdict())
 			more := ""
 			if shown[k] > 0 {
 				more = "more "
@@ -195,18 +195,18 @@ func (t podTree) podWidths(pods []*problem.Pod, depth int) (widths []int, left i
 // shortened cuts the middle out of a name, because the pods of an owner differ at the end.
 func (f frame) shortened(name string, width int) string {
 	name = oneLine(name)
-	whole, end := ansi.StringWidth(name), width/2
-	if whole <= width || end < 3 {
+	full, end := ansi.StringWidth(name), width/2
+	if full <= width || end < 3 {
 		return name
 	}
-	return ansi.Truncate(name, width-end-1, "") + f.style.sign("…", "~") + ansi.TruncateLeft(name, whole-end, "")
+	return ansi.Truncate(name, width-end-1, "") + f.style.sign("…", "~") + ansi.TruncateLeft(name, full-end, "")
 }
 
 // leastReason is how much of a line must be left for a reason to start in it.
 const leastReason = 40
 
 func (t podTree) pod(pod *problem.Pod, reason string, k kindOfPod, widths []int, left int) branch {
-	sign, color := t.style.look(k.verdict())
+	sign, color := t.style.verdictStyle(k.verdict())
 	cells := t.podCells(pod, color)
 	cells[0].text = t.shortened(pod.Name, widths[0])
 	b := branch{text: line{{color, sign + " "}}.columns(cells, widths, t.style)}

@@ -8,7 +8,7 @@ import "os"
 func disableEcho(*os.File) (restore func()) { return func() {} }
 
 // suspensions never sends: this platform cannot suspend a process.
-func suspensions() (told <-chan os.Signal, stop func()) { return nil, func() {} }
+func suspensions() (stops <-chan os.Signal, stop func()) { return nil, func() {} }
 
 // suspend is never called.
 func suspend() {}

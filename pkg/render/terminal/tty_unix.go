@@ -27,7 +27,7 @@ func disableEcho(terminal *os.File) (restore func()) {
 }
 
 // suspensions returns a channel that receives each Ctrl-Z, which then has no other effect.
-func suspensions() (told <-chan os.Signal, stop func()) {
+func suspensions() (stops <-chan os.Signal, stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTSTP)
 	return signals, func() { signal.Stop(signals) }

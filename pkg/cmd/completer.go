@@ -131,7 +131,7 @@ func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, w
 
 // unquoted are the characters with which a shell runs a command or writes a file. Some versions
 // of kubectl put a completion into the command line of bash without quotes.
-const unquoted = "$`;&|<>!\\'"
+const unquoted = "$`;&|<>!\\"
 
 // harmless returns the completions that are safe to print and to run.
 func harmless(words []cobra.Completion) []cobra.Completion {

@@ -254,7 +254,6 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 	return words
 }
 
-// doing returns the state of an object in a few words, if it is known.
 func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	o, err := facts.Of(kind, obj)
 	switch {

@@ -42,7 +42,8 @@ controllers.
 
 CHANGE is what differs from the revision before, and the reason that was given with
 --reason. It ends with "(never ready)" if the change was reverted because of that.
-For a Deployment or a Rollout, AGE is that of its ReplicaSet.`,
+For a Deployment or a Rollout, AGE is that of its ReplicaSet, or since a reused one
+was last written.`,
 		Example: `  # Show the revisions of a Deployment
   kubectl imoocpod history deployment/web
 

@@ -21,6 +21,11 @@ func NewHistory(all []Revision, now []Field, by, cause string) History {
 	slices.SortFunc(h.Revisions, func(a, b Revision) int {
 		return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(a.Name, b.Name))
 	})
+	for i := len(h.Revisions) - 2; i >= 0; i-- {
+		if r, before := &h.Revisions[i], h.Revisions[i+1]; r.Created.Before(before.Created) && r.numbered.After(r.Created) {
+			r.Created = r.numbered // an old ReplicaSet is reused
+		}
+	}
 	// When a controller reuses an old revision under a new number, it keeps the old
 	// annotations.
 	if i := h.Current(); i >= 0 && (cause != "" || by != "") {

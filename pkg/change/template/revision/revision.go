@@ -49,15 +49,18 @@ type Revision struct {
 	Fields    []Field
 
 	labels map[string]string
+	// numbered is when the controller of a ReplicaSet last wrote it: not before the
+	// ReplicaSet got its number.
+	numbered time.Time
 }
 
 // FromReplicaSet reads a revision from a ReplicaSet of a Deployment or of an Argo Rollout.
 func FromReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
-	word := obj.GetAnnotations()[annotationDeployment]
-	if word == "" {
-		word = obj.GetAnnotations()[annotationRollout]
+	annotation := annotationDeployment
+	if obj.GetAnnotations()[annotation] == "" {
+		annotation = annotationRollout
 	}
-	number, err := strconv.ParseInt(word, 10, 64)
+	number, err := strconv.ParseInt(obj.GetAnnotations()[annotation], 10, 64)
 	if err != nil {
 		return Revision{}, errNoNumber
 	}
@@ -71,6 +74,7 @@ func FromReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	}
 	dropEncoded(template)
 	r := read(obj, number)
+	_, r.numbered = fieldpath.Fields("metadata", "annotations", annotation).Manager(obj)
 	r.Fields = []Field{{fieldpath.Fields("spec", "template"), template}}
 	return r, nil
 }

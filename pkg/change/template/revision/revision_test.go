@@ -2,6 +2,7 @@ package revision
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -206,6 +207,27 @@ func TestHistory(t *testing.T) {
 	h = NewHistory([]Revision{image(1, "a", "", "")}, now("a"), "", "")
 	if _, err := h.Pick(0); err == nil || err.Error() != "it has no earlier revision" {
 		t.Errorf("of one: %v", err)
+	}
+}
+
+// The age of a reused ReplicaSet counts from when its controller wrote it.
+func TestReusedReplicaSet(t *testing.T) {
+	t.Parallel()
+	const noon = "2026-01-02T12:00:0"
+	set := func(number int, created, written string) Revision {
+		r, err := FromReplicaSet(object(t, fmt.Sprintf(`{metadata: {creationTimestamp: %q, annotations: {deployment.kubernetes.io/revision: "%d"}, managedFields: [
+			{manager: m, operation: Update, time: %q, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:annotations": {"f:deployment.kubernetes.io/revision": {}}}}}]}, spec: {template: {}}}`, noon+created+"Z", number, noon+written+"Z")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	var ages []string
+	for _, r := range NewHistory([]Revision{set(4, "1", "8"), set(2, "3", "5"), set(3, "2", "7")}, nil, "", "").Revisions {
+		ages = append(ages, r.Created.UTC().Format("5"))
+	}
+	if want := []string{"8", "7", "3"}; !slices.Equal(ages, want) {
+		t.Errorf("4, 3, and 2 were made at second %v, want %v", ages, want)
 	}
 }
 

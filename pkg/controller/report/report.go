@@ -126,7 +126,8 @@ func (r *Reporter) Result(k memory.Key, on *corev1.ObjectReference, rec *memory.
 		return
 	}
 	if rec.Created > 0 {
-		r.Event(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s", problem.Quantity(rec.Created, "pod"))
+		r.Event(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s, now %d of %d",
+			problem.Quantity(rec.Created, "pod"), int(p.Status.Current)+out.Created, p.Status.Desired)
 	}
 	if rec.Deleted > 0 {
 		r.Event(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", problem.Quantity(rec.Deleted, "pod"))

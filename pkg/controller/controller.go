@@ -77,6 +77,7 @@ type Controller struct {
 
 	declarations *declarations
 	queue        workqueue.TypedRateLimitingInterface[memory.Key]
+	order        *order
 	memory       *memory.Memory
 	report       *report.Reporter
 	health       *informer.Health
@@ -98,9 +99,10 @@ func New(opts Options) (*Controller, error) {
 		strategies: strategy.All(),
 		kinds:      &kindSet{all: map[string]*owners{}},
 		inputs:     map[kinds.Strategy]*informer.Informer{},
-		queue:      newQueue(opts.Namespace, opts.Metrics),
+		order:      newOrder(),
 		memory:     memory.New(opts.Metrics),
 	}
+	c.queue = newQueue(opts.Namespace, opts.Metrics, c.order)
 	c.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: c.memory}
 	c.health = informer.NewHealth(c.report.Logf)
 	c.declarations = &declarations{Controller: c}

@@ -21,21 +21,31 @@ const (
 	maxDelay = time.Minute
 )
 
-// newQueue makes the queue of the objects to reconcile. The metrics have its name.
-func newQueue(namespace string, metrics workqueue.MetricsProvider) workqueue.TypedRateLimitingInterface[memory.Key] {
+// newQueue makes the queue of the objects to reconcile, which hands them out in an order. The
+// metrics have its name.
+func newQueue(namespace string, metrics workqueue.MetricsProvider, order *order) workqueue.TypedRateLimitingInterface[memory.Key] {
 	name := kinds.FieldManager
 	if namespace != metav1.NamespaceAll {
 		name += "/" + namespace
 	}
 	return workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[memory.Key](firstRetry, lastRetry),
-		workqueue.TypedRateLimitingQueueConfig[memory.Key]{Name: name, MetricsProvider: metrics})
+		workqueue.TypedRateLimitingQueueConfig[memory.Key]{DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[memory.Key]{
+			Name: name, MetricsProvider: metrics,
+			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[memory.Key]{Name: name, MetricsProvider: metrics, Queue: order}),
+		})})
 }
 
-// wake puts an object into the queue, with the reason in words. It becomes due when its last
-// reconcile was long enough ago for the number of its items.
-func (c *Controller) wake(k memory.Key, why ...string) {
+// wake puts an object that changed into the queue, with the reason in words. It becomes due
+// when its last reconcile was long enough ago for the number of its items.
+func (c *Controller) wake(k memory.Key, why ...string) { c.add(k, false, why) }
+
+// wakeLater puts an object into the queue behind those that changed.
+func (c *Controller) wakeLater(k memory.Key, why ...string) { c.add(k, true, why) }
+
+func (c *Controller) add(k memory.Key, later bool, why []string) {
 	c.because(k, why...)
+	c.order.set(k, later)
 	c.queue.AddAfter(k, c.memory.Rest(k, time.Now()))
 }
 
@@ -50,7 +60,7 @@ func (c *Controller) wakeAfter(k memory.Key, delay time.Duration) {
 func (c *Controller) wakeAll(why string) {
 	for _, o := range c.kinds.list() {
 		for _, k := range o.keys() {
-			c.wake(k, why)
+			c.wakeLater(k, why)
 		}
 	}
 }

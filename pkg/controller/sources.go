@@ -54,10 +54,12 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
-			if initial {
-				wake(obj, "existed at the start")
-			} else {
+			if !initial {
 				wake(obj, "was added")
+				return
+			}
+			for _, k := range keys(obj) { // it need not have changed
+				c.wakeLater(k, what(obj), "existed at the start")
 			}
 		},
 		UpdateFunc: func(old, obj any) {

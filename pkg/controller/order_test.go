@@ -1,0 +1,117 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+)
+
+// Changed objects come before the backlog, whatever the order in which they came in.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	key := func(name string) memory.Key { return memory.Key{Name: name} }
+	for name, test := range map[string]struct{ added, want string }{
+		"changes":                               {"a b c", "a b c"},
+		"a backlog":                             {"a- b- c-", "a b c"},
+		"a change overtakes the backlog":        {"a- b- c", "c a b"},
+		"an object of the backlog that changes": {"a- b- c- b", "b a c"},
+		"a change does not go back":             {"a b- a-", "a b"},
+		"one object, again and again":           {"a- a a- a", "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOrder()
+			queued := map[string]bool{}
+			for word := range strings.FieldsSeq(test.added) {
+				name, later := strings.CutSuffix(word, "-")
+				o.set(key(name), later)
+				if queued[name] {
+					o.Touch(key(name))
+				} else {
+					o.Push(key(name))
+				}
+				queued[name] = true
+			}
+			var got []string
+			for o.Len() > 0 {
+				got = append(got, o.Pop().Name)
+			}
+			if strings.Join(got, " ") != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// No object is lost and none is handed out twice, and the changed ones come first.
+func TestOrderLosesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		o := newOrder()
+		changed := map[memory.Key]bool{} // of the queued ones: whether they have changed
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			if len(changed) > 0 && rapid.IntRange(0, 2).Draw(t, "action") == 0 {
+				k := o.Pop()
+				was, queued := changed[k]
+				delete(changed, k)
+				anyChanged := false
+				for _, c := range changed {
+					anyChanged = anyChanged || c
+				}
+				if !queued || !was && anyChanged {
+					t.Fatalf("got %s, queued %t, with changed ones left: %t", k.Name, queued, anyChanged)
+				}
+				continue
+			}
+			k := memory.Key{Name: rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "object")}
+			later := rapid.Bool().Draw(t, "later")
+			o.set(k, later)
+			if _, queued := changed[k]; queued {
+				o.Touch(k)
+			} else {
+				o.Push(k)
+			}
+			changed[k] = changed[k] || !later
+			if o.Len() != len(changed) {
+				t.Fatalf("%d objects are queued, want %d", o.Len(), len(changed))
+			}
+		}
+		left := []string{}
+		for o.Len() > 0 {
+			k := o.Pop()
+			delete(changed, k)
+			left = append(left, k.Name)
+		}
+		if len(changed) > 0 || len(slices.Compact(slices.Sorted(slices.Values(left)))) != len(left) {
+			t.Fatalf("%v are lost, got %v", changed, left)
+		}
+	})
+}
+
+// The queue of a loop hands out what has changed first.
+func TestQueueHandsOutChangesFirst(t *testing.T) {
+	t.Parallel()
+	o := newOrder()
+	c := &Controller{queue: newQueue("", metrics.New(""), o), order: o, memory: memory.New(metrics.New(""))}
+	q := c.queue
+	defer q.ShutDown()
+	for _, name := range []string{"a", "b", "c"} {
+		c.wakeLater(memory.Key{Name: name}, "it", "listed")
+	}
+	c.wake(memory.Key{Name: "b"}, "it", "changed")
+	c.wake(memory.Key{Name: "d"}, "it", "created")
+	var got []string
+	for range 4 {
+		k, _ := q.Get()
+		q.Done(k)
+		got = append(got, k.Name)
+	}
+	if want := []string{"b", "d", "a", "c"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

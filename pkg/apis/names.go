@@ -1,5 +1,5 @@
-// Package apis holds what the API types below it have in common: the labels of
-// the objects that a controller makes for them, and their conditions.
+// Package apis holds the labels, annotations, and conditions that all API types of this program
+// share.
 package apis
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,21 +26,21 @@ const (
 // as "kubectl rollout restart" does it, or on the object where there is none.
 const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// AnnotationChangeCause says why the pod template of an object was last changed, and
-// AnnotationChangedBy who did that. "kubectl rollout history" reads AnnotationChangeCause.
+// AnnotationChangeCause is the reason of the last change of an object's pod template, and
+// AnnotationChangedBy the user who made it. "kubectl rollout history" reads AnnotationChangeCause.
 // Verbs that change a template set both, and revisions carry both.
 const (
 	AnnotationChangeCause = "kubernetes.io/change-cause"
 	AnnotationChangedBy   = Prefix + "changed-by"
 )
 
-// The annotations of an object that is paused: "pause" sets them, "resume" removes
-// them. ReadPause says what they mean.
+// The annotations of a pause: "pause" sets them, "resume" removes them, and ReadPause interprets
+// them.
 const (
 	// AnnotationPausedUntil holds when the pause ends, as RFC 3339, or PausedForever.
 	AnnotationPausedUntil = Prefix + "paused-until"
-	// AnnotationPausedBy names who paused the object, AnnotationPausedReason says why. They also
-	// stand beside the switch of a kind that another program reconciles.
+	// AnnotationPausedBy names who paused the object, and AnnotationPausedReason is the reason. On
+	// an object of another program, they accompany the field that pauses it.
 	AnnotationPausedBy     = Prefix + "paused-by"
 	AnnotationPausedReason = Prefix + "paused-reason"
 	// PausedForever is the end of a pause that lasts until someone resumes the object.
@@ -79,8 +79,8 @@ const (
 	ConditionPaused = "Paused"
 )
 
-// LabelController is on the lease of a running loop; its value is
-// RunController. Leases of that label are how a loop is found.
+// LabelController marks the lease of a running loop; its value is RunController. Loops are found by
+// this label.
 const (
 	LabelController = "imoocpod.dev/controller"
 	RunController   = "run-controller"
@@ -93,8 +93,8 @@ const (
 	AnnotationUser = "imoocpod.dev/user"
 	AnnotationHost = "imoocpod.dev/host"
 	AnnotationPID  = "imoocpod.dev/pid"
-	// AnnotationMachine identifies one start of one machine, and one process namespace on
-	// it, which the host name does not. Empty if unknown.
+	// AnnotationMachine identifies one boot of one machine and one process namespace on it, which
+	// the host name does not. It is empty if unknown.
 	AnnotationMachine = "imoocpod.dev/machine"
 	// AnnotationVersion is the version of the program.
 	AnnotationVersion = "imoocpod.dev/version"

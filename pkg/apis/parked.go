@@ -12,13 +12,13 @@ import (
 // ParkedCount is the annotation AnnotationParked, as JSON: the count of an object that
 // is scaled to zero for a time.
 type ParkedCount struct {
-	// Replicas is the count that the object had, in the field at Path.
+	// Replicas is the count before, in the field at Path.
 	Replicas int32  `json:"replicas"`
 	Path     string `json:"path"`
-	// By is the user who parked the object, if the server told it.
+	// By is the user who parked the object, or "" if the server did not know.
 	By string    `json:"by,omitempty"`
 	At time.Time `json:"at"`
-	// Reason is why, if a reason was given.
+	// Reason is the reason, if one was given.
 	Reason string `json:"reason,omitempty"`
 }
 

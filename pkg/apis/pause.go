@@ -8,18 +8,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pause is what the annotations of an object say of a pause: until its end, the controller
-// writes nothing but the status of the object. Two of the same values are equal.
+// Pause is a pause as the annotations of an object describe it: until its end, the controller
+// writes nothing but the status of the object. Two pauses with the same fields are equal.
 type Pause struct {
-	// Until is when it ends by itself, in UTC; zero where there is none, or it is Forever.
+	// Until is when the pause ends by itself, in UTC. It is zero if there is no pause or it is
+	// Forever.
 	Until time.Time `json:"until,omitzero"`
 	// Forever means that the pause lasts until someone ends it.
 	Forever bool `json:"forever,omitempty"`
-	// By names who paused the object, and Reason says why; either may be "".
+	// By names who paused the object, and Reason is the reason. Either may be "".
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Invalid says why the end cannot be parsed, "" if it can. Such an annotation does not
-	// pause the object, because the pause would never end.
+	// Invalid is the reason why the end cannot be parsed, or "". Such an annotation does not pause
+	// the object, because the pause would never end.
 	Invalid string `json:"-"`
 }
 
@@ -46,7 +47,7 @@ func ReadPause(annotations map[string]string) Pause {
 // Active reports whether the object is paused at a time.
 func (p Pause) Active(now time.Time) bool { return p.Forever || now.Before(p.Until) }
 
-// Left is how long the pause lasts from a time on; zero: it has no end, or is over.
+// Left returns how long the pause still lasts, or zero if it has no end or is over.
 func (p Pause) Left(now time.Time) time.Duration {
 	if p.Forever {
 		return 0
@@ -79,8 +80,7 @@ func (p Pause) Condition(active bool) metav1.Condition {
 	return c
 }
 
-// String says until when the object is paused, by whom and why, for readers in any
-// time zone.
+// String describes until when the object is paused, by whom, and why, for readers in any time zone.
 func (p Pause) String() string { return p.text(p.Until.Format(time.RFC3339)) }
 
 // Text is String with the end as Clock formats it: "paused until 14:05 by alice: INC-7".

@@ -40,8 +40,8 @@ func (e *choiceError) add(format string, args ...any) {
 	e.lines = append(e.lines, escape.Line(fmt.Sprintf(format, args...)))
 }
 
-// chooseField adds to an error about an unknown replica field a command for each possible
-// field, the likeliest first. count are the flags that give the count.
+// chooseField adds to an error about an unknown replica field a command for each possible field,
+// the likeliest first. count holds the flags with the count.
 func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, count ...string) error {
 	var unknown *discover.UnknownFieldError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {

@@ -129,7 +129,7 @@ func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, w
 	}
 }
 
-// unquoted are the characters with which a shell runs a command or writes a file. Some versions
+// unquoted lists the characters with which a shell runs a command or writes a file. Some versions
 // of kubectl put a completion into the command line of bash without quotes.
 const unquoted = "$`;&|<>!\\"
 

@@ -23,8 +23,7 @@ type everyKind string
 const (
 	// noKind requires a type.
 	noKind everyKind = ""
-	// toRead leaves out objects that belong to another one of these kinds, which stands for
-	// them.
+	// toRead leaves out objects that belong to another object of these kinds.
 	toRead everyKind = "read"
 	// toWrite leaves out all objects that have a controller, because it may undo a change, and
 	// the objects in no namespace.
@@ -45,7 +44,7 @@ func (f *targetFlags) replicaKinds(ctx context.Context, c *kube.Factory) ([]kind
 	return all, err
 }
 
-// belongs reports whether a verb leaves out an object because another one stands for it.
+// belongs reports whether a verb leaves out an object because it belongs to another one.
 func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
 	ref := metav1.GetControllerOfNoCopy(t.Object)
 	return ref != nil && (f.without == toWrite || slices.ContainsFunc(among, func(kind kinds.Kind) bool {

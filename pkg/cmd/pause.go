@@ -129,8 +129,8 @@ func pauseEdits(until, by, reason string) []fieldpath.Edit {
 	return edits
 }
 
-// editPause edits an object, unless another one has its name by now. Without edits, the
-// object is already in the wanted state. back are the words of the verb that reverts the edits.
+// editPause edits an object, unless another one has its name by now. Without edits, the object is
+// already in the wanted state. back holds the words of the command that reverts the edits.
 func editPause(ctx context.Context, c *changer, t *observe.Target, edits []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	done := edit.Written{Object: t.Object}
 	if edits != nil {

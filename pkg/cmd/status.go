@@ -176,7 +176,8 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 		return nil, []error{err}
 	}
 	defer reader.Stop()
-	// If the context ends, the remaining objects fail; they must not be left out.
+	// ParallelizeUntil skips the remaining items if its context ends. Each object must have a
+	// report or an error.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), reporters, len(targets), func(i int) {
 		all[i], errs[i] = o.report(ctx, reader, targets[i])
 		errs[i] = kube.Explain(targets[i].Kind, errs[i])

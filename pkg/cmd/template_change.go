@@ -39,8 +39,8 @@ func addReasonFlag(cmd *cobra.Command, reason *string) {
 	}, "string"}, "reason", "Why you make the change, for those who look at the object or at its history.")
 }
 
-// changeTemplate changes the fields that the pods of a target are made from. A reason
-// replaces the cause.
+// changeTemplate changes the fields that the pods of a target are made from. If a reason is given,
+// it replaces the cause.
 func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason string, want wanted) (*change, error) {
 	c.warnPaused(t)
 	before, err := c.readBefore(ctx, t)

@@ -50,7 +50,7 @@ func (c Context) Line(cmd Command) string {
 	return strings.Join(words, " ")
 }
 
-// plain are the characters without a meaning to a shell.
+// plain lists the characters that have no meaning to a shell.
 const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./_-"
 
 // quoted returns a word for a POSIX shell.

@@ -20,7 +20,7 @@ import (
 
 // Declarations are the CRDs that declare kinds to reconcile.
 type Declarations struct {
-	// All selects all CRDs, Named those with some names (plural.group).
+	// All selects all CRDs, and Named the CRDs with these names (plural.group).
 	All   bool
 	Named []string
 }
@@ -65,8 +65,7 @@ func trimCRD(crd *unstructured.Unstructured) (any, error) {
 	return d, nil
 }
 
-// follow reconciles each declared kind from when its CRD declares it until it no longer
-// does. run starts a kind.
+// follow reconciles each declared kind for as long as its CRD declares it. run starts a kind.
 func (d *declarations) follow(ctx context.Context, run func(*owners)) {
 	resource := kinds.CRDResource()
 	source := informer.SourceOf(resource.Resource, d.Dynamic.Resource(resource), &unstructured.Unstructured{})
@@ -116,8 +115,8 @@ func (d *declarations) mayRead(ctx context.Context) error {
 	return err
 }
 
-// handleCRDChange reconciles a kind as its CRD declares it now, or no longer. It is called
-// for one CRD after the other.
+// handleCRDChange starts, restarts, or stops the reconciling of a kind after its CRD has changed.
+// It is called for one CRD after the other.
 func (d *declarations) handleCRDChange(crd *declaration, exists bool, run func(*owners)) {
 	before := d.kinds.get(crd.Name)
 	if before != nil && !before.declared {

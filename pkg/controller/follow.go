@@ -22,8 +22,8 @@ func (c *Controller) follow(ctx context.Context, o *owners) {
 	}
 }
 
-// followInstalled waits until a kind's CRD is installed and its objects may be listed, and
-// watches them until the CRD is removed. A watch of CRDs would need a right that
+// followInstalled waits until a kind's CRD is installed and its objects may be listed, and watches
+// them until the CRD is removed. It polls, because a watch of CRDs would need a permission that
 // reconciling does not.
 func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	installed, removed := context.WithCancel(ctx)
@@ -61,8 +61,8 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	}
 }
 
-// awaitCaches waits until the caches are filled that plans for a kind read. From an empty
-// one, a plan would conclude that there is nothing.
+// awaitCaches waits until the caches that plans for a kind read are filled. From an empty cache, a
+// plan would conclude that there are no objects.
 func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
 	if input := c.inputs[o.kind.Mapping.Strategy]; input != nil {
 		select {

@@ -49,7 +49,7 @@ func (k *kindSet) by(name kinds.Strategy) []*owners {
 	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Mapping.Strategy != name })
 }
 
-// controllerOf returns the key of the controller of an object, and its kind, nil if that is
+// controllerOf returns the key of the controller of an object, and its kind, or nil if the kind is
 // not reconciled. The version in the controller reference does not matter.
 func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	ref := metav1.GetControllerOfNoCopy(obj)
@@ -70,8 +70,8 @@ func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	return nil, memory.Key{}
 }
 
-// readersOf returns the keys of the objects of a strategy whose plans read an input: all
-// of them if it is in no namespace, otherwise its controller.
+// readersOf returns the keys of the objects whose plans read an input of their strategy: all
+// objects of the strategy if the input is cluster-scoped, otherwise only its controller.
 func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
 	input, ok := obj.(metav1.Object)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// maxCached is how large an object may be to be cached, in bytes. Of a larger one the
-// cache holds an outline, and each reconcile reads the object.
+// maxCached is the size limit of a cached object, in bytes. Of a larger object, the cache holds an
+// outline, and each reconcile reads the object.
 const maxCached = 32 << 10
 
 // annotationOutline marks an outline. It is in the cache alone.
@@ -24,8 +24,8 @@ func isOutline(obj *unstructured.Unstructured) bool {
 	return obj.GetAnnotations()[annotationOutline] != ""
 }
 
-// trimOwner drops what no plan reads, which is most of a small object, and nearly all of
-// a large one: it bounds what an object of a stranger costs.
+// trimOwner drops what no plan reads: most of a small object, and nearly all of a large one. That
+// bounds the memory that an object of a stranger can take.
 func trimOwner(kind kinds.Kind) cache.TransformFunc {
 	return informer.Trim(func(u *unstructured.Unstructured) (any, error) {
 		u.SetManagedFields(nil)
@@ -51,7 +51,7 @@ func plannedAnnotations(obj *unstructured.Unstructured) map[string]string {
 	return planned
 }
 
-// outline keeps of an object what shows that it changed, and by what it is found.
+// outline returns the parts of an object that identify it and show whether it has changed.
 func outline(kind kinds.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	annotations := plannedAnnotations(obj)
 	annotations[annotationOutline] = "true"

@@ -6,12 +6,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 )
 
-// order decides which object the queue hands out next: one that changed before one of the
-// backlog, which a start or a resync looks at. So a change does not wait for thousands of
-// objects that need nothing. controller-runtime has such a queue by default since 0.23.
+// order decides which object the queue hands out next: an object that changed before one of the
+// backlog, which the loop reads when it starts. So a change does not wait for thousands of objects
+// that need nothing. controller-runtime has such a queue by default since 0.23.
 type order struct {
 	mu sync.Mutex
-	// later holds the objects that go into the backlog when they are next added.
+	// later holds the objects that join the backlog when they are next added.
 	later map[memory.Key]bool
 	// queued holds the queued objects, and whether each is in the backlog. The backlog may
 	// still list one that has moved to the changed ones.
@@ -23,7 +23,7 @@ func newOrder() *order {
 	return &order{later: map[memory.Key]bool{}, queued: map[memory.Key]bool{}}
 }
 
-// set says whether an object goes into the backlog when it is next added.
+// set notes whether an object joins the backlog when it is next added.
 func (o *order) set(k memory.Key, later bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -34,7 +34,7 @@ func (o *order) set(k memory.Key, later bool) {
 	}
 }
 
-// takeLater returns what was set for an object, once.
+// takeLater returns what was set for an object, and forgets it.
 func (o *order) takeLater(k memory.Key) bool {
 	later := o.later[k]
 	delete(o.later, k)

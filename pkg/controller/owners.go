@@ -25,9 +25,9 @@ type owners struct {
 	kind     kinds.Kind
 	strategy *strategy.Strategy
 	client   dynamic.NamespaceableResourceInterface
-	// declared says that a CRD declares the kind: stop ends its informer, and closes
-	// stopped. withdrawn says that the declaration is not in force any more: the cache
-	// stands still, and nothing is written by it.
+	// declared means that a CRD declares the kind. stop then ends its informer and closes stopped.
+	// withdrawn means that the declaration is no longer in force: the cache stands still, and
+	// nothing is written for it.
 	declared  bool
 	stop      context.CancelFunc
 	stopped   chan struct{}
@@ -35,7 +35,7 @@ type owners struct {
 	state     atomic.Pointer[ownerState]
 }
 
-// ownerState is what is known of the objects of a kind.
+// ownerState is the state of a kind's cache.
 type ownerState struct {
 	// objects is nil while they are not cached.
 	objects *informer.Informer
@@ -114,8 +114,8 @@ func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
 }
 
-// removedSlots returns the annotation of the slots that an object has given up, cut to
-// what can be read and a byte that shows that it is longer.
+// removedSlots returns the annotation with the slots that an object has given up, cut to one byte
+// more than a valid one can have.
 func removedSlots(obj *unstructured.Unstructured) string {
 	text := obj.GetAnnotations()[apis.AnnotationRemovedSlots]
 	return text[:min(len(text), slots.MaxRemovedText+1)]

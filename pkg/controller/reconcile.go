@@ -159,8 +159,8 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	return r.apply(ctx)
 }
 
-// findUnanswered looks for the pods whose creates were not answered. The cache has to see
-// those that exist: by then, the object may want other slots.
+// findUnanswered reads the pods whose creates failed without an answer. If one exists, nothing
+// is planned until the cache has it.
 func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	var mu sync.Mutex
 	names := r.mem.Unanswered

@@ -19,7 +19,7 @@ import (
 type revisionCache struct {
 	*informer.Informer
 	controller *Controller
-	// unreadable is closed, once, when they cannot be read for now.
+	// unreadable is closed, once, if the revisions cannot be read.
 	unreadable chan struct{}
 	once       sync.Once
 }
@@ -27,8 +27,8 @@ type revisionCache struct {
 // revisionTimeout is how long pods wait at the start until the revisions have been read.
 const revisionTimeout = 30 * time.Second
 
-// await returns when the cache is filled, when it is known that it cannot be for now,
-// or when the context ends. Before, an object would seem to have no history.
+// await waits until the cache is filled, turns out to be unreadable, or the context ends. Without
+// it, an object would seem to have no history.
 func (r *revisionCache) await(ctx context.Context) {
 	select {
 	case <-r.Need():

@@ -75,9 +75,9 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 	}
 }
 
-// podKeys returns the key of the object that controls a pod, or that controls the
-// Deployment which has the pod, if its status names the pods, or the log says why this one
-// fails.
+// podKeys returns the key of the object that controls a pod. For a pod of a Deployment, it returns
+// the key of the Deployment's owner if the status of the owner names the pods, or the log explains
+// the failure of this one.
 func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	r, ok := obj.(*strategy.PodRecord)
 	if !ok {
@@ -97,8 +97,8 @@ func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	return keys
 }
 
-// keepInput fills the cache of a strategy when a kind needs it. Missing rights are
-// waited out; kinds of other strategies go on.
+// keepInput fills the cache of a strategy when a kind needs it. If permissions are missing, it
+// waits for them; kinds of other strategies go on.
 func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 	reported, resource := false, c.inputs[name].Resource
 	c.inputs[name].Run(ctx, func(err error) {

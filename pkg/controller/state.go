@@ -8,7 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// State is how far the loop is with an object.
+// State is the progress of the loop with an object.
 type State struct {
 	memory.Key
 	memory.Progress

@@ -1,6 +1,6 @@
-// Package escape makes text of others safe to show. Whoever may name or annotate an object, or
-// answer a request, chooses what a terminal, a log, or an event shows. Such text must not move
-// the cursor, forge a line, or change the order of words.
+// Package escape makes text from other people and programs safe to show. Whoever may name or
+// annotate an object, or answer a request, chooses what a terminal, a log, or an event shows. Such
+// text must not move the cursor, forge a line, or change the order of words.
 package escape
 
 import (
@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds, in bytes of what is shown. A longer text is cut and ends in "…".
+// The limits of the shown text, in bytes. A longer text is cut and ends in "…".
 const (
 	// maxCell is as long as the message of an event may be.
 	maxCell = 1024
@@ -45,7 +45,7 @@ func Text(s string) string { return visible(s, maxText, true) }
 // character ends, as package fmt does.
 func Writer(w io.Writer) io.Writer { return writer{w} }
 
-// PrintLine writes a line for a person, with the words of others escaped.
+// PrintLine writes a line for a person, and escapes it.
 func PrintLine(w io.Writer, format string, args ...any) error {
 	_, err := fmt.Fprintln(w, Line(fmt.Sprintf(format, args...)))
 	return err
@@ -109,7 +109,7 @@ func clean(s string, lines bool) bool {
 	return true
 }
 
-// stays reports whether the rune of a size at s[i] is shown as it is.
+// stays reports whether the rune of a size at s[i] is shown unchanged.
 func stays(s string, i int, r rune, size int, lines bool) bool {
 	switch {
 	case r < utf8.RuneSelf:

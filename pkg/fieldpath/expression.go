@@ -31,7 +31,7 @@ func ParseExpression(word string) (Expression, error) {
 	return Expression{word, path, value}, nil
 }
 
-// String is the expression as it was written.
+// String returns the expression as it was written.
 func (e Expression) String() string { return e.text }
 
 // Holds reports whether an object has the value, or any value, at the expression.

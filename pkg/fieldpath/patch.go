@@ -61,7 +61,7 @@ func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 	return patch, nil
 }
 
-// operation is the operation that makes the edit, nil where there is nothing to remove.
+// operation returns the operation that makes the edit, or nil if there is nothing to remove.
 func (e Edit) operation(obj map[string]any) (*operation, error) {
 	at, found, taken, err := e.Path.Locate(obj)
 	if err != nil {
@@ -103,7 +103,7 @@ func (e Edit) Apply(obj map[string]any) error {
 	return nil
 }
 
-// nest is a value within an object for each of the fields.
+// nest returns a value inside an object for each of the fields.
 func nest(fields []Step, value any) any {
 	for _, f := range slices.Backward(fields) {
 		value = map[string]any{f.Name: value}
@@ -111,7 +111,7 @@ func nest(fields []Step, value any) any {
 	return value
 }
 
-// pointer is a Place as a JSON pointer (RFC 6901).
+// pointer returns a Place as a JSON pointer (RFC 6901).
 func pointer(at Place) string {
 	var b strings.Builder
 	for _, key := range at {

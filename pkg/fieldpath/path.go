@@ -18,7 +18,7 @@ type Path struct {
 	Steps []Step
 }
 
-// StepKind says what a step of a path goes through.
+// StepKind is the kind of a step of a path.
 type StepKind int
 
 // The kinds of steps.
@@ -46,7 +46,7 @@ type Comparison struct {
 // indexes of elements (int).
 type Place []any
 
-// Fields is the path from the root of an object through fields alone.
+// Fields returns the path from the root of an object through fields alone.
 func Fields(names ...string) Path {
 	p := Path{}
 	for _, name := range names {
@@ -145,7 +145,7 @@ func inside(value, key any) any {
 	return nil
 }
 
-// find returns the names or indexes in a value that the step goes through.
+// find returns the names or indexes that the step matches in a value.
 func (s Step) find(value any) Place {
 	var found Place
 	switch value := value.(type) {

@@ -48,7 +48,7 @@ func set(container any, steps []Step, value any) (any, error) {
 	return list, err
 }
 
-// as returns a container as the type that the path requires. nil passes as any type.
+// as converts a container to the type that the path requires. nil passes as any type.
 func as[T any](container any, what string) (T, error) {
 	var none T
 	if container == nil {

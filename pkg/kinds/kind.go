@@ -20,7 +20,7 @@ import (
 // FieldManager is the field manager of every write of this program.
 const FieldManager = "kubectl-imoocpod"
 
-// Kind describes one resource type.
+// Kind describes one resource type of the server.
 type Kind struct {
 	// Resource is the group, version, and plural.
 	Resource schema.GroupVersionResource

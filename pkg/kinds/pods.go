@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// LabelsPods reports whether this program creates the pods of the kind, with a label that finds
-// them.
+// LabelsPods reports whether this program creates all pods of the kind, and labels them with
+// the UID of their owner.
 func (k Kind) LabelsPods() bool {
 	// Objects of a declared kind may have pods of an earlier controller.
 	return k.Shipped() && k.Mapping.Strategy.OwnsPods()

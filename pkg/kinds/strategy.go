@@ -7,16 +7,16 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Strategy names a way to keep the pods of an object.
+// Strategy names the way in which run-controller runs the pods of an object.
 type Strategy string
 
 // The strategies. The controller of a kind without one is another program.
 const (
-	// StrategyPods keeps a number of pods that the object owns directly.
+	// StrategyPods runs a number of pods that the object controls directly.
 	StrategyPods Strategy = "pods"
-	// StrategyDeployment keeps one Deployment, which owns the pods.
+	// StrategyDeployment applies one Deployment, which runs the pods.
 	StrategyDeployment Strategy = "deployment"
-	// StrategyNodes keeps one pod on every eligible node.
+	// StrategyNodes runs one pod on every eligible node.
 	StrategyNodes Strategy = "nodes"
 )
 

@@ -15,10 +15,10 @@ import (
 // three times the pods that a Kubernetes cluster is built for.
 const maxPages = 1000
 
-// connection is the state of the server as the clients of one command see it. It limits the
-// time and memory that a broken server can cost: an API group that does not respond in time,
-// or responds without end, gets no further requests. Until the server has responded once, and
-// after two groups in a row have timed out, this applies to all groups.
+// connection is the state of the server as one command sees it. It limits the time and memory that
+// a broken server can cost: an API group that does not respond in time, or responds without end,
+// gets no further requests. Until the server has responded once, and after two groups in a row have
+// timed out, this applies to all groups.
 type connection struct {
 	// patient means that the command waits for a server to come back, so that every request is
 	// sent.
@@ -29,7 +29,8 @@ type connection struct {
 	lists, paged atomic.Int64
 
 	mu sync.Mutex
-	// broken holds why an API group gets no further request; "" stands for all groups.
+	// broken maps an API group to the reason why it gets no further requests; "" stands for all
+	// groups.
 	broken map[string]error
 	// silent counts the groups that fell silent since the last response.
 	silent int
@@ -50,7 +51,7 @@ func (e *noResponseError) Timeout() bool { return true }
 // Temporary is only part of the interface.
 func (e *noResponseError) Temporary() bool { return true }
 
-// refusal returns why no request is sent to an API group.
+// refusal returns the reason why an API group gets no requests, or nil.
 func (c *connection) refusal(group string) error {
 	if c.patient.Load() {
 		return nil

@@ -38,8 +38,8 @@ type Factory struct {
 	flags *pflag.FlagSet
 	// timeout is the flag --request-timeout.
 	timeout *pflag.Flag
-	// Finder returns the one finder of the command, which remembers what the server said and
-	// caches discovery on disk as kubectl does.
+	// Finder returns the one finder of the command, which remembers the server's answers and caches
+	// discovery on disk as kubectl does.
 	Finder func() (*discover.Finder, error)
 }
 
@@ -50,8 +50,8 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 	c := &Factory{flags: &pflag.FlagSet{}}
 	c.Flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
-		// The server's priority and fairness protects it. A limit here would only slow down
-		// one person's command.
+		// The server's priority and fairness protects it. A limit here would only slow down one
+		// command.
 		config.QPS = -1
 		config.WarningHandler = warnings
 		timeout := c.requestTimeout()
@@ -96,8 +96,8 @@ func (c *Factory) Namespaces() (all []string, given bool, err error) {
 	return all, given, err
 }
 
-// NoNamespace reports whether the namespace of the command does not exist. It does not know for
-// users who may not read it.
+// NoNamespace reports whether the namespace of the command does not exist. It reports false if the
+// user may not read the namespace.
 func (c *Factory) NoNamespace(ctx context.Context) (namespace string, missing bool) {
 	namespace, _, err := c.Namespace()
 	if err != nil || namespace == metav1.NamespaceDefault {

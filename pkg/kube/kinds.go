@@ -77,10 +77,10 @@ func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.
 	return kind, err
 }
 
-// ReplicaKinds returns the kinds whose objects have replicas, as far as that is known:
-// Deployments, StatefulSets, DaemonSets, the shipped kinds, installed or not, and the kinds
-// whose CRD has a /scale, a declaration, or the annotation replicas-path. ReplicaSets are not
-// among them: Deployments stand for theirs.
+// ReplicaKinds returns the kinds whose objects are known to have replicas: Deployments,
+// StatefulSets, DaemonSets, the shipped kinds, installed or not, and the kinds whose CRD has a
+// /scale, a declaration, or the annotation replicas-path. It leaves out ReplicaSets, which
+// belong to Deployments.
 func (c *Factory) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
 	finder, err := c.Finder()
 	if err != nil {

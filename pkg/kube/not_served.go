@@ -26,7 +26,7 @@ func NotServed(err error) bool {
 // NotFound reports whether an error means that the server has the type but not the object.
 func NotFound(err error) bool { return apierrors.IsNotFound(err) && !NotServed(err) }
 
-// Explain adds to a server error about an object what is missing, unless the message contains
+// Explain adds to a server error about an object the thing that is missing, unless the message has
 // it.
 func Explain(kind kinds.Kind, err error) error {
 	if NotServed(err) {

@@ -47,7 +47,7 @@ func (c *Factory) User(ctx context.Context) string {
 	return review.Status.UserInfo.Username
 }
 
-// Access returns the client for questions about the rights of this user.
+// Access returns the client for questions about the permissions of this user.
 func (c *Factory) Access() (*authorizationv1client.AuthorizationV1Client, error) {
 	return clientOf(c, authorizationv1client.NewForConfig)
 }

@@ -23,11 +23,11 @@ import (
 // client-go allows for discovery.
 const defaultRequestTimeout = 32 * time.Second
 
-// maxResponseBytes is how much of all responses is in memory at a time. A page of 500 objects
-// or the OpenAPI document of a large cluster has a few megabytes.
+// maxResponseBytes limits the bytes of all responses that are in memory at a time. A page of 500
+// objects or the OpenAPI document of a large cluster has a few megabytes.
 const maxResponseBytes = 256 << 20
 
-// partBytes is how much of a long response has to arrive within a timeout.
+// partBytes is the part of a long response that has to arrive within a timeout.
 const partBytes = 1 << 20
 
 // BadResponseError means that a response is not from a Kubernetes API server.
@@ -37,14 +37,14 @@ type BadResponseError struct {
 	Problem string
 
 	tooLong bool
-	// another means that the response is about another object than the request.
+	// another means that the response is about an object that was not requested.
 	another bool
 }
 
 func (e *BadResponseError) Error() string { return "the server " + e.Server + " " + e.Problem }
 
-// boundedTransport sends requests through another transport. Each has the timeout, unless
-// that is zero. At most maxBytes of all responses are in memory at a time.
+// boundedTransport sends requests through another transport. Each request has the timeout, unless
+// it is zero. All responses together hold at most maxBytes in memory.
 type boundedTransport struct {
 	*connection
 	timeout  time.Duration
@@ -133,8 +133,8 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 	return nil
 }
 
-// boundedBody is the body of a response. What is read of it counts as held until it is closed
-// or, for a watch, until the line ends, which is one event.
+// boundedBody is the body of a response. The bytes that were read count as held until the body is
+// closed or, for a watch, until the line ends, which is one event.
 type boundedBody struct {
 	io.ReadCloser
 	server   string
@@ -151,7 +151,7 @@ type boundedBody struct {
 	data *bytes.Reader // all of it, once it was read
 }
 
-// Read reads some more, unless too much is held.
+// Read reads more of the body, unless too much is held.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.data != nil {
 		return b.data.Read(p)

@@ -53,10 +53,10 @@ type unhintedError struct{ err error }
 
 func (e *unhintedError) Error() string { return e.err.Error() }
 
-// Is reports what the wrapped error would.
+// Is reports whether the wrapped error is the target.
 func (e *unhintedError) Is(target error) bool { return errors.Is(e.err, target) }
 
-// As does the same.
+// As finds the target in the wrapped error.
 func (e *unhintedError) As(target any) bool { return errors.As(e.err, target) }
 
 // Hints returns the hints in an error and everything that it wraps, in the order in which

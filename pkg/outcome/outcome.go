@@ -9,39 +9,39 @@ import (
 	"strings"
 )
 
-// UsageError says that the command line is invalid. Nothing was changed.
+// UsageError means that the command line is invalid. Nothing was changed.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
 
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// The errors that have an exit code of their own. They are wrapped with what happened to which
-// object.
+// The errors that have an exit code of their own. The errors that wrap them name the object and
+// what happened.
 var (
-	// ErrPrecondition: the object is not as the command line requires.
+	// ErrPrecondition means that the object is not as the command line requires.
 	ErrPrecondition = errors.New("precondition not met")
-	// ErrFailed: the object will not become ready without help.
+	// ErrFailed means that the object will not become ready without help.
 	ErrFailed = errors.New("failed")
-	// ErrPaused: the object is paused until someone resumes it.
+	// ErrPaused means that the object is paused until someone resumes it.
 	ErrPaused = errors.New("paused")
-	// ErrTimeout: the time for a wait is over.
+	// ErrTimeout means that the time for a wait is over.
 	ErrTimeout = errors.New("timed out")
-	// ErrOverwritten: someone else changed what this command had written.
+	// ErrOverwritten means that someone else changed what this command had written.
 	ErrOverwritten = errors.New("overwritten")
-	// ErrUndone: the change failed and was reverted.
+	// ErrUndone means that the change failed and was reverted.
 	ErrUndone = errors.New("undone")
-	// ErrUnknown: the server did not answer a write, and may have carried it out.
+	// ErrUnknown means that the server did not answer a write, and may have carried it out.
 	ErrUnknown = errors.New("no answer")
-	// ErrInterrupted: a person ended the command.
+	// ErrInterrupted means that a person ended the command.
 	ErrInterrupted = errors.New("interrupted")
-	// ErrGone: the object was deleted during the wait.
+	// ErrGone means that the object was deleted during the wait.
 	ErrGone = errors.New("deleted")
-	// ErrNotReady: the object is not ready, and may become so.
+	// ErrNotReady means that the object is not ready, and may become ready.
 	ErrNotReady = errors.New("not ready")
-	// ErrForbidden: the user may not read what the command needs to know.
+	// ErrForbidden means that the user may not read what the command needs.
 	ErrForbidden = errors.New("forbidden")
-	// ErrRefused: it would do more than was confirmed.
+	// ErrRefused means that the command would do more than the user has confirmed.
 	ErrRefused = errors.New("refused")
 )
 
@@ -64,7 +64,7 @@ func Join(errs []error) error {
 	return Errors(errs)
 }
 
-// UnknownTypeError says that the server does not have a resource type.
+// UnknownTypeError means that the server does not have a resource type.
 type UnknownTypeError struct {
 	Type string
 	// Nearest are types with similar names.
@@ -79,7 +79,7 @@ func (e *UnknownTypeError) Error() string {
 	return text
 }
 
-// NotServedError says that the server does not have a resource type.
+// NotServedError means that the server does not serve a resource type that this program knows.
 type NotServedError struct {
 	// CRD is the name of the missing custom resource definition.
 	CRD string

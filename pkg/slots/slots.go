@@ -1,6 +1,6 @@
-// Package slots says which pods an object has. Replicas fill the numbered slots
-// 0 … n−1, without those that the object has given up; one pod per node fills a
-// slot for each node. Each slot has one pod name.
+// Package slots computes which pods an object has. Replicas fill the numbered slots 0 … n−1,
+// without those that the object has given up; one pod per node fills a slot for each node. Each
+// slot has one pod name.
 package slots
 
 import (

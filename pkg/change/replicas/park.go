@@ -26,12 +26,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// ParkPlan is what parking an object, or the way back, does to it.
+// ParkPlan is the effect of park or unpark on one object.
 type ParkPlan struct {
 	Before, After int32
-	// Kept says why the object stays as it is; "" where it changes.
+	// Kept is the reason why the object does not change, or "" if it changes.
 	Kept string
-	// By is who parked an object that is to be restored, "" where that is not known.
+	// By is the user who parked the object, or "" if unknown. Only unpark sets it.
 	By string
 
 	path  fieldpath.Path
@@ -72,9 +72,9 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
 }
 
-// Unpark plans to restore the count that an object remembers, and to remove the annotation.
-// Whoever can annotate the object chooses the field, so a field other than these counts is an
-// outcome.ErrRefused. If someone has set another count than zero since, the error is an
+// Unpark plans to restore the count that an object remembers, and to remove the annotation. Anyone
+// who can annotate the object can name any field, so a field other than counts is an
+// outcome.ErrRefused. If someone has set a count other than zero since, the error is an
 // outcome.ErrOverwritten.
 func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {
 	if err := Refuse(t, obj); err != nil {
@@ -94,7 +94,8 @@ func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (
 	return ParkPlan{After: p.Replicas, By: p.By, path: path}, nil
 }
 
-// saved reads what an object remembers: nil where it remembers nothing.
+// saved reads the parked count of an object and its field. It returns nil if the object is not
+// parked.
 func saved(t observe.Target, obj *unstructured.Unstructured) (*apis.ParkedCount, fieldpath.Path, error) {
 	p, err := apis.ReadParked(obj.GetAnnotations())
 	if p == nil && err == nil {
@@ -110,7 +111,7 @@ func saved(t observe.Target, obj *unstructured.Unstructured) (*apis.ParkedCount,
 	return p, path, nil
 }
 
-// countAt is the count of an object at a path.
+// countAt returns the count of an object at a path.
 func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	n, found, err := path.Get(obj.Object)
 	switch {
@@ -124,8 +125,8 @@ func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Pa
 	return int32(n), nil
 }
 
-// scaledSince says that the count of an object that was parked is not zero any more, or
-// cannot be read, with the commands to go on.
+// scaledSince returns the error for a parked object whose count is no longer zero, or cannot be
+// read, with the commands to continue.
 func scaledSince(t observe.Target, p apis.ParkedCount, count int32, err error) error {
 	what := fmt.Sprintf("has been scaled to %d since", count)
 	if err != nil {
@@ -143,7 +144,7 @@ func wayBack(err error, t observe.Target, p apis.ParkedCount) error {
 	return outcome.WithHint(outcome.WithHint(err, "to keep the count as it is", forget(t)), "to set it back after that", back)
 }
 
-// forget is the command that removes what an object remembers.
+// forget returns the command that removes the parked count of an object.
 func forget(t observe.Target) commandline.Command {
 	return commandline.Kubectl("annotate", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With(apis.AnnotationParked + "-")
 }

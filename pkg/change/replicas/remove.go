@@ -56,8 +56,8 @@ func chooserOf(t observe.Target) (chooser, error) {
 	return refused("this program does not know how to choose pods of this kind")
 }
 
-// Check refuses a request that the kind of an object cannot meet, before anything is
-// read.
+// Check returns an error for a request that the kind of an object cannot meet. It reads nothing
+// from the server.
 func (c Request) Check(t observe.Target) error {
 	if c.Reuse && t.Kind.Mapping.Strategy != kinds.StrategyPods {
 		return fmt.Errorf("%s has no removed slots: only kinds whose pods run-controller creates have slots", t)
@@ -170,7 +170,7 @@ func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.T
 	return removedSlotsChange(removed), nil
 }
 
-// removedSlots are those that an object has given up.
+// removedSlots returns the slots that an object has given up.
 func removedSlots(t observe.Target, obj *unstructured.Unstructured) (slots.Removed, error) {
 	removed, err := slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots])
 	if err != nil {
@@ -179,7 +179,7 @@ func removedSlots(t observe.Target, obj *unstructured.Unstructured) (slots.Remov
 	return removed, nil
 }
 
-// removedSlotsChange sets the slots that an object has given up.
+// removedSlotsChange returns the edit that sets the slots that an object has given up.
 func removedSlotsChange(removed slots.Removed) fieldpath.Edit {
 	change := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationRemovedSlots)}
 	if len(removed) > 0 {
@@ -188,7 +188,8 @@ func removedSlotsChange(removed slots.Removed) fieldpath.Edit {
 	return change
 }
 
-// reuseSlots lets new pods have the lowest of the slots that an object has given up.
+// reuseSlots returns the edits that let new pods use the lowest of the slots that an object has
+// given up.
 func reuseSlots(t observe.Target) beside {
 	return func(obj *unstructured.Unstructured, after int32) ([]fieldpath.Edit, string, error) {
 		removed, err := removedSlots(t, obj)
@@ -277,8 +278,8 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	return done, err
 }
 
-// replicaSetOf is the object that controls the pods of a Deployment or ReplicaSet, the
-// only one that has any.
+// replicaSetOf returns the object that controls the pods of a Deployment or ReplicaSet: the only
+// ReplicaSet with pods, or the ReplicaSet itself.
 func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Target, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if obj.GetKind() == "ReplicaSet" {
 		if ref := metav1.GetControllerOf(obj); ref != nil {
@@ -323,5 +324,6 @@ func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Po
 	return err
 }
 
-// specReplicas is the count of the kinds of others whose pods can be chosen.
+// specReplicas returns the path of the count of the kinds of other programs whose pods can be
+// chosen.
 func specReplicas() fieldpath.Path { return fieldpath.Fields("spec", "replicas") }

@@ -27,46 +27,44 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// AnyCount is the present count of a change that asks for none.
+// AnyCount is the Current of a request that accepts any present count.
 const AnyCount = -1
 
 // Request is a new count and the conditions on which it is set.
 type Request struct {
 	Replicas int32
-	// By, where it is given, leads to the new count from the present one.
+	// By, if set, computes the new count from the present one.
 	By *candidates.CountChange
-	// Remove names the pods that go, in the place of a new count: as many fewer.
+	// Remove names the pods to delete. The new count is lower by their number.
 	Remove []string
 	// Reuse lets new pods have the slots that were removed.
 	Reuse bool
-	// Undo returns to the count before the last change by this program, in the place of
-	// a new count.
+	// Undo restores the count before the last change by this program.
 	Undo bool
-	// Began is the count before the first of several changes that belong together: the
-	// one to return to. Nil: that is the present one.
+	// Began is the count before the first of several changes that belong together, which an undo
+	// restores. If it is nil, that is the present count.
 	Began           *int32
 	Current         int32
 	ResourceVersion string
 	DryRun          []string
-	// LookOnly says that nothing is sent. Only what changes more than the count
-	// knows it.
+	// LookOnly means that nothing is sent. Only requests that change more than the count use it.
 	LookOnly bool
 }
 
-// Result is the new count, and the object that has it.
+// Result is the new count and the object that has it.
 type Result struct {
-	// Before is the count before the change, nil where that is not known.
+	// Before is the count before the change, or nil if unknown.
 	Before   *int32
 	Replicas int32
 	UID      types.UID
-	// Note says what else was changed, such as "removing foo-f4e4e66e-1".
+	// Note describes further changes, such as "removing foo-f4e4e66e-1".
 	Note string
 	// Written has the fields that were written. It has no object if the count was set
 	// through /scale, and no fields if only /scale has the count.
 	edit.Written
 }
 
-// String says what the change did, such as "3 → 5".
+// String describes the change, such as "3 → 5".
 func (r Result) String() string {
 	text := fmt.Sprintf("set to %d", r.Replicas)
 	if r.Before != nil {
@@ -78,8 +76,7 @@ func (r Result) String() string {
 	return text
 }
 
-// Before is the count that an object has in a field: nil where the field is not known
-// or has no count.
+// Before returns the count of an object in a field, or nil if the field is unknown or has no count.
 func Before(obj *unstructured.Unstructured, path *fieldpath.Path) *int32 {
 	if obj == nil || path == nil {
 		return nil
@@ -91,7 +88,7 @@ func Before(obj *unstructured.Unstructured, path *fieldpath.Path) *int32 {
 	return new(int32(n))
 }
 
-// Refuse reports that an object cannot be scaled because it is being deleted.
+// Refuse returns an error if an object cannot be scaled because it is being deleted.
 func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 	if obj == nil || obj.GetDeletionTimestamp() == nil {
 		return nil
@@ -137,8 +134,8 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 	return setField(ctx, objects, t, seen, *field.Path, c, nil)
 }
 
-// Revert puts back the count that an object had before a change, unless someone else has set
-// it since: then the error is an outcome.ErrOverwritten.
+// Revert restores the count before a change. If someone else has set the count since, the error is
+// an outcome.ErrOverwritten.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done Result, o edit.Options) error {
 	if done.Object != nil {
 		var forget []fieldpath.Edit // the count that failed is not one to return to
@@ -157,8 +154,8 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 	return err
 }
 
-// setScale sets the count through /scale. Where the present count matters, the
-// change is made only to the version that was read.
+// setScale sets the count through /scale. If the request depends on the present count, it changes
+// only the version that was read.
 func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
 	before := Before(t.Object, field.Path)
 	if c.ReadsCount() {
@@ -267,7 +264,7 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 	return done, nil
 }
 
-// wanted is the count to set in a field of an object.
+// wanted returns the count to set in a field of an object.
 func (c Request) wanted(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	now, found, err := path.Get(obj.Object)
 	if err != nil {
@@ -284,8 +281,8 @@ func (c Request) wanted(t observe.Target, obj *unstructured.Unstructured, path f
 	return c.From(t, now)
 }
 
-// admits reports that an object is not one that the request is for: it is being
-// deleted, or has another version.
+// admits returns an error if the object does not meet the request: it is being deleted, or has
+// another version.
 func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error {
 	if err := Refuse(t, obj); err != nil {
 		return err
@@ -296,10 +293,10 @@ func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error 
 	return nil
 }
 
-// ReadsCount reports whether the present count decides on the change.
+// ReadsCount reports whether the request depends on the present count.
 func (c Request) ReadsCount() bool { return c.Current != AnyCount || c.By != nil || len(c.Remove) > 0 }
 
-// From is the count to set where there are so many now.
+// From returns the new count for the present one.
 func (c Request) From(t observe.Target, now int64) (int32, error) {
 	if c.Current != AnyCount && now != int64(c.Current) {
 		return 0, fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", outcome.ErrPrecondition, t, c.Current, now)
@@ -320,7 +317,8 @@ func (c Request) From(t observe.Target, now int64) (int32, error) {
 	return n, nil
 }
 
-// NotSet is the error for a request that compares a count where none is set.
+// NotSet returns the error for a request that depends on the present count of an object that has
+// none.
 func (c Request) NotSet(t observe.Target, field discover.Field) error {
 	expected := fmt.Sprintf("to be %d", c.Current)
 	if c.By != nil || c.Current == AnyCount {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Step is how far a change of a count goes at a time: so many replicas, or so many
-// percent of the whole change.
+// Step is the size of one step of a change: a number of replicas, or a percentage of the whole
+// change.
 type Step struct {
 	size    int64
 	percent bool
@@ -32,7 +32,7 @@ func ParseStep(word string) (Step, error) {
 	return s, nil
 }
 
-// String is the step as ParseStep reads it.
+// String returns the step as ParseStep reads it.
 func (s Step) String() string {
 	word := strconv.FormatInt(s.size, 10)
 	if s.percent {
@@ -41,8 +41,8 @@ func (s Step) String() string {
 	return word
 }
 
-// of is the number of replicas of a step of a change by so many. A percentage is
-// rounded up, so that it is at least one.
+// of returns the number of replicas in a step of a change. A percentage is rounded up, so that it
+// is at least one.
 func (s Step) of(change int64) int64 {
 	if s.percent {
 		return max(1, (change*s.size+99)/100)
@@ -50,9 +50,9 @@ func (s Step) of(change int64) int64 {
 	return s.size
 }
 
-// Steps are the counts on the way from one count to another, without the first. All
-// steps have the same size but the last one, which may be smaller. Where there is
-// nothing to change, the count itself is the only one: it is still to become ready.
+// Steps returns the counts on the way from one count to another, without the first. All steps have
+// the same size except the last, which may be smaller. If there is nothing to change, it returns
+// the count itself, which must still become ready.
 func Steps(from, to int32, step Step) []int32 {
 	distance := max(int64(to)-int64(from), int64(from)-int64(to))
 	size := step.of(distance)

@@ -26,9 +26,8 @@ type lastScale struct {
 	Path string `json:"path"`
 }
 
-// remembers reports whether the object records its earlier count with each change.
-// Objects of other controllers get no annotations of this program. Users who may not
-// read the object use /scale.
+// remembers reports whether changes of the count are recorded on the object. Objects of other
+// controllers get no annotations of this program, and users who may not read the object use /scale.
 func remembers(t observe.Target, field discover.Field) bool {
 	return t.Kind.Reconciled() && field.Path != nil && (t.Object != nil || !field.Scale)
 }
@@ -82,10 +81,9 @@ func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Pat
 	return *last.From, nil
 }
 
-// setHere reports whether the present count of an object is one that this program wrote
-// together with what the object remembers. Whoever sets another count becomes the manager
-// of the field, also if the count is the same again afterwards; of what is written through
-// /scale, the server records the subresource.
+// setHere reports whether the last change of the count is the one that the object records. The
+// manager of the field is whoever set it last, even to the same number. For a change through
+// /scale, managedFields record the subresource.
 func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Manager == kinds.FieldManager && entry.Subresource == "" && path.ManagedBy(entry, obj.Object) {
@@ -125,7 +123,7 @@ func changedSince(t observe.Target, obj *unstructured.Unstructured, path fieldpa
 	return outcome.WithHint(err, "to set it back all the same", back)
 }
 
-// scaleTo is the command that sets the count of an object.
+// scaleTo returns the command that sets the count of an object.
 func scaleTo(t observe.Target, count string) commandline.Command {
 	return commandline.Plugin("scale", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With("--replicas", count)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Places are the fields that the pods of an object are made from; nil if it does not have
-// them.
+// Places are the fields that the pods of an object are made from, nil for those that it does not
+// have.
 type Places struct {
 	// Template is the pod template.
 	Template *fieldpath.Path

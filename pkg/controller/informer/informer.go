@@ -130,7 +130,7 @@ func (i *Informer) Handle(handler cache.ResourceEventHandler) {
 	i.handled = registration.HasSynced
 }
 
-// Need has the cache filled, and returns a channel that is closed when it is.
+// Need starts filling the cache, and returns a channel that is closed when the cache is filled.
 func (i *Informer) Need() <-chan struct{} {
 	i.once.Do(func() { close(i.needed) })
 	return i.filled

@@ -43,9 +43,9 @@ type client struct {
 // Leases returns the client itself: there is one lease.
 func (c *client) Leases(string) coordinationv1client.LeaseInterface { return c }
 
-// Get returns the lease when this loop may have it: when the holder releases it, does not
-// renew it in time, or was a process of this machine that has ended. With ExitIfHeld, the
-// first renewal ends the election: nothing else shows that the holder runs.
+// Get waits until this loop may take the lease, and returns it: the holder has released it, has
+// not renewed it in time, or was a process of this machine that has ended. With ExitIfHeld, the
+// first renewal that Get sees ends the election: nothing else shows that the holder runs.
 func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (*coordinationv1.Lease, error) {
 	var seen *coordinationv1.LeaseSpec // as the holder last wrote it
 	var expires time.Time              // by our own clock: the clocks of two machines differ

@@ -55,17 +55,17 @@ func (o *Object) Wrote(resource, version string) {
 	o.Written[resource] = informer.Later(version, o.Written[resource])
 }
 
-// Progress is how far the loop is with an object.
+// Progress is the progress of the loop with an object.
 type Progress struct {
 	// Converged means that the object has what it wants, and that its status says so.
 	Converged bool
-	// Failure is why the last reconcile failed, if it did.
+	// Failure is the error of the last reconcile, or "".
 	Failure string
-	// DryRun is what the loop would do, in a dry run only.
+	// DryRun describes what the loop would do. It is set only in a dry run.
 	DryRun *plan.DryRun
 }
 
-// entry is an Object with what event handlers and commands also use, under the lock.
+// entry is an Object and its reconciles, which event handlers also use, under the lock.
 type entry struct {
 	Object
 	reconciles
@@ -134,7 +134,7 @@ func (m *Memory) Repeated(k Key, line string) (repeated bool) {
 	return repeated
 }
 
-// Planned notes how far the loop is with an object after a plan for it.
+// Planned notes the progress of the loop with an object after a plan for it.
 func (m *Memory) Planned(k Key, now time.Time, v plan.View, p plan.Actions, dryRun *plan.DryRun) {
 	ready := p.Ready(v)
 	m.setProgress(k, now, ready, Progress{Converged: ready && !p.StatusLater, DryRun: dryRun})
@@ -160,7 +160,7 @@ func (m *Memory) setProgress(k Key, now time.Time, ready bool, progress Progress
 	m.Notify()
 }
 
-// Progress returns how far the loop is with an object, if there was a plan for it.
+// Progress returns the progress of the loop with an object, if there was a plan for it.
 func (m *Memory) Progress(k Key) (progress Progress, known bool) {
 	m.update(k, func(e *entry) {
 		if known = e.progress != nil; known {

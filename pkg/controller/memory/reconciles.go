@@ -18,8 +18,8 @@ const (
 type reconciles struct {
 	number  int64    // of the last one
 	reasons []string // for the next one
-	// running means that the last reconcile has not ended. It began then and read so many
-	// items: pods and nodes.
+	// running means that the last reconcile has not ended. began is when it began, and items is how
+	// many pods and nodes it has read.
 	running bool
 	began   time.Time
 	items   int

@@ -33,8 +33,8 @@ type Operation struct {
 	Verb Verb
 	Kind Kind
 	Name string
-	// UID and ResourceVersion are preconditions of the write: what the plan knows of
-	// the child. Empty if there was no such child, or if any version will do.
+	// UID and ResourceVersion are preconditions of the write: the child as the plan saw it. They
+	// are empty if there was no such child, or if any version will do.
 	UID             types.UID
 	ResourceVersion string
 	// Slot is the slot of a pod.
@@ -84,10 +84,9 @@ type Reason string
 const (
 	// Surplus pods are more than the owner wants.
 	Surplus Reason = "surplus"
-	// Finished pods make room for a new one.
+	// Finished pods have run to their end, and are replaced.
 	Finished Reason = "finished"
-	// Outdated pods have an older template, or the name of no wanted slot, and are
-	// replaced.
+	// Outdated pods have an older template, or a name that no wanted slot has, and are replaced.
 	Outdated Reason = "outdated"
 )
 

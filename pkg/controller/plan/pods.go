@@ -95,8 +95,8 @@ func (p *Actions) restoreLabels(v View) {
 	p.Operations = append(p.Operations, list...)
 }
 
-// relevant returns the pods without those that neither fill a slot nor take room: stuck
-// pods, about which nothing can be done, and pods of the kind's other plan, which stay.
+// relevant leaves out pods that neither fill a slot nor take room: stuck pods, which the loop
+// cannot end, and pods of the kind's other plan, which stay.
 func relevant(v View, s slotSet) []Pod {
 	ignored := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
 	if !slices.ContainsFunc(v.Pods, ignored) {
@@ -105,7 +105,7 @@ func relevant(v View, s slotSet) []Pod {
 	return slices.DeleteFunc(slices.Clone(v.Pods), ignored)
 }
 
-// ending returns when each terminating pod was first seen as such.
+// ending returns the time at which each terminating pod was first seen terminating.
 func ending(v View) map[types.UID]time.Time {
 	since := map[types.UID]time.Time{}
 	for _, pod := range v.Pods {

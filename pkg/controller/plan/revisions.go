@@ -33,8 +33,8 @@ func RevisionName(owner string, uid types.UID, template string) string {
 	return slots.ChildName(owner, uid, template, templateHashLength)
 }
 
-// RevisionTemplate returns the hash of the template that a revision's name stands
-// for, or nothing if RevisionName does not return that name for this owner.
+// RevisionTemplate returns the hash of the template in a revision's name, or "" if RevisionName
+// does not return that name for this owner.
 func RevisionTemplate(revision, owner string, uid types.UID) string {
 	hash := revision[strings.LastIndexByte(revision, '-')+1:]
 	if len(hash) != templateHashLength || RevisionName(owner, uid, hash) != revision {

@@ -35,13 +35,13 @@ func numbered(n int32, removed slots.Removed) slotSet {
 	}
 }
 
-// ofOtherPlan reports whether a slot belongs to the kind's other plan: it is
-// numbered where these stand for nodes, or the reverse.
+// ofOtherPlan reports whether a slot belongs to the other plan: the set has a slot for each
+// node and this slot has a number, or the reverse.
 func (s slotSet) ofOtherPlan(slot slots.Slot) bool {
 	return slot != slots.None && slot.IsNode() != (s.nodes != nil)
 }
 
-// firstToGo orders the pods outside the slots by which goes first.
+// firstToGo orders the pods outside the slots: those that go first come first.
 func (s slotSet) firstToGo(a, b Pod) int {
 	if removed := s.removed.Has(a.Slot); removed != s.removed.Has(b.Slot) {
 		if removed {

@@ -183,7 +183,7 @@ func stopped(reason, message string) metav1.Condition {
 	return condition(apis.ConditionProgressing, metav1.ConditionFalse, reason, message)
 }
 
-// invalid is the plan for an owner that no plan can be made for.
+// invalid returns the plan for an owner that is invalid: only a status.
 func invalid(v View, found Status) Actions {
 	p := Actions{Memory: v.Memory}
 	found.Desired = v.lastWrittenStatus().Desired

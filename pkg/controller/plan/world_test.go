@@ -36,7 +36,7 @@ func (w *world) view() View {
 	return v
 }
 
-// plan is the plan for the owner. While it is paused, there is nothing in it to do.
+// plan returns the plan for the owner. While it is paused, there is nothing in it to do.
 func (w *world) plan() Actions {
 	p := Decide(w.view(), Pods)
 	if w.view().Paused() && p.Writes() {

@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
-// notPaused is the prefix of the message about a pause whose end is not a time.
+// notPaused is the prefix of the message about a pause annotation with an invalid time.
 const notPaused = "not paused: "
 
 // pauseMessage returns the message of the condition Paused, if there is a pause.

@@ -89,8 +89,8 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 	return err
 }
 
-// awaitConvergence returns nil when every object has converged, and errGivenUp when all others
-// have failed, by the verdict and the grace period of "status".
+// awaitConvergence waits until every object has converged and returns nil, or returns errGivenUp
+// when all others have failed, by the verdict and the grace period of "status".
 func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Controller) error {
 	ticker := time.NewTicker(evaluateEvery)
 	defer ticker.Stop()

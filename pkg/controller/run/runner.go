@@ -31,8 +31,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// DefaultWorkers is how many objects are reconciled in parallel: enough that one slow request
-// does not delay the others.
+// DefaultWorkers is the number of objects that are reconciled in parallel: enough that one slow
+// request does not delay the others.
 const DefaultWorkers = 8
 
 // Options configures a run of the controller.

@@ -34,7 +34,7 @@ const (
 	sliceLeast = 2 * maxBatch
 )
 
-// ErrConflict means that something has changed since the plan saw it.
+// ErrConflict means that the object or a child has changed since the plan saw it.
 var ErrConflict = errors.New("the object has changed")
 
 // errStopped ends a batch of operations. The outcome has the reason.

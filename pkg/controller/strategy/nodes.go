@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// nodes keeps one pod on every node that may run it.
+// nodes runs one pod on every node that may run it.
 func nodes() *Strategy {
 	return &Strategy{
 		Plan: plan.Nodes, PodIndex: ByOwner,
@@ -32,7 +32,7 @@ func nodeSource(c Clients) informer.Source {
 	return s
 }
 
-// trimNode keeps of a node what decides which pods it may run.
+// trimNode returns the parts of a node that decide which pods it may run.
 func trimNode(node *corev1.Node) (any, error) {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Labels: node.Labels},
@@ -40,8 +40,8 @@ func trimNode(node *corev1.Node) (any, error) {
 	}, nil
 }
 
-// nodesEqual reports whether a node is the same in what decides which pods it may run.
-// Its status changes all the time.
+// nodesEqual reports whether two states of a node may run the same pods. The status, which changes
+// all the time, does not matter.
 func nodesEqual(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// pods keeps a number of pods, which the object controls.
+// pods runs a number of pods that the object controls.
 func pods() *Strategy {
 	return &Strategy{Plan: plan.Pods, PodIndex: ByOwner, complete: completePods}
 }

@@ -79,8 +79,8 @@ func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Ind
 	return nil
 }
 
-// revisionFields returns the fields of the revision of the owner's template, with who
-// changed the template and why. A patch removes what the owner does not say.
+// revisionFields returns the fields of the revision of the owner's template, with who changed the
+// template and why. A patch removes the annotations that the owner does not have.
 func revisionFields(w *Work, op plan.Operation) (map[string]any, error) {
 	annotations := map[string]any{}
 	for _, name := range []string{apis.AnnotationChangeCause, apis.AnnotationChangedBy} {

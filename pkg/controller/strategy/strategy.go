@@ -19,14 +19,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Strategy is one way to keep the pods of a kind.
+// Strategy is one way to run the pods of a kind: numbered, on nodes, or through a Deployment.
 type Strategy struct {
 	// Plan decides what to do.
 	Plan func(plan.View) plan.Actions
 	// PodIndex is the index by which the UID of an object finds its pods.
 	PodIndex string
-	// Input watches the objects that plans read apart from pods; nil: they read none. An
-	// object in no namespace is read by all plans, any other by the plan of its controller.
+	// Input watches the objects besides pods that plans read, or is nil if there are none. All
+	// plans read a cluster-scoped object; only the plan of its controller reads another.
 	Input func(Clients) informer.Source
 
 	// read adds these objects to the view of an owner.
@@ -34,7 +34,7 @@ type Strategy struct {
 	// complete adds what only this strategy reads of an object. The fields of the
 	// template are nil if the owner has a Problem.
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
-	// pod adapts the pod that an operation creates; nil: it is as the template says.
+	// pod adapts the pod that an operation creates, or is nil if the pod is as the template says.
 	pod func(*corev1.Pod, plan.Operation)
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Budget is a PodDisruptionBudget over pods of the object.
+// Budget is a PodDisruptionBudget that guards pods of the object.
 type Budget struct {
 	Name string `json:"name"`
 	// MinAvailable or MaxUnavailable is a number or a percentage.
@@ -37,9 +37,9 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
 }
 
-// After returns how many pods would be left healthy, and how many the budget would require,
-// if some healthy ones went for good. Without them, the budget expects fewer pods, so a
-// percentage requires fewer. It is rounded up, as by the disruption controller.
+// After returns how many pods would be left healthy, and how many the budget would require, after
+// the removal of some healthy ones. The budget then expects fewer pods, so a percentage requires
+// fewer. It is rounded up, as by the disruption controller.
 func (b Budget) After(going int32) (left, required int32) {
 	pods := max(b.Pods-going, 0)
 	word := b.MinAvailable
@@ -58,8 +58,8 @@ func (b Budget) After(going int32) (left, required int32) {
 	return max(b.Healthy-going, 0), required
 }
 
-// Broken returns the budget that the removal of some pods would break, "" if none. The pods
-// that go count as healthy, because they are not known yet.
+// Broken returns the first budget that the removal of some pods would break, or "". It counts the
+// removed pods as healthy, because they are not known yet.
 func Broken(all []Budget, going int32) string {
 	for _, b := range all {
 		if left, required := b.After(going); left < required {

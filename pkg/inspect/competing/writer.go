@@ -1,4 +1,4 @@
-// Package competing knows who else sets the number of pods of an object.
+// Package competing finds who else sets the number of pods of an object.
 package competing
 
 import (
@@ -15,7 +15,7 @@ import (
 type Writer struct {
 	// By names it, such as "HorizontalPodAutoscaler/web".
 	By string `json:"by"`
-	// Message says what it does, in one line.
+	// Message describes what it does, in one line.
 	Message string `json:"message"`
 	// Min and Max are the bounds of an autoscaler.
 	Min *int32 `json:"min,omitempty"`

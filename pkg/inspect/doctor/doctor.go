@@ -27,7 +27,7 @@ type Doctor struct {
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterface
 	access    authorizationv1client.SelfSubjectAccessReviewsGetter
-	// user is the name under which the server knows the user, "you" if it does not say.
+	// user is the user name that the server reports, or "you".
 	user string
 	// commands composes the commands that put in place what is missing.
 	commands commandline.Context

@@ -11,8 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Child reads from an object that stands between another and its pods what a
-// report needs of it.
+// Child returns what a report needs of an object between a target and its pods.
 func Child(obj *unstructured.Unstructured) status.Child {
 	child := status.Child{
 		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), Created: obj.GetCreationTimestamp().Time,

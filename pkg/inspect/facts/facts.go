@@ -132,7 +132,7 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	}
 }
 
-// Pods returns a stored number as a number of pods, cut to the range of one.
+// Pods converts a stored number to a number of pods, limited to the range of int32.
 func Pods(n int64) int32 {
 	return int32(max(0, min(n, math.MaxInt32)))
 }

@@ -1,5 +1,5 @@
-// Package facts knows what the status of a kind can say, from its schema, built-in
-// knowledge, profiles, and annotations of its CRD, and reads that from an object.
+// Package facts works out how to interpret the status of a kind, from its schema, built-in
+// knowledge, profiles, and annotations of its CRD, and reads the status of an object.
 package facts
 
 import (
@@ -18,14 +18,14 @@ import (
 // The annotations of a CRD that describe the status of its objects. Expressions are one to a
 // line.
 const (
-	// annotationUnit is what the count counts, if not pods.
+	// annotationUnit names the unit of the count, if that is not pods.
 	annotationUnit = apis.Prefix + "unit"
-	// annotationReadyWhen has expressions that must all hold, annotationFailedWhen and
-	// annotationPausedWhen hold expressions. One match is enough.
+	// annotationReadyWhen holds expressions that must all be true. One true expression is enough
+	// for annotationFailedWhen and for annotationPausedWhen.
 	annotationReadyWhen  = apis.Prefix + "ready-when"
 	annotationFailedWhen = apis.Prefix + "failed-when"
 	annotationPausedWhen = apis.Prefix + "paused-when"
-	// annotationPausedHint says who must act on an object that is paused.
+	// annotationPausedHint names who must act on an object that is paused.
 	annotationPausedHint = apis.Prefix + "paused-hint"
 	// annotationPartitionPath names the number or percentage of pods that keep the older
 	// template.
@@ -42,7 +42,7 @@ func statusAnnotations() []string {
 	}
 }
 
-// GenerationFrom is where a status says which generation its controller saw.
+// GenerationFrom is the place in a status of the generation that the controller has seen.
 type GenerationFrom string
 
 // The places of the generation.
@@ -53,37 +53,39 @@ const (
 	GenerationNone       GenerationFrom = "none"
 )
 
-// Facts are what the status of a kind's objects can say. They are computed once for all
+// Facts describe how to interpret the status of a kind's objects. They are computed once for all
 // objects. All paths begin at the root of an object.
 type Facts struct {
 	// Generation is where the status has the generation that the controller saw.
 	Generation GenerationFrom `json:"generation"`
 	// Conditions is set if the kind has conditions.
 	Conditions bool `json:"conditions"`
-	// Count is the desired count, if the spec has it. Unit is what it counts. OtherCounts are
-	// the other counts of the spec, and Several is set if they count other groups of pods.
+	// Count is the field of the desired count, if the spec has it, and Unit what it counts.
+	// OtherCounts are the other counts of the spec. Several is set if they count other groups of
+	// pods.
 	Count       string   `json:"count,omitempty"`
 	Unit        string   `json:"unit"`
 	OtherCounts []string `json:"otherCounts,omitempty"`
 	Several     bool     `json:"several,omitempty"`
-	// Desired, Current, Ready, Updated and Available are fields of the status with counts
-	// of pods. The first that an object has counts.
+	// Desired, Current, Ready, Updated, and Available list status fields with counts of pods. The
+	// first one that an object has counts.
 	Desired   []string `json:"desired,omitempty"`
 	Current   []string `json:"current,omitempty"`
 	Ready     []string `json:"ready,omitempty"`
 	Updated   []string `json:"updated,omitempty"`
 	Available []string `json:"available,omitempty"`
-	// Zero are the counts that are zero if they are absent. Updated is zero only for
-	// objects with a pod template.
+	// Zero lists the counts that are zero if they are absent. Updated is zero only for objects with
+	// a pod template.
 	Zero []string `json:"absentIsZero,omitempty"`
 	// ScaleCount and ScaleSelector are the fields of the status that /scale shows.
 	ScaleCount    string `json:"scaleCount,omitempty"`
 	ScaleSelector string `json:"scaleSelector,omitempty"`
-	// Partition is how many pods keep the older template. Ordinal is set if it is an
-	// ordinal below which they do, and the rollout is then over.
+	// Partition is the field with the number of pods that keep the older template. Ordinal is set
+	// if it is an ordinal instead: pods below it keep the older template, and the rollout then
+	// counts as done.
 	Partition string `json:"partition,omitempty"`
 	Ordinal   bool   `json:"ordinal,omitempty"`
-	// OnDelete is the field that is OnDelete if pods are replaced only when someone
+	// OnDelete is the field that has the value OnDelete if pods are replaced only when someone
 	// deletes them.
 	OnDelete string `json:"onDelete,omitempty"`
 	// Restart takes the time of a restart.
@@ -105,8 +107,7 @@ type Facts struct {
 	pausedIf []fieldpath.Expression
 }
 
-// New returns what the status of a kind can say. The path leads to the desired count; nil if
-// it is not known.
+// New returns the facts of a kind. count is the path of the desired count, or nil if it is unknown.
 func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, error) {
 	f := Facts{Generation: GenerationNone, Unit: "pod"}
 	if kind.BuiltIn() {
@@ -179,7 +180,7 @@ func statusPaths(base string, names []string) []string {
 	return all
 }
 
-// fromSchema adds what the schema and /scale say.
+// fromSchema adds the facts in the schema and in /scale.
 func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	root := source.Schema
 	f.schema = root
@@ -236,7 +237,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	f.OnDelete = ".spec.updateStrategy.type"
 }
 
-// generation finds where the status has the generation.
+// generation finds the field of the generation in the status.
 func (f *Facts) generation(root, properties map[string]any) {
 	f.Conditions = properties["conditions"] != nil
 	item := fieldpath.Resolve(root, fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(properties, "conditions")), "items"))
@@ -250,7 +251,7 @@ func (f *Facts) generation(root, properties map[string]any) {
 	}
 }
 
-// statusAt returns what the schema has in a part of the status.
+// statusAt returns the schema of a part of the status.
 func statusAt(root, properties map[string]any, base string) map[string]any {
 	if base == "" {
 		return properties
@@ -299,7 +300,7 @@ func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded 
 	}
 }
 
-// fromAnnotations replaces what the schema suggests by what annotations say.
+// fromAnnotations replaces facts from the schema by those in annotations.
 func (f *Facts) fromAnnotations(said map[string]string) error {
 	for key, at := range map[string]*[]string{
 		kinds.AnnotationDesiredPath: &f.Desired, kinds.AnnotationCurrentPath: &f.Current, kinds.AnnotationReadyPath: &f.Ready,
@@ -375,7 +376,7 @@ func expressions(words []string) ([]fieldpath.Expression, error) {
 	return all, nil
 }
 
-// unit is the unit in a report: empty for pods.
+// unit returns the unit for a report, or "" for pods.
 func (f Facts) unit() string {
 	if f.Unit == "pod" {
 		return ""
@@ -388,7 +389,8 @@ func (f Facts) zero(paths []string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(f.Zero, path) })
 }
 
-// pausedBy returns the hint for an expression that holds: words or a command.
+// pausedBy returns how to end a pause that an expression of the kind detects: an instruction
+// or a command.
 func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *commandline.Command) {
 	object := o.Type + "/" + o.Name
 	switch {

@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-// pause finds what stops the controller from acting.
+// pause sets the reason why the controller does not act, if there is one.
 func (f Facts) pause(o *status.Object, obj map[string]any) {
 	for _, e := range f.pausedIf {
 		if holdsOf(e, obj) && !timedPause(obj) {
@@ -102,7 +102,7 @@ func switchedOff(obj map[string]any) bool {
 	return slices.ContainsFunc([]string{".spec.paused", ".spec.suspend"}, func(path string) bool { return valueAt(obj, path) == false })
 }
 
-// pauseTold reports whether the kind declares a field of its status for a pause.
+// pauseTold reports whether the kind has a status field for a pause.
 func (f Facts) pauseTold() bool {
 	return slices.ContainsFunc(f.pausedIf, ofStatus)
 }
@@ -168,8 +168,8 @@ func keptBy(value any, desired int32) (int32, bool) {
 	return sum, true
 }
 
-// keeps returns how many of some pods a partition keeps. A percentage is rounded up, and
-// leaves one to be replaced unless it is 100%, as in OpenKruise.
+// keeps returns how many of the desired pods a partition keeps on the old revision. As in
+// OpenKruise, a percentage is rounded up, and below 100% at least one pod is replaced.
 func keeps(value any, desired int32) (int32, bool) {
 	var partition intstr.IntOrString
 	switch value := value.(type) {

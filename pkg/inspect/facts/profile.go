@@ -18,7 +18,7 @@ import (
 //go:embed profiles/*.yaml
 var profiles embed.FS
 
-// profileOf is what the profile of a kind says, by annotation; nil without one.
+// profileOf returns the profile of a kind, by annotation, or nil if it has none.
 func profileOf(kind kinds.Kind) map[string]string {
 	profile, err := readProfile(kind.CRD())
 	if err != nil {
@@ -27,7 +27,7 @@ func profileOf(kind kinds.Kind) map[string]string {
 	return profile
 }
 
-// readProfile reads a profile; nil where there is none.
+// readProfile reads the profile of a CRD. It returns nil if there is none.
 func readProfile(crd string) (map[string]string, error) {
 	data, err := profiles.ReadFile("profiles/" + crd + ".yaml")
 	if err != nil {

@@ -90,7 +90,7 @@ func readTracked(o *status.Object, reported map[string]any) {
 	}
 }
 
-// written returns a generation that the status has. A zero becomes -1, which no object has:
+// written returns the generation in a status. It turns zero into -1, which no object has:
 // elsewhere, 0 means that the controller never writes the field.
 func written(generation int64) int64 {
 	if generation == 0 {
@@ -99,9 +99,10 @@ func written(generation int64) int64 {
 	return generation
 }
 
-// lag returns what the status does not say yet if an annotation names a generation of another
-// object that the controller has not acted on: a Rollout has its workload's in
-// "rollout.argoproj.io/workload-generation", and in .status.workloadObservedGeneration.
+// lag returns the part of the status that is out of date if an annotation names a generation of
+// another object that the controller has not acted on, or "". A Rollout has its workload's
+// generation in "rollout.argoproj.io/workload-generation", and in
+// .status.workloadObservedGeneration.
 func lag(obj map[string]any) string {
 	for key, wanted := range fieldpath.Object(obj, "metadata", "annotations") {
 		of, is := strings.CutSuffix(key[strings.LastIndex(key, "/")+1:], "-generation")
@@ -144,7 +145,7 @@ func hasContainers(obj map[string]any) bool {
 	return len(containers) > 0
 }
 
-// readWord reads what the controller says in its own words.
+// readWord reads the controller's own words about the object.
 func readWord(o *status.Object, obj map[string]any) {
 	phaseFields := []string{".status.phase", ".status.state", ".status.updateStatus", ".status.state.phase"}
 	for at, paths := range map[*string][]string{&o.Word.Phase: phaseFields, &o.Word.Message: {".status.message", ".status.reason"}} {
@@ -161,9 +162,9 @@ func readWord(o *status.Object, obj map[string]any) {
 	o.Fields = slices.Sorted(maps.Keys(fieldpath.Object(obj, "status")))
 }
 
-// judge evaluates what the kind declares as ready and failed. An expression with an error
-// does not hold. Those of a profile wait for the field that they are about, which older
-// versions of the controller do not write.
+// judge evaluates the expressions of the kind for ready and failed. An expression with an error
+// does not hold. Those of a profile count only if the object has the field that they read, which
+// older versions of the controller do not write.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
 	reported := func(e fieldpath.Expression) bool { return valueAt(obj, strings.Trim(e.Path, "{}")) != nil }
 	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, reported)) {
@@ -188,8 +189,8 @@ func holdsOf(e fieldpath.Expression, obj map[string]any) bool {
 	return err == nil && holds
 }
 
-// Settle adds what depends on the desired count: what a partition leaves, what is paused,
-// and how many pods all groups want.
+// Settle adds the facts that depend on the desired count: the pods that a partition keeps, a pause,
+// and the number of pods that all groups want.
 func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *fieldpath.Path) {
 	switch {
 	case f.Unit == "shard":
@@ -253,7 +254,7 @@ func textAt(obj map[string]any, path string) string {
 	return text
 }
 
-// valueAt returns what an object has at a path, nil if there is nothing.
+// valueAt returns the value at a path of an object, or nil.
 func valueAt(obj map[string]any, word string) any {
 	if word == "" {
 		return nil

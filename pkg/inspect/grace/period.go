@@ -14,9 +14,9 @@ import (
 // Period is how long a wait tolerates an object that will not become ready without help. The
 // zero value tolerates none.
 type Period struct {
-	// For is how long an object may fail, in case that help comes or the failure passes.
+	// For is how long an object may fail before the wait gives up.
 	For time.Duration
-	// Endless grace fails never.
+	// Endless means that the wait never gives up because of a failure.
 	Endless bool
 
 	failed time.Time
@@ -50,15 +50,14 @@ func causeOf(r status.Report) (c cause, pods []types.UID) {
 	return cause{p.Container, p.Code, r.Metadata.Generation, r.Replicas.Ready}, pods
 }
 
-// lasts reports whether a cause is still there, given the one of a later look.
+// lasts reports whether a cause still applies, given the cause of a later report.
 func (c cause) lasts(later cause, r status.Report) bool {
 	same := later.code == "" || later.code == c.code && later.container == c.container
 	return c.code != "" && same && c.generation == r.Metadata.Generation && r.Replicas.Ready <= c.ready && !r.Verdict.Settled()
 }
 
-// Look decides whether the grace with an object is over, given its report at a time, and
-// otherwise returns when to look again even if nothing changes: zero if that makes no
-// difference.
+// Look reports whether the grace for an object is over, given its report at a time. If not, again
+// is the time until the next look even if nothing changes, or zero if none is needed.
 func (p *Period) Look(r status.Report, now time.Time) (over bool, again time.Duration) {
 	later, pods := causeOf(r)
 	present, replaced := false, false

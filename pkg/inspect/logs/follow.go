@@ -36,7 +36,7 @@ type Follower struct {
 	mu    sync.Mutex
 	begun bool
 	tails map[tailKey]*tail
-	// labels are the last pods with each label.
+	// labels maps the label of a log line to the UID of the last pod that had it.
 	labels map[string]types.UID
 }
 

@@ -23,19 +23,19 @@ type Condition struct {
 	// What completes "wait for foo …", such as "to be ready", and done "2 of 3
 	// objects are …".
 	What, Done string
-	// Tree says that it depends on what stands below the object.
+	// Tree means that the condition depends on objects below the object.
 	Tree bool
-	// FailsFast says that an object that has failed cannot meet it.
+	// FailsFast means that an object that has failed cannot meet it.
 	FailsFast bool
-	// CountOnly says that only the number of pods matters: an object may meet it while its new
+	// CountOnly means that only the number of pods matters: an object may meet it while its new
 	// template is paused.
 	CountOnly bool
-	// Absent says that it is about an object that may not exist. For another condition, a
-	// missing object ends the wait.
+	// Absent means that the object need not exist. For another condition, a missing object ends the
+	// wait.
 	Absent bool
 	// Met reports whether an observation meets it. An error ends the wait: it will not be met.
 	Met func(s Observation) (bool, error)
-	// Now describes what there is instead; nil for a condition that the verdict explains.
+	// Now describes the present state, or is nil if the verdict explains it.
 	Now func(s Observation) string
 }
 
@@ -51,7 +51,7 @@ func (g Condition) met(s Observation, seen bool) (bool, error) {
 	return false, apierrors.NewNotFound(s.Kind.Resource.GroupResource(), s.Name)
 }
 
-// Ready is the condition that the verdict on an object is "ready" or, if it is scaled to zero,
+// Ready returns the condition that the verdict on an object is "ready" or, if it is scaled to zero,
 // "parked".
 func Ready() Condition {
 	return Condition{What: "to be ready", Done: "ready", Tree: true, FailsFast: true, Met: func(s Observation) (bool, error) {
@@ -59,7 +59,7 @@ func Ready() Condition {
 	}}
 }
 
-// Scaled is the condition that an object has a count that was set, and is ready. The
+// Scaled returns the condition that an object has a count that was set, and is ready. The
 // count is compared here only if the field that holds it is not known.
 func Scaled(replicas int32, known bool) Condition {
 	g := Ready()
@@ -75,7 +75,7 @@ func Scaled(replicas int32, known bool) Condition {
 	return g
 }
 
-// Paused is the condition that the controller of an object has seen that it is paused. If the
+// Paused returns the condition that the controller of an object has seen that it is paused. If the
 // controller does not report that, the observed generation shows it, or else the verdict: paused,
 // or ready, so that nothing is held back.
 func Paused() Condition {
@@ -88,7 +88,7 @@ func Paused() Condition {
 	}}
 }
 
-// Resumed is the condition that the controller of an object has seen that it is not paused any
+// Resumed returns the condition that the controller of an object has seen that it is not paused any
 // more, and that the object is ready.
 func Resumed() Condition {
 	g := Ready()
@@ -139,7 +139,7 @@ func WithoutTerminating(g Condition) Condition {
 	return g
 }
 
-// Replaced is the condition that none of the old pods is left, and that the object is ready
+// Replaced returns the condition that none of the old pods is left, and that the object is ready
 // without them. For an annotation beside the pod template, the generation does not show that the
 // controller has seen it, but the pods do.
 func Replaced(old []problem.Pod) Condition {
@@ -180,12 +180,12 @@ func left(old []problem.Pod, s Observation) int {
 	return n
 }
 
-// Gone is the condition that an object no longer exists.
+// Gone returns the condition that an object no longer exists.
 func Gone() Condition {
 	return Condition{What: "to be gone", Done: "gone", Absent: true, Met: func(s Observation) (bool, error) { return s.Object == nil, nil }}
 }
 
-// Created is the condition that an object exists.
+// Created returns the condition that an object exists.
 func Created() Condition {
 	return Condition{What: "to be created", Done: "there", Absent: true, Met: func(s Observation) (bool, error) { return s.Object != nil, nil }}
 }
@@ -241,7 +241,7 @@ func parseStatusCondition(argument string) (Condition, error) {
 	return statusCondition(name, value), nil
 }
 
-// statusCondition is the condition that a status condition of an object has a value, and is not
+// statusCondition returns the condition that a status condition of an object has a value, and is not
 // stale.
 func statusCondition(name, value string) Condition {
 	what := "to have the condition " + name

@@ -15,7 +15,7 @@ type history struct {
 	pods map[types.UID]bool
 	// live is how many pods the first look has found; negative before.
 	live int
-	// counted means that the wait is for a count that was just written.
+	// counted means that the wait is for a count that was written just before.
 	counted bool
 }
 

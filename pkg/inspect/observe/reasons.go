@@ -216,8 +216,8 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	return nil
 }
 
-// unlessUnavailable drops the error if the user may not read a resource, which it records, or if
-// the server does not have the resource and thus no objects of it.
+// unlessUnavailable returns nil instead of an error if the user may not read a resource, which it
+// records, or if the server does not have the resource.
 func unlessUnavailable(what string, e *status.Snapshot, err error) error {
 	if kube.NotServed(err) {
 		return nil

@@ -234,8 +234,8 @@ type steady struct {
 	since time.Time
 }
 
-// look updates whether the condition is met. It reports whether it has been met for long
-// enough or else how much time is left, zero if it is not met.
+// look records whether the condition is met. It reports whether the condition has been met for
+// long enough. If not, left is the time that remains, or zero if the condition is not met.
 func (h *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
 	if !met {
 		h.since = time.Time{}

@@ -83,8 +83,8 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	return f, found
 }
 
-// Sound reports whether OfPod finds no problem at any time, apart from events: the pod is
-// ready, and none of its containers has terminated before.
+// Sound reports whether OfPod finds no problem in the pod, whatever the time, unless an event
+// reports one: the pod is ready, and none of its containers has ever terminated.
 func Sound(pod *corev1.Pod) bool {
 	ended := func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil && c.LastTerminationState.Terminated != nil
@@ -102,7 +102,7 @@ func Finished(pod *corev1.Pod) bool {
 // Live reports whether a pod has not finished and is not being deleted.
 func Live(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !Finished(pod) }
 
-// Ready reports whether a pod is ready, and since when that is so.
+// Ready reports whether a pod is ready, and since when.
 func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {

@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pod is one pod of an object, as reports show it. It is made once for each version of the pod,
-// so that one change among ten thousand pods costs little.
+// Pod is the model of one pod in a report. It is made once for each version of the pod, so that one
+// change among ten thousand pods costs little.
 type Pod struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
-	// Phase is the pod's phase, Status the word that kubectl shows for it.
+	// Phase is the pod's phase, and Status the word that kubectl shows for it.
 	Phase  corev1.PodPhase `json:"phase"`
 	Status string          `json:"status"`
 	Ready  bool            `json:"ready"`
@@ -28,22 +28,21 @@ type Pod struct {
 	Created         time.Time `json:"created"`
 	// Ending is set if the pod is being deleted.
 	Ending bool `json:"-"`
-	// Owner is the UID of its controller, and OwnerKind the kind; empty if it has none.
+	// Owner is the UID of its controller, and OwnerKind the kind. Both are empty if it has none.
 	Owner     types.UID               `json:"-"`
 	OwnerKind schema.GroupVersionKind `json:"-"`
-	// Code is why the pod is not ready, if that is known, and Reason says it in words.
+	// Code is the reason why the pod is not ready, if known, and Reason the same in words.
 	Code   Code   `json:"code,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Object is the pod itself, which must not change any more.
+	// Object is the pod itself. It must not be changed.
 	Object *corev1.Pod `json:"-"`
-	// Sound is set if only events can show that something is wrong with the pod, and Probed if
-	// it is ready and has a container that a probe may have ended.
+	// Sound is set if only events can show a problem with the pod. Probed is set if the pod is
+	// ready and has a container that a probe may have ended.
 	Sound, Probed bool `json:"-"`
 }
 
-// NewPod makes the model of a pod. Its counts and the word for its status are
-// found as kubectl finds them (k8s.io/kubernetes/pkg/printers/internalversion,
-// printPod).
+// NewPod returns the model of a pod. It finds the counts and the word for the status as kubectl
+// does (k8s.io/kubernetes/pkg/printers/internalversion, printPod).
 func NewPod(pod *corev1.Pod) *Pod {
 	p := &Pod{
 		Name:       pod.Name,
@@ -62,8 +61,8 @@ func NewPod(pod *corev1.Pod) *Pod {
 	if initializing := p.addInit(pod); !initializing {
 		p.addMain(pod.Status.ContainerStatuses)
 	}
-	// Why a pod was ended, such as Evicted, says more than how its containers took
-	// it, which kubectl shows.
+	// The reason of the end of a pod, such as Evicted, is more useful than the states of its
+	// containers, which kubectl shows.
 	if pod.Status.Reason != "" {
 		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
 	}
@@ -102,9 +101,8 @@ func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	}
 }
 
-// addInit adds what the init containers tell, and says whether the pod is still
-// being initialized. Those that go on running beside the pod's containers are
-// counted with them.
+// addInit adds the init containers, and reports whether the pod is still initializing. It counts
+// those that keep running beside the pod's containers.
 func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	for i := range pod.Spec.InitContainers {
 		if Sidecar(&pod.Spec.InitContainers[i]) {
@@ -137,7 +135,7 @@ func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	return false
 }
 
-// ending is the word for how a container ended.
+// ending returns the word for the end of a container.
 func ending(t *corev1.ContainerStateTerminated) string {
 	switch {
 	case t.Reason != "":
@@ -155,12 +153,12 @@ func exit(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("exit code %d", t.ExitCode)
 }
 
-// Live reports whether the pod has not finished and was not told to go.
+// Live reports whether the pod has not finished and is not being deleted.
 func (p Pod) Live() bool {
 	return !p.Ending && p.Phase != corev1.PodSucceeded && p.Phase != corev1.PodFailed
 }
 
-// Ended is how a pod that has finished did: the word for it, and why.
+// Ended returns the word for the end of a pod that has finished, and the reason.
 func (p Pod) Ended() string {
 	if p.Reason == "" {
 		return p.Status

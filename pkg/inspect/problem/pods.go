@@ -11,12 +11,12 @@ import (
 // Pods are pods in the order of ComparePods.
 type Pods []*Pod
 
-// ComparePods puts pods in the order of their names, as they are shown.
+// ComparePods orders pods by name, as they are shown.
 func ComparePods(a, b *Pod) int {
 	return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }
 
-// NewPods makes the models of pods, and puts them in order; nil for nil.
+// NewPods returns the models of pods, in order, or nil for nil.
 func NewPods(pods []corev1.Pod) Pods {
 	if pods == nil {
 		return nil
@@ -29,7 +29,7 @@ func NewPods(pods []corev1.Pod) Pods {
 	return all
 }
 
-// Objects are the pods themselves.
+// Objects returns the pods themselves.
 func (p Pods) Objects() []*corev1.Pod {
 	all := make([]*corev1.Pod, len(p))
 	for i, pod := range p {

@@ -1,4 +1,4 @@
-// Package reconciler knows who reconciles an object: which run-controllers are running for it, and
+// Package reconciler finds who reconciles an object: which run-controllers are running for it, and
 // who wrote it last.
 package reconciler
 
@@ -15,17 +15,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Reconciler is what is known about the controller of an object.
+// Reconciler describes the controller of an object.
 type Reconciler struct {
-	// Loops are the run-controllers that cover the object, live ones first. Absent: they
-	// were not searched for.
+	// Loops are the run-controllers that cover the object, live ones first. They are absent if no
+	// one looked for them.
 	Loops []Loop `json:"loops,omitempty"`
 	// Status is the last write of the object's status. Spec is the last write of anything else.
 	Status *fieldpath.Write `json:"status,omitempty"`
 	Spec   *fieldpath.Write `json:"spec,omitempty"`
 
 	of Object
-	// searched is set if run-controllers were searched for.
+	// searched is set if someone looked for run-controllers.
 	searched bool
 }
 
@@ -35,7 +35,7 @@ type Object struct {
 	Labels              map[string]string
 	// Foreign is set if another program's controller reconciles the object.
 	Foreign bool
-	// Managers are those who wrote the fields of the object.
+	// Managers are the managed fields of the object.
 	Managers []metav1.ManagedFieldsEntry
 	Now      time.Time
 	// Commands composes hints for the cluster of the object.
@@ -44,19 +44,19 @@ type Object struct {
 
 // Loop is a run-controller in a report.
 type Loop struct {
-	// Who says who runs it, where, and since when.
+	// Who describes who runs it, where, and since when.
 	Who string `json:"who"`
-	// Scope says what it reconciles.
+	// Scope describes what it reconciles.
 	Scope   string      `json:"scope"`
 	Live    bool        `json:"live"`
 	Renewed metav1.Time `json:"renewed,omitzero"`
 }
 
-// recently is how old the last write of a status may be if its writer counts as alive,
+// recently is the maximum age of the last write of a status that shows that its writer is alive,
 // whatever the leases say.
 const recently = time.Minute
 
-// New finds out who reconciles an object. The loops are nil if they were not searched for.
+// New finds who reconciles an object. loops is nil if no one looked for them.
 func New(of Object, loops []leaserecord.Loop) Reconciler {
 	r := Reconciler{of: of, searched: loops != nil}
 	r.Spec, r.Status = fieldpath.LastWrites(of.Managers)
@@ -87,8 +87,8 @@ func (r Reconciler) liveLoop() (Loop, bool) {
 	return Loop{}, false
 }
 
-// Active reports whether a controller is running for the object, or wrote its status within a
-// time.
+// Active reports whether a controller is running for the object, or wrote its status recently
+// enough.
 func (r Reconciler) Active(within time.Duration) bool {
 	if _, lives := r.liveLoop(); lives {
 		return true
@@ -96,8 +96,8 @@ func (r Reconciler) Active(within time.Duration) bool {
 	return r.Status != nil && r.of.Now.Sub(r.Status.Time.Time) < within
 }
 
-// Silent reports whether no one reconciles an object that a run-controller should: none
-// is running, and none has written the status in the last minute.
+// Silent reports whether no one reconciles an object of run-controller: none is running, and none
+// has written the status in the last minute.
 func (r Reconciler) Silent() bool {
 	if _, lives := r.liveLoop(); lives || r.of.Foreign || !r.searched {
 		return false
@@ -105,7 +105,7 @@ func (r Reconciler) Silent() bool {
 	return r.Status == nil || r.of.Now.Sub(r.Status.Time.Time) > recently
 }
 
-// Story says who wrote the status last, and who is running.
+// Story describes who wrote the status last, and who is running.
 func (r Reconciler) Story() string {
 	text := "its status has never been written"
 	if w := r.Status; w != nil {
@@ -120,7 +120,7 @@ func (r Reconciler) Story() string {
 	return text + "; no controller is running for it"
 }
 
-// Unanswered says why there is no sign that a change was seen.
+// Unanswered explains why nothing shows that a change was seen.
 func (r Reconciler) Unanswered() string {
 	switch {
 	case r.Status == nil:

@@ -62,22 +62,23 @@ func byGarbageCollector(finalizer string) bool {
 	return finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
 }
 
-// objections returns the conditions that say that the object is not ready.
+// objections returns the conditions by which the object is not ready.
 func objections(o Object) []metav1.Condition {
 	conditions := o.newest()
 	ready := meta.IsStatusConditionTrue(conditions, readyCondition)
 	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, ready) })
 }
 
-// excuses reports whether a condition does not matter: with a count, Available if it is zero,
-// and Progressing. If Ready is true, neither does a part, which the object may not use.
+// excuses reports whether a false condition does not matter: for an object with a count, Available
+// if the count is zero, and Progressing. If Ready is true, a condition about a part, which the
+// object may not use, does not matter either.
 func (o Object) excuses(c metav1.Condition, ready bool) bool {
 	counted := !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing)
 	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && ready
 }
 
-// claim returns what the controller claims about the object in its conditions and in other
-// fields of the status.
+// claim returns the state that the controller reports in the conditions and in other fields of the
+// status.
 func (o Object) claim() words.Claim {
 	var all []words.Claim
 	conditions := o.newest()

@@ -18,14 +18,14 @@ type Child struct {
 	// Controller is the UID of the object that controls it.
 	UID, Controller types.UID
 	Created         time.Time
-	// Managers are those who wrote its fields.
+	// Managers are the managed fields of the child.
 	Managers []metav1.ManagedFieldsEntry
-	// Tracked is set if its status says which generation its controller has seen.
+	// Tracked is set if the status has the generation that its controller has seen.
 	Tracked                        bool
 	Generation, ObservedGeneration int64
 	Conditions                     []metav1.Condition
-	// The counts of pods are nil if it has none. UpdatedWanted of the newest template are
-	// enough; nil means all.
+	// The counts of pods are nil if it has none. UpdatedWanted is how many pods of the newest
+	// template are enough; nil means all.
 	Desired, Current, Ready, Updated, Available, UpdatedWanted *int32
 }
 
@@ -46,7 +46,7 @@ func workloads(children []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return c.Desired == nil })
 }
 
-// unsettled returns what a child still lacks, if it lacks anything.
+// unsettled reports whether a child is not ready, and describes what it lacks.
 func (c Child) unsettled() (string, bool) {
 	name := c.Kind + "/" + c.Name
 	if c.Tracked && c.ObservedGeneration < c.Generation {
@@ -75,16 +75,16 @@ func (c Child) unsettled() (string, bool) {
 	return "", false
 }
 
-// deepest is how many objects may stand between an object and its pods. Only a ring of
+// deepest is the maximum number of objects between an object and its pods. Only a ring of
 // controller references has more.
 const deepest = 8
 
 // family knows which children and pods belong to an object through controller references.
 type family struct {
 	uid types.UID
-	// owners are the controllers of the children.
+	// owners maps a child to its controller.
 	owners map[types.UID]types.UID
-	// once are the pods that were the object's own.
+	// once holds the pods that belonged to the object earlier.
 	once map[types.UID]bool
 }
 
@@ -114,17 +114,17 @@ func (f family) leads(from types.UID) bool {
 // is reports whether a pod is the object itself.
 func (f family) is(pod *problem.Pod) bool { return f.uid != "" && pod.UID == f.uid }
 
-// has reports whether a pod is one of the object's.
+// has reports whether a pod belongs to the object.
 func (f family) has(pod *problem.Pod) bool {
 	return f.leads(pod.Owner) || f.is(pod) || pod.Owner == "" && f.once[pod.UID]
 }
 
-// pods returns the pods of the object. A pod is its own pod.
+// pods returns the pods that belong to the object. A pod belongs to itself.
 func (f family) pods(all problem.Pods) problem.Pods {
 	return slices.DeleteFunc(slices.Clone(all), func(pod *problem.Pod) bool { return !f.has(pod) })
 }
 
-// own returns the children of the object.
+// own returns the children that belong to the object.
 func (f family) own(children []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return !f.leads(c.Controller) || c.UID == f.uid })
 }
@@ -142,8 +142,8 @@ type Node struct {
 	Children []Node `json:"children,omitempty"`
 }
 
-// tree puts the children and the pods below the object, in their order. It leaves out a
-// child without pods that wants none, such as an old ReplicaSet.
+// tree returns the children and the pods below the object, in their order. It leaves out a child
+// that wants no pods and has none, such as an old ReplicaSet.
 func (f family) tree(o Object, children []Child, pods problem.Pods) Node {
 	leaves := map[types.UID][]Node{}
 	for _, pod := range pods {

@@ -11,21 +11,22 @@ import (
 
 // Group is a named group of pods with a count in the spec, or a pair of counts in the status.
 type Group struct {
-	// Name is empty for a pair. Path is the count.
+	// Name is empty for a pair. Path is the field of the count.
 	Name, Path string
-	// Desired is the count, and Pods the pods that it stands for.
+	// Desired is the count, and Pods the number of pods that it stands for.
 	Desired, Pods int32
-	// Ready is how many of Desired are ready, as From in the status says; nil if nothing does.
+	// Ready is the number of ready ones, from the status field From, or nil if the status does not
+	// have it.
 	Ready *int32
 	From  string
 
-	// label is the label that has the names of the groups, if there is one. That many pods
-	// have the name of this group.
+	// label is the label whose values are the names of the groups, if there is one, and labeled the
+	// number of pods with the name of this group.
 	label          string
 	current, ready int32
 }
 
-// groupLabel returns the label of pods that has the names of most groups, "" if none has one.
+// groupLabel returns the label whose values are the names of most groups, or "".
 func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	named := map[string]map[string]bool{}
 	for _, g := range o.Groups {
@@ -74,7 +75,7 @@ func (o Object) labeled(pods []problem.Pod) Object {
 	return o
 }
 
-// short returns what a group lacks; nil if it lacks nothing.
+// short returns a ruling on a group that lacks pods, or nil.
 func (g Group) short() *ruling {
 	off := func(code problem.Code, format string, words ...any) *ruling {
 		return &ruling{code: code, reason: fmt.Sprintf(format, words...)}
@@ -94,8 +95,8 @@ func (g Group) short() *ruling {
 	return nil
 }
 
-// groupShort is the verdict on an object of whose groups one lacks something. They are compared
-// one by one, as a sum hides that one has too many and another too few.
+// groupShort returns the verdict on an object with a group that lacks pods. It compares the groups
+// one by one, because a sum hides that one has too many and another too few.
 func groupShort(v *view) *ruling {
 	for _, g := range v.Object.Groups {
 		if short := g.short(); short != nil {
@@ -105,7 +106,8 @@ func groupShort(v *view) *ruling {
 	return nil
 }
 
-// grouped reports whether the groups say whether all pods exist, so that no sum has to.
+// grouped reports whether the counts of the groups show whether all pods exist, so that no sum is
+// needed.
 func (o Object) grouped() bool {
 	complete := 0
 	for _, g := range o.Groups {
@@ -119,7 +121,7 @@ func (o Object) grouped() bool {
 	return complete > 0 && complete == len(o.Groups)
 }
 
-// exact reports whether the pods of the count's group are known one by one.
+// exact reports whether the pods of the group with the count are known one by one.
 func (o Object) exact() bool {
 	return slices.ContainsFunc(o.Groups, func(g Group) bool { return g.label != "" && g.Path == o.Count })
 }
@@ -131,7 +133,7 @@ type Bound struct {
 	Above bool
 }
 
-// violated returns the first bound that does not admit a count, "" if none.
+// violated returns the first bound that a count violates, or "".
 func violated(all []Bound, count int32) string {
 	for _, b := range all {
 		if n := int64(count); b.Above && n > b.Value || !b.Above && n < b.Value {
@@ -141,7 +143,8 @@ func violated(all []Bound, count int32) string {
 	return ""
 }
 
-// outOfBounds is the verdict on a count that its controller has cut to the bounds beside it.
+// outOfBounds returns the verdict on a count that the controller has limited to the bounds beside
+// it.
 func outOfBounds(v *view) *ruling {
 	o := v.Object
 	asWanted := v.shortfall == nil && o.Desired == o.Wanted && !o.Several
@@ -153,8 +156,8 @@ func outOfBounds(v *view) *ruling {
 		hint: "set a count within the bounds, or change the bound"}
 }
 
-// podsAtZero is the verdict on an object that has pods although its count is zero: to some
-// controllers, zero means that the count is not set.
+// podsAtZero returns the verdict on an object with a count of zero that has pods: some controllers
+// treat zero as unset.
 func podsAtZero(v *view) *ruling {
 	o, live := v.Object, v.report.LivePods()
 	if o.Desired > 0 || o.Total != nil && *o.Total > 0 || live == 0 || o.exact() {
@@ -163,8 +166,7 @@ func podsAtZero(v *view) *ruling {
 	return v.progressing(problem.CodePodsSurplus, "its count is zero, and it has %s", problem.Quantity(live, "pod"))
 }
 
-// sorts counts the pods that an object controls directly by their sort: their names without
-// their ends.
+// sorts counts the pods that an object controls directly by sort: by the name without its end.
 func (o Object) sorts(pods []problem.Pod) map[string]int32 {
 	all := map[string]int32{}
 	for _, pod := range pods {
@@ -181,7 +183,8 @@ func (o Object) sorts(pods []problem.Pod) map[string]int32 {
 	return all
 }
 
-// sorted reports whether of several sorts of pods the largest has as many as are wanted.
+// sorted reports whether the pods are of several sorts, and the largest sort has as many as are
+// wanted.
 func (v *view) sorted() bool {
 	sorts := v.Object.sorts(v.report.Pods)
 	return len(sorts) > 1 && slices.Max(slices.Collect(maps.Values(sorts))) == v.Object.Desired

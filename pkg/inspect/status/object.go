@@ -18,14 +18,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-// Object is what a verdict reads of a replica resource.
+// Object is the input of a verdict: a replica resource without its pods.
 type Object struct {
 	Identity
 	Counts
 	Evidence
-	// Pause is what stops the controller from acting; nil if nothing does.
+	// Pause is the reason why the controller does not act, or nil.
 	Pause *Pause
-	// SwitchOff is set if the spec has the switch of a pause, and it is off.
+	// SwitchOff is set if the spec has a field that pauses the object, and the field is off.
 	SwitchOff bool
 	// UserPause is the pause that the annotations of an object of this program declare.
 	// It may be over.
@@ -34,7 +34,7 @@ type Object struct {
 	Parked *apis.ParkedCount
 }
 
-// Identity is what an object is, and whose.
+// Identity identifies an object, its kind, and its owner.
 type Identity struct {
 	// Type is the singular with its group, as kubectl prints it; Resource is the plural
 	// with its group. APIVersion and Kind are as in its manifest.
@@ -60,27 +60,27 @@ type Identity struct {
 // Counts are the numbers of pods, or of the units that it counts, in an object's status.
 type Counts struct {
 	Desired, Current, Ready int32
-	// Updated pods have the newest template, and Available ones have been ready for long
-	// enough; nil if the status does not say. UpdatedWanted of the newest template are
-	// enough; nil means all.
+	// Updated is the number of pods with the newest template, and Available the number of pods that
+	// have been ready for long enough. They are nil if the status does not have them. UpdatedWanted
+	// is how many updated pods are enough; nil means all.
 	Updated, Available, UpdatedWanted *int32
 	// Template is the label of the pods with the newest template; empty if Updated comes
 	// from the status.
 	Template string
-	// ReadyUnknown is set if the status does not say how many are ready, and NoCount if
-	// nothing says how many are wanted.
+	// ReadyUnknown is set if the status has no number of ready pods, and NoCount if no desired
+	// count is known.
 	ReadyUnknown, NoCount bool
-	// Count is the path of the desired count. Unit is what it counts; empty means pods.
+	// Count is the path of the desired count. Unit is what it counts; "" means pods.
 	Count, Unit string
-	// OtherCounts are the other counts of the spec. Several is set if they count other groups
-	// of pods, and Total is the sum of all groups, if it is known.
+	// OtherCounts are the other counts of the spec. Several is set if they count other groups of
+	// pods. Total is the sum of all groups, or nil if unknown.
 	OtherCounts []OtherCount
 	Several     bool
 	Total       *int32
 	// Groups are the counts of groups of pods, if there are several, and the pairs of counts
 	// in the status.
 	Groups []Group
-	// Wanted is the count in the spec, and Bounds are the fields beside it that bound it.
+	// Wanted is the count in the spec, and Bounds are the fields that limit it.
 	Wanted int32
 	Bounds []Bound
 	// ScaleCount is the count that /scale reports, in the unit of the desired count. Selects is
@@ -89,21 +89,21 @@ type Counts struct {
 	Selects    bool
 }
 
-// Evidence is what shows whether the controller has acted on the object as it is now.
+// Evidence shows whether the controller has acted on the current version of the object.
 type Evidence struct {
 	Generation, ObservedGeneration int64
-	// Untracked is set if the status does not say which generation the controller saw.
+	// Untracked is set if the status has no generation that the controller has seen.
 	Untracked  bool
 	Conditions []metav1.Condition
-	// Conditioned is set if the schema has conditions, so that the controller has not
-	// seen an object without any.
+	// Conditioned is set if the schema has conditions: an object without any has not been seen by
+	// its controller.
 	Conditioned bool
-	// Managers are those who wrote the fields of the object.
+	// Managers are the managed fields of the object.
 	Managers []metav1.ManagedFieldsEntry
 	// OnlyCounted is set if the last change of the spec changed only the count.
 	OnlyCounted bool
-	// Word is what the controller itself says in the status, and Claims are what it claims in
-	// fields of the status beside the conditions. Fields are the names of all of them.
+	// Word is the controller's own report in the status, and Claims are further status fields that
+	// describe the state. Fields are the names of all of them.
 	Word   Word
 	Claims []words.Claim
 	Fields []string
@@ -115,12 +115,12 @@ type OtherCount struct {
 	Value int64  `json:"value"`
 }
 
-// Word is what a controller says in its own words.
+// Word is the report of a controller in its own words.
 type Word struct {
 	// Phase is a word such as "Running", Message a sentence.
 	Phase, Message string
-	// Ready is whether the type's ready condition holds; nil if it declares none. Unmet
-	// is its first expression that does not hold.
+	// Ready reports whether the type's ready condition holds, or is nil if the type declares none.
+	// Unmet is the first expression that does not hold.
 	Ready *bool
 	Unmet string
 	// Failed is set if the type's failed condition holds.
@@ -130,30 +130,30 @@ type Word struct {
 // Pause is a wait for a person.
 type Pause struct {
 	Code problem.Code
-	// Why says what is paused, Hint who must act.
+	// Why describes what is paused, and Hint who must act.
 	Why, Hint string
 	// Command replaces Hint if a command ends the pause.
 	Command *commandline.Command
-	// Template is set if only pods of a newer template are held back, so that the count
-	// still has an effect. Reported is set if the controller reports the pause in the status, and
-	// Switch if a field of the spec asks the controller to hold everything.
+	// Template is set if only pods of a newer template are held back, so that the count still has
+	// an effect. Reported is set if the controller reports the pause in the status. Switch is set
+	// if a field of the spec pauses everything.
 	Template, Reported, Switch bool
 }
 
-// argument is the object as a user writes it on a command line.
+// argument returns the object as a command-line argument.
 func (o Object) argument() string { return ShortType(o.Type) + "/" + o.Name }
 
-// indirect reports whether the number of pods says nothing about the count.
+// indirect reports whether the count does not count the object's pods.
 func (o Object) indirect() bool { return o.Unit != "" || o.Several }
 
-// unit is the plural of what the object counts.
+// unit returns the plural of what the count counts.
 func (o Object) unit() string { return cmp.Or(o.Unit, "pod") + "s" }
 
-// quantity is a number of what the object counts: "1 pod", "2 pods".
+// quantity returns a number of what the count counts: "1 pod", "2 pods".
 func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.Unit, "pod")) }
 
-// counted returns the object with the counts that its status lacks, from its pods, or from
-// its /scale if no pods are visible.
+// counted returns the object with the counts that the status lacks: from its pods, or from its
+// /scale if no pods are visible.
 func (o Object) counted(pods []problem.Pod, children []Child) Object {
 	current, ready, failed := int32(0), int32(0), int32(0)
 	for _, pod := range pods {
@@ -180,14 +180,14 @@ func (o Object) counted(pods []problem.Pod, children []Child) Object {
 		o.Several = o.Several || o.Foreign && int(o.above(makers))+len(o.sorts(pods)) > 1
 	}
 	if o.NoCount {
-		// If nothing says how many are wanted, it is those that exist, also those that failed.
+		// If no desired count is known, the existing pods are wanted, including those that failed.
 		o.Desired = o.Current + failed
 	}
 	return o
 }
 
-// updatedOf counts the pods of the newest template if the status does not. A pod without the
-// label counts, as it does for the controller.
+// updatedOf counts the pods of the newest template if the status does not. Like the controller, it
+// counts a pod without the label.
 func (o Object) updatedOf(pods []problem.Pod) Object {
 	n := int32(0)
 	for _, pod := range pods {
@@ -199,8 +199,8 @@ func (o Object) updatedOf(pods []problem.Pod) Object {
 	return o
 }
 
-// doubted counts only the pods as ready that the report calls ready, and notes that in the
-// conditions. The controller has counted what their kubelets said at some time.
+// doubted returns the object with only those pods counted as ready that the report calls ready,
+// also in the conditions. The controller may have counted before the pods changed.
 func (o Object) doubted(pods []problem.Pod) Object {
 	ready := Report{Pods: pods}.readyPods()
 	if o.indirect() || o.Ready <= ready {
@@ -235,8 +235,8 @@ func (o Object) above(children []Child) int32 {
 	return n
 }
 
-// inUnits counts units that are not pods: one for each child if there are as many children
-// as units, or else as the status says.
+// inUnits counts units that are not pods: one for each child if there are as many children as
+// units, or else the numbers in the status.
 func (o Object) inUnits(children []Child) (current, ready int32) {
 	if o.ScaleCount != nil {
 		current = *o.ScaleCount
@@ -258,7 +258,7 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 	return current, 0
 }
 
-// newest returns the conditions that do not refer to an older generation.
+// newest returns the conditions that are not about an older generation.
 func (o Object) newest() []metav1.Condition {
 	return slices.DeleteFunc(slices.Clone(o.Conditions), func(c metav1.Condition) bool {
 		return c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration

@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// paused sets the pause from the annotations as the reason why the controller does nothing,
-// while the pause is active.
+// paused returns the object with the pause of its annotations, if that is active, as the reason why
+// the controller does nothing.
 func (o Object) paused(now time.Time) Object {
 	if o.UserPause.Active(now) {
 		o.Pause = &Pause{Code: problem.CodePausedByUser, Why: o.UserPause.Text(now), Command: new(howToResume(o))}
@@ -16,7 +16,7 @@ func (o Object) paused(now time.Time) Object {
 	return o
 }
 
-// howToResume is the command that ends the pause of an object.
+// howToResume returns the command that ends the pause of an object.
 func howToResume(o Object) commandline.Command {
 	return commandline.Plugin("resume", o.argument()).In(o.Namespace)
 }

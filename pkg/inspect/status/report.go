@@ -24,26 +24,26 @@ type Report struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        Metadata `json:"metadata"`
 	Verdict         Verdict  `json:"verdict"`
-	// ReasonCode is a word for scripts, Reason a line for people. Hint says what to do, if
-	// there is something to do.
+	// ReasonCode is the reason for scripts, and Reason for people. Hint is the next step, if there
+	// is one.
 	ReasonCode problem.Code `json:"reasonCode"`
 	Reason     string       `json:"reason"`
 	Hint       string       `json:"hint,omitempty"`
 	// Problems are the problems of the object and of its pods, the most serious first. An object
 	// that is ready may have some.
 	Problems []problem.Problem `json:"problems"`
-	// Replicas are the counts of the status. A pod that has just crashed or that a probe is
-	// ending is not ready, whatever it says.
+	// Replicas are the counts of the status. They do not count a pod as ready that has just crashed
+	// or that a probe is ending.
 	Replicas   Replicas           `json:"replicas"`
 	Conditions []metav1.Condition `json:"conditions"`
-	// Pods are those that the object owns, in the order of their slots. Tree shows how they
-	// belong to it.
+	// Pods are the pods of the object, in the order of their slots. Tree shows how they belong to
+	// it.
 	Pods []problem.Pod `json:"pods"`
 	Tree Node          `json:"tree"`
 	// Parked is the count to return to while the object is parked.
 	Parked *apis.ParkedCount `json:"parked,omitempty"`
-	// Reverts are those who will reset the number of pods, and Budgets those that guard the
-	// pods, if they were read.
+	// Reverts lists who will reset the number of pods, and Budgets the disruption budgets that
+	// guard the pods, if they were read.
 	Reverts    []competing.Writer    `json:"reverts,omitempty"`
 	Budgets    []budget.Budget       `json:"budgets,omitempty"`
 	Reconciler reconciler.Reconciler `json:"reconciler"`
@@ -61,7 +61,7 @@ type Report struct {
 	Recheck time.Duration `json:"-"`
 	// bounds are the fields that bound the count.
 	bounds []Bound
-	// Unread names what this user has no permission to read, and what may say more.
+	// Unread lists what this user has no permission to read, and that may explain more.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -79,15 +79,15 @@ type Metadata struct {
 // Replicas are an object's counts of pods.
 type Replicas struct {
 	Desired int32 `json:"desired"`
-	// Unknown is set if nothing says how many are desired: Desired is Current.
+	// Unknown is set if no desired count is known: Desired is then Current.
 	Unknown bool  `json:"-"`
 	Current int32 `json:"current"`
 	Ready   int32 `json:"ready"`
-	// Updated have the newest template, if the object says how many.
+	// Updated is the number of pods with the newest template, if the status has it.
 	Updated *int32 `json:"updated,omitempty"`
 }
 
-// NewReport makes the model of an object from a snapshot.
+// NewReport returns the report on the object in a snapshot.
 func NewReport(e Snapshot) Report {
 	e.Object = e.Object.paused(e.Now)
 	family := newFamily(e)
@@ -146,9 +146,9 @@ func NewReport(e Snapshot) Report {
 	return r
 }
 
-// judgePods makes the models of pods and finds why they are not ready. The object's count of
-// ready pods is in doubt if a pod is not what its kubelet says, or does not become ready
-// without help: its controller may not have seen that yet.
+// judgePods returns the models of pods, with the reasons why they are not ready. It also reports
+// whether the object's count of ready pods is in doubt: a pod differs from what its kubelet
+// reports, or will not become ready without help, and the controller may not have seen that yet.
 func judgePods(e Snapshot, owned problem.Pods, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]problem.Pod, 0, len(owned))
 	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
@@ -188,7 +188,7 @@ func logsOf(o Object) commandline.Command {
 // have the same problem.
 const unreadyShown = 5
 
-// relevant returns the events to show, without the events of pods that are not listed.
+// relevant returns the events to show: it leaves out the events of pods that are not listed.
 func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
 		return nil // looking at very many pods takes a while
@@ -217,7 +217,7 @@ func (r Report) Gone() Report {
 	return r
 }
 
-// LivePods counts the pods that have not finished and were not told to go.
+// LivePods counts the pods that have not finished and are not being deleted.
 func (r Report) LivePods() int {
 	n := 0
 	for _, pod := range r.Pods {

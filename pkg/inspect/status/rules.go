@@ -34,8 +34,8 @@ func deleting(v *view) *ruling {
 	return r
 }
 
-// fatalProblem is the verdict on a problem that does not end without help. A problem
-// of a pod does not matter while enough other pods are ready.
+// fatalProblem returns the verdict on an object with a problem that does not end without help. A
+// problem of a pod does not matter while enough other pods are ready.
 func fatalProblem(v *view) *ruling {
 	problems := v.report.Problems
 	if len(problems) == 0 || !problems[0].Fatal {
@@ -51,8 +51,8 @@ func failed(p problem.Problem) *ruling {
 	return &ruling{verdict: Failed, code: p.Code, reason: p.String(), hint: p.Hint}
 }
 
-// reported is the verdict on an object that counts no pods, if nothing says how many it
-// wants. Its controller's own report decides.
+// reported returns the verdict on an object that counts no pods and has no known desired count. Its
+// controller's own report decides.
 func reported(v *view) *ruling {
 	o, live, all := v.Object, v.report.LivePods(), len(v.report.Pods)
 	s := o.claim()
@@ -76,7 +76,7 @@ func reported(v *view) *ruling {
 	return &ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no controller has written its status; " + uncounted + "it has no pods", hint: v.report.Reconciler.Hint()}
 }
 
-// nameTheField is the command that names the replica field of a kind; "" for a kind
+// nameTheField returns the command that declares the replica field of a kind, or "" for a kind
 // without a CRD.
 func nameTheField(o Object, commands commandline.Context) string {
 	if o.BuiltIn || o.Resource == "" {
@@ -96,7 +96,7 @@ func countsOff(v *view) *ruling {
 	return v.progressing(v.shortfall.code, "%s", reason)
 }
 
-// shortfall is the first of an object's own counts that is off; nil if none is.
+// shortfall returns a ruling on the first of an object's own counts that is wrong, or nil.
 func shortfall(o Object, counts string) *ruling {
 	off := func(code problem.Code, format string, numbers ...any) *ruling {
 		return &ruling{code: code, reason: fmt.Sprintf(format, numbers...)}
@@ -140,8 +140,8 @@ func statusBehind(v *view) *ruling {
 	return v.progressing(problem.CodeStatusBehind, "%d of %d pods ready, although its status counts %d", v.report.readyPods(), v.Object.Desired, v.Object.Ready)
 }
 
-// behind reports whether fewer pods are ready than the status says. If another program
-// counts them, they may be invisible.
+// behind reports whether fewer pods are ready than the status reports. For a kind of another
+// program, some pods may be invisible.
 func (v *view) behind() bool {
 	o := v.Object
 	if v.Pods == nil || !o.countsPods() || o.Foreign && len(v.report.Pods) == 0 {
@@ -162,7 +162,7 @@ func childNotReady(v *view) *ruling {
 	return nil
 }
 
-// gaveUp reports whether a child is a Job that failed, and has no successor.
+// gaveUp reports whether a child is a Job that failed and has no successor.
 func (v *view) gaveUp(job Child) bool {
 	failed := meta.FindStatusCondition(job.Conditions, "Failed")
 	if job.Kind != "Job" || failed == nil || failed.Status != metav1.ConditionTrue {
@@ -189,7 +189,7 @@ func phaseUnsettled(v *view) *ruling {
 	return nil
 }
 
-// complete is the verdict on an object that has ended well, and so has no pods anymore.
+// complete returns the verdict on an object that has ended well, and so has no pods anymore.
 func complete(v *view) *ruling {
 	s := v.Object.claim()
 	if s.Meaning != words.Done || v.report.LivePods() > 0 || v.Object.Pause != nil {
@@ -198,8 +198,8 @@ func complete(v *view) *ruling {
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: s.String()}
 }
 
-// nothingDone is the verdict on an object whose controller may have reported that it saw
-// a change before it acted on it.
+// nothingDone returns the verdict on an object whose controller may have reported a new generation
+// before it acted on it.
 func nothingDone(v *view) *ruling {
 	if v.Object.Untracked && !v.changeSeen() || !v.idle() {
 		return nil
@@ -226,14 +226,14 @@ func surplusPods(v *view) *ruling {
 	return v.progressing(problem.CodePodsSurplus, "%s, %d too many", problem.Quantity(own, "pod"), own-desired)
 }
 
-// bound reports whether the object itself says that it is ready, so that the counts that
-// are missing do not matter.
+// bound reports whether the object itself reports that it is ready, so that missing counts do not
+// matter.
 func (o Object) bound() bool { return o.declaredReady() || o.NoCount && o.vouched() }
 
-// declaredReady reports whether what the type declares as ready holds.
+// declaredReady reports whether the type's ready condition holds.
 func (o Object) declaredReady() bool { return o.Word.Ready != nil && *o.Word.Ready }
 
-// vouched reports whether the controller says that the object is ready.
+// vouched reports whether the controller reports that the object is ready.
 func (o Object) vouched() bool {
 	return slices.Contains([]words.Meaning{words.Ready, words.Done}, o.claim().Meaning)
 }
@@ -249,7 +249,7 @@ func nothingVisible(v *view) *ruling {
 	return v.progressing(problem.CodeCannotTell, "cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())
 }
 
-// total is the verdict on an object with fewer pods than all groups want together.
+// total returns the verdict on an object with fewer pods than all groups want together.
 func total(v *view) *ruling {
 	o, pods := v.Object, len(v.report.Pods)
 	if v.Pods == nil || o.Total == nil || pods >= int(*o.Total) || o.bound() || o.grouped() {
@@ -273,8 +273,8 @@ func ready(v *view) *ruling {
 	return r
 }
 
-// paused is the verdict if a pause is why the object is not ready, or may be why no one
-// sees that it is not: a controller that is paused does not react to a change.
+// paused returns the verdict if a pause explains why the object is not ready, or may hide that it
+// is not: a paused controller does not react to a change.
 func paused(v *view) *ruling {
 	p, r := v.Object.Pause, v.given
 	unseen := r.code == problem.CodeNeverSeen || r.code == problem.CodeGenerationNotSeen
@@ -300,7 +300,7 @@ func paused(v *view) *ruling {
 }
 
 // switchSeen reports whether there is a sign of a controller that acts on the switch of a
-// pause. It need not write the status anymore, but it takes a moment to act.
+// pause. Such a controller may stop writing the status, and needs a moment to act on the switch.
 func (v *view) switchSeen() bool {
 	o, by := v.Object, v.report.Reconciler
 	if i := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return c.Type == "Paused" || c.Type == "Suspended" }); i >= 0 {
@@ -322,8 +322,8 @@ func noController(v *view) *ruling {
 	return &r
 }
 
-// controllerReports adds what the controller says to the reason, unless the pause says the
-// same or the controller said it before the change.
+// controllerReports adds the controller's own report to the reason, unless the pause has the same
+// words or the report is older than the change.
 func controllerReports(v *view) *ruling {
 	r, said := v.given, v.Object.Word.String()
 	if r.verdict == Ready || r.verdict == Paused || r.code == problem.CodeGenerationNotSeen || said == "" || strings.Contains(r.reason, said) {

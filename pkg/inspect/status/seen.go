@@ -17,7 +17,7 @@ import (
 // another program's controller. After that, the controller counts as absent.
 const absentAfter = 10 * time.Second
 
-// noticedWithin is how long a controller that is running may take to see a change.
+// noticedWithin is the maximum time that a running controller takes to see a change.
 const noticedWithin = 5 * time.Second
 
 // undated reports whether the time of a change of the spec is unknown. managedFields have
@@ -36,9 +36,9 @@ func answered(spec, status *fieldpath.Write) bool {
 	return spec != nil && status != nil && status.Time.After(spec.Time.Time)
 }
 
-// changeSeen reports whether something shows that the controller has seen the last
-// change of an object that does not say so. The counts of the object and of its children
-// are those that are wanted.
+// changeSeen reports whether something shows that the controller has seen the last change of an
+// object whose status has no generation. The counts of the object and of its children are already
+// right.
 func (v *view) changeSeen() bool {
 	o, spec, status := v.Object, v.report.Reconciler.Spec, v.report.Reconciler.Status
 	switch {
@@ -61,8 +61,8 @@ func (v *view) changeSeen() bool {
 	})
 }
 
-// countShows reports whether there would be another number of pods if the controller had
-// not seen the last change of the count.
+// countShows reports whether the number of pods would be different if the controller had not seen
+// the last change of the count.
 func (v *view) countShows() bool {
 	o, pods := v.Object, len(v.report.Pods)
 	switch {
@@ -74,10 +74,10 @@ func (v *view) countShows() bool {
 	return !o.ReadyUnknown || len(workloads(v.children)) <= 1 && pods == int(o.Desired)
 }
 
-// idle reports whether the spec changed a moment ago and no child was made or changed since.
-// Some controllers report a generation, and the counts that it wants, before they act on the
-// generation. After a change of the count, the number of pods decides. With several groups of
-// pods, only a change below the object decides, whenever it comes.
+// idle reports whether the spec has just changed and no child was made or changed since. Some
+// controllers report a generation, and its counts, before they act on it. After a change of the
+// count, the number of pods decides. With several groups of pods, only a change below the object
+// decides, however late.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
 	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {
@@ -117,7 +117,7 @@ func (v *view) changedBelow(at time.Time) bool {
 	})
 }
 
-// podsChanged reports whether a pod was made at a time or later, or is on its way out.
+// podsChanged reports whether a pod was made at a time or later, or is being deleted.
 func (v *view) podsChanged(at time.Time) bool {
 	return slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool { return !pod.Created.Before(at) || pod.Ending })
 }
@@ -144,8 +144,8 @@ func byItself(spec, status *fieldpath.Write) bool {
 	return status != nil && status.Manager == spec.Manager && !strings.HasPrefix(spec.Manager, "kubectl")
 }
 
-// Acted reports whether the controller of an object has written something between two
-// snapshots of the same generation, and whether a direct child was made or changed.
+// Acted reports whether the controller of an object has written something between two snapshots of
+// the same generation, and whether a direct child was made or changed.
 func Acted(before, now Snapshot) (acted, below bool) {
 	o, p := now.Object, before.Object
 	if o.UID != p.UID || o.Generation != p.Generation {
@@ -167,7 +167,7 @@ func Acted(before, now Snapshot) (acted, below bool) {
 	return below || written || counted || said, below
 }
 
-// notSeen is the verdict on an object that no controller has seen as it is now.
+// notSeen returns the verdict on an object whose current version no controller has seen.
 func notSeen(v *view) *ruling {
 	o, by := v.Object, v.report.Reconciler
 	r := &ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: by.Hint()}
@@ -216,7 +216,7 @@ func notSeen(v *view) *ruling {
 	return r
 }
 
-// neverSeen says why there is no sign that a controller has seen the object.
+// neverSeen explains why nothing shows that a controller has seen the object.
 func (o Object) neverSeen(written *fieldpath.Write) string {
 	switch {
 	case !o.Foreign || written == nil:

@@ -14,8 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Snapshot is everything that a report is made from. What was not read is empty, and
-// proves nothing.
+// Snapshot is the input of a report. What was not read is empty, and proves nothing.
 type Snapshot struct {
 	Object Object
 	// Pods and Children may include objects of other owners. Controller references decide.
@@ -25,10 +24,10 @@ type Snapshot struct {
 	Children []Child
 	// Events are the events of the object, its children, and its pods.
 	Events []corev1.Event
-	// Nodes are those that were asked for, by name; nil if a node does not exist.
+	// Nodes are the requested nodes by name, nil for a node that does not exist.
 	Nodes map[string]*corev1.Node
-	// Loops are the run-controllers that have a lease. Nil: they were not searched for, or
-	// the user may not read all leases.
+	// Loops are the run-controllers that have a lease, or nil if no one looked for them or the user
+	// may not read all leases.
 	Loops []leaserecord.Loop
 	// Autoscalers and Budgets have every object of the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
@@ -36,15 +35,15 @@ type Snapshot struct {
 	// Acted is set if a wait has seen the controller write since the last change of the
 	// spec, and ActedBelow if it has seen a direct child change.
 	Acted, ActedBelow bool
-	// Once are the pods that a wait has seen as the object's own. They still are without an
+	// Once holds the pods that a wait has seen as the object's own. They still are without an
 	// owner: some controllers remove it before they delete a pod.
 	Once map[types.UID]bool
-	// Since is when a wait first saw the object as it is wanted now. Counted is set if the
-	// count was changed right before that: managedFields record no time for a change
-	// through the /scale of a custom resource.
+	// Since is when a wait first saw the current spec. Counted is set if the count was changed
+	// right before that: managedFields record no time for a change through the /scale of a custom
+	// resource.
 	Since   time.Time
 	Counted bool
-	// Unread names what this user may not read, such as "events".
+	// Unread lists what this user may not read, such as "events".
 	Unread []string
 	// Now is when the snapshot was taken.
 	Now time.Time
@@ -52,8 +51,7 @@ type Snapshot struct {
 	Commands commandline.Context
 }
 
-// Probed reports whether a probe may end a container of a pod that is ready, so that events
-// may say what the pod does not.
+// Probed reports whether a probe may end a container of a ready pod, which only events can show.
 func (e Snapshot) Probed() bool {
 	f := newFamily(e)
 	return slices.ContainsFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Probed && f.has(pod) })

@@ -1,5 +1,5 @@
-// Package status decides how a replica resource is doing. Objects and a time go in; a
-// verdict comes out, with the model that everything prints.
+// Package status decides whether a replica resource is ready. Objects and a time go in; a verdict
+// comes out, with the model that everything prints.
 package status
 
 import (
@@ -10,36 +10,35 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Verdict says in a word how an object is doing.
+// Verdict is the state of an object in a word.
 type Verdict string
 
 // The verdicts.
 const (
-	// Ready: the controller has seen this generation, as many are ready as are
+	// Ready means that the controller has seen this generation, as many pods are ready as are
 	// wanted, none is surplus, and no failure is reported.
 	Ready Verdict = "ready"
-	// Progressing: on its way there.
+	// Progressing means that the object is becoming ready.
 	Progressing Verdict = "progressing"
-	// Paused: held on purpose, until someone resumes it.
+	// Paused means that someone holds the object until it is resumed.
 	Paused Verdict = "paused"
-	// Failed: cannot get there without help.
+	// Failed means that the object will not become ready without help.
 	Failed Verdict = "failed"
-	// Unknown: the status says nothing about it.
+	// Unknown means that the status does not show whether the object is ready.
 	Unknown Verdict = "unknown"
-	// NotReconciled: no controller has seen the object as it is now.
+	// NotReconciled means that no controller has seen the current version of the object.
 	NotReconciled Verdict = "not reconciled"
-	// Parked: scaled to zero for a time, with the earlier count remembered.
+	// Parked means that the object is scaled to zero for a time, and remembers the earlier count.
 	Parked Verdict = "parked"
-	// Deleted: the object no longer exists. Only a watch sees that.
+	// Deleted means that the object no longer exists. Only a watch sees that.
 	Deleted Verdict = "deleted"
 )
 
-// Settled reports whether the object has what was asked for, and nothing more will
-// happen.
+// Settled reports whether the object has what its spec asks for, so that nothing more will happen.
 func (v Verdict) Settled() bool { return v == Ready || v == Parked }
 
-// ruling is a verdict with its reason, as a word and in one line, and a hint if there
-// is something to do.
+// ruling is a verdict with its reason, as a code and in one line, and a hint if there is a next
+// step.
 type ruling struct {
 	verdict Verdict
 	code    problem.Code
@@ -50,29 +49,31 @@ type ruling struct {
 	recheck time.Duration
 }
 
-// view is what the rules read: the snapshot, the rest of the report, and the object's
-// own children.
+// view is the input of the rules: the snapshot, the rest of the report, and the object's own
+// children.
 type view struct {
 	Snapshot
 	report   Report
 	children []Child
-	// counts says how many are ready, and shortfall which count is off; nil if none is.
+	// counts describes how many are ready, and shortfall is the ruling on the first wrong count, or
+	// nil.
 	counts    string
 	shortfall *ruling
 	// given is the verdict so far.
 	given ruling
 }
 
-// rule is one way to a verdict.
+// rule is one rule of the verdict.
 type rule struct {
 	name string
-	// applies reports whether the rule is for the object, by what its type says.
+	// applies reports whether the rule is for objects of this type.
 	applies func(Object) bool
-	// verdict is nil if the object does not meet the rule.
+	// verdict returns a ruling, or nil if the rule does not hold for the object.
 	verdict func(*view) *ruling
 }
 
-// rules lead to a verdict. The first hit wins. docs/any-resource.md has the same list.
+// rules returns the rules of the verdict. The first one that holds decides. docs/any-resource.md
+// has the same list.
 func rules() []rule {
 	return []rule{
 		{"Deleting", always, deleting},
@@ -98,7 +99,7 @@ func rules() []rule {
 	}
 }
 
-// amendments change the verdict of the rules, one after the other.
+// amendments returns the rules that change the verdict, one after the other.
 func amendments() []rule {
 	return []rule{
 		{"Paused", always, paused},
@@ -136,7 +137,7 @@ func Rules(o Object) []string {
 	return names
 }
 
-// judge gives the verdict on an object. The rest of its report is there.
+// judge returns the verdict on an object. The rest of the report is complete.
 func judge(e Snapshot, r Report, children []Child) ruling {
 	v := &view{Snapshot: e, report: r, children: children, counts: readyCount(e.Object)}
 	if !e.Object.declaredReady() {
@@ -167,7 +168,7 @@ func (v *view) by(r rule) *ruling {
 	return r.verdict(v)
 }
 
-// progressing is a verdict with the first problem of the object as its explanation.
+// progressing returns a ruling with the first problem of the object as its explanation.
 func (v *view) progressing(code problem.Code, format string, words ...any) *ruling {
 	r := &ruling{verdict: Progressing, code: code, reason: fmt.Sprintf(format, words...)}
 	if problems := v.report.Problems; len(problems) > 0 {
@@ -177,7 +178,7 @@ func (v *view) progressing(code problem.Code, format string, words ...any) *ruli
 	return r
 }
 
-// contradicted is the verdict on an object with the right counts that is not ready.
+// contradicted returns the ruling on an object with the right counts that is not ready.
 func (v *view) contradicted(format string, words ...any) *ruling {
 	return &ruling{verdict: Progressing, code: problem.CodeConditionFalse, reason: v.counts + ", but " + fmt.Sprintf(format, words...)}
 }

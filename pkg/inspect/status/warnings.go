@@ -7,14 +7,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 )
 
-// competed is the object as those who set its count know it.
+// competed returns the object as the input of package competing.
 func (o Object) competed() competing.Object {
 	return competing.Object{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Controller: o.Controller, Source: o.Source}
 }
 
-// Warnings returns why a new count may not last or is risky: who will reset it, the bounds
-// that it violates, and the budgets that it cannot meet. A budget with a percentage shrinks
-// with the pods.
+// Warnings returns the reasons why a new count may not last or is risky: who will reset it, the
+// bounds that it violates, and the budgets that it breaks. A budget with a percentage shrinks with
+// the pods.
 func (r Report) Warnings(count int32) []string {
 	var all []string
 	for _, revert := range r.Reverts {

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// parked is the verdict on an object that has come down to the zero that someone set for a
-// time. It does not matter that the controller does not call no pods ready.
+// parked returns the verdict on an object that is at the zero that someone set for a time. Its
+// controller need not report it as ready.
 func parked(v *view) *ruling {
 	o := v.Object
 	if o.Parked == nil || o.Current > 0 || v.report.LivePods() > 0 || v.given.verdict != Ready && !v.given.doubtsZero() {
@@ -21,8 +21,8 @@ func parked(v *view) *ruling {
 	}
 }
 
-// scaledToZero is the verdict on an object that its autoscaler has scaled to zero. It does
-// not matter that the controller does not call no pods ready.
+// scaledToZero returns the verdict on an object that its autoscaler has scaled to zero. Its
+// controller need not report it as ready.
 func scaledToZero(v *view) *ruling {
 	o, by := v.Object, competing.ZeroBy(v.Object.competed(), v.Autoscalers)
 	none := !o.NoCount && o.Desired == 0 && o.Current == 0 && v.report.LivePods() == 0
@@ -32,7 +32,7 @@ func scaledToZero(v *view) *ruling {
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: "scaled to zero by " + by}
 }
 
-// doubtsZero reports whether a verdict only says that no evidence shows that no pods are
+// doubtsZero reports whether the only reason of a verdict is that nothing shows that no pods are
 // wanted.
 func (v ruling) doubtsZero() bool {
 	return slices.Contains([]problem.Code{problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeNoPods, problem.CodeNothingReported}, v.code)

@@ -78,8 +78,8 @@ func Waits(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Type, "Scheduled")
 }
 
-// Overall reports whether a type of condition is about the whole object, such as
-// AllReplicasReady, and not about a part, such as NetworkReady.
+// Overall reports whether a condition type is about the whole object, such as AllReplicasReady, and
+// not about a part, such as NetworkReady.
 func Overall(conditionType string) bool {
 	return !slices.ContainsFunc(ofType(conditionType), func(w string) bool { return !known(w) })
 }
@@ -92,13 +92,13 @@ func step(word string) bool {
 	return slices.Contains([]string{"scheduled", "initialized", "configured", "created", "generated", "validated", "valid", "approved", "admitted", "started", "submitted", "registered"}, word)
 }
 
-// lacks reports whether a word only says that an object is not ready.
+// lacks reports whether a word only means that an object is not ready.
 func lacks(word string) bool {
 	return slices.Contains([]string{"ready", "notready", "unready", "available", "unavailable"}, word)
 }
 
-// unsaid reports whether a type with such a last word says nothing about the object: it may
-// be true for an object that is ready.
+// unsaid reports whether a condition type that ends in this word has no meaning: it may be
+// true for an object that is ready.
 func unsaid(word string) bool { return word == "warning" }
 
 // meaningOf returns the meaning of a condition type, given its words: a failure anywhere in the
@@ -130,7 +130,7 @@ func meaningOf(words []string) Meaning {
 	return last
 }
 
-// moving returns what Progressing and Running mean.
+// moving returns the meaning of Progressing and Running.
 func moving(c metav1.Condition) Meaning {
 	reason := worst(slices.DeleteFunc(Split(c.Reason), func(w string) bool { return w == "running" }))
 	switch {
@@ -144,14 +144,14 @@ func moving(c metav1.Condition) Meaning {
 	return min(reason, Working)
 }
 
-// blames reports whether a condition says what is wrong: in its reason, or in its message if
-// the reason is no stage of the work or if the message begins with that.
+// blames reports whether a condition names a fault: in its reason, or in its message if the reason
+// is a stage of the work or the message begins with the fault.
 func blames(c metav1.Condition) bool {
 	reason, message := Split(c.Reason), Split(c.Message)
 	return wrong(reason) || wrong(message[:min(1, len(message))]) || worst(reason) != Working && wrong(message)
 }
 
-// wrong reports whether the words of a reason or of a message say what is wrong.
+// wrong reports whether the words of a reason or of a message name a fault.
 func wrong(words []string) bool {
 	if len(words) > 1 && negates(words[0]) && words[len(words)-1] == "found" {
 		return true

@@ -11,16 +11,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Claim is a field of an object, and what the controller says with it.
+// Claim is a status field that describes the state of an object.
 type Claim struct {
-	// Path is the field, such as ".status.health", and Text what it holds.
+	// Path is the field, such as ".status.health", and Text its value.
 	Path, Text string
 	Meaning    Meaning
 	// Part is set if the field is about a part of the object, such as a member.
 	Part bool
 }
 
-// String returns the field and what it holds.
+// String returns the field and its value.
 func (s Claim) String() string {
 	if s.Path == "" {
 		return s.Text
@@ -28,8 +28,8 @@ func (s Claim) String() string {
 	return s.Path + " is " + s.Text
 }
 
-// Sum returns the most serious of some claims. What they say about parts does not matter if the
-// object has ended well. While the object is at work, a part that failed may be tried again.
+// Sum returns the most serious of some claims. Claims about parts do not matter if the object has
+// ended well. While the object is at work, a part that failed may be tried again.
 func Sum(all []Claim) Claim {
 	var own, parts Claim
 	for _, s := range all {
@@ -45,8 +45,7 @@ func Sum(all []Claim) Claim {
 	return parts
 }
 
-// Read returns what the status of an object of a kind says beside its conditions, and what
-// its labels say.
+// Read returns the claims in the status of an object, besides its conditions, and in its labels.
 func Read(kind string, obj map[string]any) []Claim {
 	r := reader{ends: ends(kind)}
 	r.generation, _ = fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
@@ -57,12 +56,13 @@ func Read(kind string, obj map[string]any) []Claim {
 			r.add(".metadata.labels["+name+"]", value, Of(value), place{})
 		}
 	}
-	// What stands higher is about more of the object.
+	// A claim with fewer fields in its path is about more of the object.
 	slices.SortStableFunc(r.all, func(a, b Claim) int { return strings.Count(a.Path, ".") - strings.Count(b.Path, ".") })
 	return r.all
 }
 
-// ends reports whether objects of a kind end, by its name. One that is running is not ready.
+// ends reports whether objects of a kind run to an end, by the name of the kind. Such an object is
+// not ready while it runs.
 func ends(kind string) bool {
 	words := Split(kind)
 	return len(words) > 0 && slices.Contains([]string{
@@ -77,14 +77,14 @@ type reader struct {
 	all        []Claim
 }
 
-// place is where a field stands.
+// place describes the position of a field.
 type place struct {
 	depth int
 	// part is set below a list or a map of parts, and listed below a list.
 	part, listed bool
 }
 
-// deepest is how many fields lead to a claim at most.
+// deepest is the maximum number of fields on the path to a claim.
 const deepest = 6
 
 func (r *reader) object(path string, content map[string]any, at place) {
@@ -184,7 +184,7 @@ func without(words []string, drop ...string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(drop, w) })
 }
 
-// compare adds a statement about two counts of parts. If both are zero, it adds none.
+// compare adds a claim about two counts of parts, unless both are zero.
 func (r *reader) compare(path, text string, ready, all int64, at place) {
 	at.part = true
 	switch {
@@ -219,7 +219,7 @@ func (r *reader) flag(path, name string, value bool, at place) {
 	r.add(path, strconv.FormatBool(value), Condition(metav1.Condition{Type: name, Status: status}), at)
 }
 
-// add adds what a field says. What a member of a list says does not show that the whole is
+// add adds the claim of a field. A claim of one member of a list does not show that the whole is
 // ready.
 func (r *reader) add(path, text string, meaning Meaning, at place) {
 	if meaning > Nothing && (!at.listed || meaning > Done) {
@@ -227,13 +227,13 @@ func (r *reader) add(path, text string, meaning Meaning, at place) {
 	}
 }
 
-// isState reports whether a field with such a name has a state.
+// isState reports whether a field with such a name holds a state.
 func isState(name string) bool {
 	words := Split(name)
 	return len(words) > 0 && slices.Contains([]string{"phase", "state", "status", "health", "compliant", "compliance", "result", "outcome", "stage", "condition", "robustness"}, words[len(words)-1])
 }
 
-// fault reports whether a field says what is wrong, if it is set.
+// fault reports whether a field is only set if something is wrong.
 func fault(name string) bool {
 	words := Split(name)
 	return len(words) > 0 && slices.Contains([]string{"error", "errors", "failure"}, words[0]) &&

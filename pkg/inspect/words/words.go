@@ -1,5 +1,5 @@
-// Package words knows what controllers mean by the words, conditions, and fields with which
-// they report how an object is doing.
+// Package words interprets the words, conditions, and fields in which controllers report the state
+// of an object.
 package words
 
 import (
@@ -8,29 +8,29 @@ import (
 	"unicode"
 )
 
-// Meaning is what a controller says about an object. The more serious one is greater.
+// Meaning is the state of an object that a word stands for. The more serious one is greater.
 type Meaning int
 
 // The meanings.
 const (
-	// Nothing: it does not say how the object is doing.
+	// Nothing means that the word does not describe the state of the object.
 	Nothing Meaning = iota
-	// Ready: the object has what was asked for.
+	// Ready means that the object has what its spec asks for.
 	Ready
-	// Done: the object has ended well. What its parts say does not matter anymore.
+	// Done means that the object has ended well. What its parts report does not matter anymore.
 	Done
-	// Paused: someone holds the object.
+	// Paused means that someone holds the object.
 	Paused
-	// Working: the object is not ready yet.
+	// Working means that the object is not ready yet.
 	Working
-	// Broken: something is wrong with the object. That may end by itself if it has pods,
-	// for example while they start.
+	// Broken means that something is wrong with the object. That may end by itself if the object
+	// has pods, for example while they start.
 	Broken
-	// Failed: the object needs help.
+	// Failed means that the object needs help.
 	Failed
 )
 
-// lexicon is what the words mean, in lower case and without separators.
+// lexicon maps words, in lower case and without separators, to their meanings.
 var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing changes it
 	all := map[string]Meaning{}
 	for meaning, words := range map[Meaning]string{
@@ -59,7 +59,7 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing c
 	return all
 }()
 
-// phrases are several words that mean one thing.
+// phrases replaces several words that have one meaning by one word.
 var phrases = strings.NewReplacer( //nolint:gochecknoglobals // nothing changes it
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
 	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " no valid ", " invalid ", " not valid ", " invalid ",
@@ -70,12 +70,12 @@ func fillers() []string {
 	return []string{"all", "is", "has", "the", "a", "to", "in", "occurred", "replicas", "pods", "resources", "cluster", "health", "reconcile", "release", "spec", "fully", "state"}
 }
 
-// negates reports whether the opposite of the words after a word is meant.
+// negates reports whether a word reverses the meaning of the words after it.
 func negates(word string) bool {
 	return slices.Contains([]string{"not", "non", "no", "never", "without", "0"}, word)
 }
 
-// known reports whether a word needs no other to be understood.
+// known reports whether a word has a meaning by itself.
 func known(word string) bool {
 	return lexicon[word] > Nothing || negates(word) || slices.Contains(fillers(), word)
 }
@@ -97,12 +97,12 @@ func Split(name string) []string {
 	return strings.Fields(phrases.Replace(" " + strings.Join(strings.Fields(b.String()), " ") + " "))
 }
 
-// longest is how many words a state has at most. Of a longer text, which is a message, only
-// the first word is a state.
+// longest is the maximum number of words in a state. Only the first word of a longer text, which is
+// a message, counts as a state.
 const longest = 8
 
-// Of returns what a state means, such as "Running" or "Cluster in healthy state": the
-// worst of its words. "VolumeBound" does not mean that the object is ready.
+// Of returns the meaning of a state, such as "Running" or "Cluster in healthy state": the worst
+// meaning of its words. "VolumeBound" does not mean that the object is ready.
 func Of(state string) Meaning {
 	words := Split(state)
 	if len(words) > longest {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// CountChange is a change of a count: by so many, or by so many percent of it.
+// CountChange is a relative change of a count: by a number, or by a percentage of the count.
 type CountChange struct {
 	by      int64
 	percent bool
@@ -31,9 +31,9 @@ func ParseCountChange(word string) (CountChange, error) {
 	return s, nil
 }
 
-// From returns the count after the change. Percentages are rounded away from zero, so that
-// a change other than zero changes any count but zero. It is an error if the count is
-// negative or exceeds 32 bits.
+// From returns the count after the change. Percentages are rounded away from zero, so that any
+// nonzero change changes any nonzero count. It is an error if the result is negative or exceeds 32
+// bits.
 func (s CountChange) From(count int64) (int32, error) {
 	if count < 0 || count > math.MaxInt32 {
 		return 0, fmt.Errorf("the present count %d is not valid", count)

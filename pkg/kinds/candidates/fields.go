@@ -13,7 +13,7 @@ import (
 // maxFields limits the number of candidates.
 const maxFields = 200
 
-// Field is an integer field that may be a replica count, going by its name. Only a person can
+// Field is an integer field that may be a replica count, judging by its name. Only a person can
 // decide: the .spec.replicas of a KafkaTopic is not a replica count.
 type Field struct {
 	// Path is in the form that fieldpath.ParsePath reads.

@@ -141,7 +141,7 @@ func Words(name string) []string {
 	return words
 }
 
-// Unit returns what a count of that name counts: "shard", "task", or "pod".
+// Unit returns the unit of a count with that name: "shard", "task", or "pod".
 func Unit(name string) string {
 	for _, word := range Words(name) {
 		switch word = strings.TrimSuffix(word, "s"); word {

@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// Discovered is the result of Discover for one kind.
+// Discovered is the answer about one kind.
 type Discovered struct {
 	Kind kinds.Kind
 	// Field is the replica field, nil if it is unknown.
@@ -28,7 +28,7 @@ type Discovered struct {
 	Candidates []candidates.Field
 	// PerNode reports whether the kind runs a pod on every node and has no count.
 	PerNode bool
-	// Err is why the discovery failed.
+	// Err is the error if the discovery failed.
 	Err error
 }
 
@@ -98,7 +98,7 @@ func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstruc
 	return paths, nil
 }
 
-// Discover returns what is known about the replica count of a kind.
+// Discover finds the replica count of a kind.
 func (f *Finder) Discover(ctx context.Context, kind kinds.Kind) Discovered {
 	field, err := f.Find(ctx, kind, nil, nil)
 	var unknown *UnknownFieldError

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// source returns the replica field of an object, nil if it does not know it. An error ends
-// the search.
+// source returns the replica field of an object, or nil if another source must find it. An error
+// ends the search.
 type source func(ctx context.Context, f *Finder, q query) (*Field, error)
 
 // query is the object whose replica field is sought.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// lossTold is how long a connection must be lost before it is reported: a server ends each
-// watch after a while, and the next one begins at once.
+// lossTold is how long a connection must be lost before Changed is called: a server ends each watch
+// after a while, and the next one begins at once.
 const lossTold = 2 * time.Second
 
 // Connection tracks whether the server can be reached, for several watches at the same time.

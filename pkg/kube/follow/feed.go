@@ -41,7 +41,7 @@ type Feed[T Object, V any] struct {
 
 	mu          sync.Mutex
 	subscribers map[any]Subscriber
-	// all are the values, in order.
+	// all holds the values, in order.
 	all []V
 	// index has the values by their references; nil until it is needed after a change.
 	index *Index[V]
@@ -143,7 +143,7 @@ func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListO
 	}
 }
 
-// Refuse records why the objects are unknown.
+// Refuse records the error because of which the objects are unknown.
 func (f *Feed[T, V]) Refuse(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

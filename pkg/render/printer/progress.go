@@ -91,9 +91,9 @@ func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	}
 }
 
-// Line returns the next line of progress. If it is empty, there is nothing new or it is too
-// early; again is when to ask again. The summary, not a line, reports that all objects are
-// done.
+// Line returns the next line of progress, or "" if nothing is new or it is too early for a line.
+// It returns the time until the next call. Line is silent about the end of the wait, which the
+// summary reports.
 func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	w, found := p.objects[p.news]
 	if !found || w.shown[w.state()] || p.done() == len(p.objects) {

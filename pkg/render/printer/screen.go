@@ -58,7 +58,7 @@ func sameObject(a, b status.Report) bool {
 	return a.Metadata.Type == b.Metadata.Type && a.Metadata.Namespace == b.Metadata.Namespace && a.Metadata.Name == b.Metadata.Name
 }
 
-// detail is how much of an object is shown.
+// detail is the amount of detail with which an object is shown.
 type detail struct {
 	// alike is how many pods of a group of equal ones are shown individually.
 	alike                            int
@@ -80,7 +80,7 @@ func details() []detail {
 	}
 }
 
-// few is up to how many equal pods are shown individually.
+// few is the number of equal pods up to which each is shown.
 const few = 5
 
 // Frame returns the screen as lines, each at most width wide, and at most height lines unless

@@ -105,7 +105,7 @@ func (k kindOfPod) verdict() status.Verdict {
 	return []status.Verdict{status.Failed, status.Progressing, status.Progressing, status.Ready}[k.rank]
 }
 
-// podBranches shows pods, and of equal ones only some individually.
+// podBranches returns a branch for each pod. If many pods are alike, a line sums up most of them.
 func (t podTree) podBranches(pods []*problem.Pod, depth int) []branch {
 	alike := map[kindOfPod][]*problem.Pod{}
 	for _, pod := range pods {
@@ -202,7 +202,7 @@ func (f frame) shortened(name string, width int) string {
 	return ansi.Truncate(name, width-end-1, "") + f.style.sign("…", "~") + ansi.TruncateLeft(name, full-end, "")
 }
 
-// leastReason is how much of a line must be left for a reason to start in it.
+// leastReason is the width that must be left on a line for a reason to start there.
 const leastReason = 40
 
 func (t podTree) pod(pod *problem.Pod, reason string, k kindOfPod, widths []int, left int) branch {

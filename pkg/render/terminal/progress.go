@@ -88,8 +88,8 @@ func (p *Progress) End() {
 	}
 }
 
-// tell shows what is new, and schedules the next call: the clock on a terminal ticks, and
-// lines are rate-limited.
+// tell shows the news, and schedules the next call: the clock on a terminal ticks, and lines are
+// rate-limited.
 func (p *Progress) tell() {
 	if p.over || !p.seen {
 		return

@@ -58,7 +58,7 @@ func (h History) Change(i int) string {
 	}
 }
 
-// By returns who made a revision, "" if unknown.
+// By returns the user who made a revision, or "" if unknown.
 func (h History) By(i int) string {
 	if h.stale(i) {
 		return ""

@@ -10,12 +10,12 @@ import (
 
 // Result is the result of one check.
 type Result struct {
-	// Name says what was checked, in a few words.
+	// Name names the check in a few words.
 	Name  string `json:"name"`
 	State State  `json:"state"`
-	// Message says what was found.
+	// Message describes the result.
 	Message string `json:"message"`
-	// Fix are the commands that put it in place. They may need more rights than the user has.
+	// Fix lists the commands that repair it. They may need more permissions than the user has.
 	Fix []string `json:"fix,omitempty"`
 }
 
@@ -24,13 +24,13 @@ type State string
 
 // The outcomes of a check.
 const (
-	// Passed: it is in place.
+	// Passed means that the checked thing is in place.
 	Passed State = "passed"
-	// Failed: it is not.
+	// Failed means that it is missing or broken.
 	Failed State = "failed"
 	// Optional means that something is missing, and that nothing in the cluster needs it.
 	Optional State = "optional"
-	// Unknown: it could not be checked, mostly for lack of rights.
+	// Unknown means that the check could not run, usually because a permission is missing.
 	Unknown State = "unknown"
 )
 

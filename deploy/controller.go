@@ -8,44 +8,42 @@ import (
 )
 
 const (
-	// SystemNamespace is where the controller for all namespaces is put unless
-	// another is chosen.
+	// SystemNamespace is the default namespace of a controller for all namespaces.
 	SystemNamespace = "imoocpod-system"
-	// ControllerName is the name of the controller's Deployment and of everything that
-	// belongs to it.
+	// ControllerName is the name of the controller's Deployment and of the objects that belong to
+	// it.
 	ControllerName = "imoocpod-controller"
 	// LabelVersion is the label of the Deployment that holds the version of the
 	// program that installed it.
 	LabelVersion = "app.kubernetes.io/version"
 	// ControllerLabel selects the Deployments of controllers.
 	ControllerLabel = "app.kubernetes.io/name=" + ControllerName
-	// Image is where the controller's image is by default; its tag is the version.
+	// Image is the controller's default image. Its tag is the version.
 	Image = "ghcr.io/imoocpod/kubectl-imoocpod"
 )
 
-// allNamespaces is the argument of the controller that the namespaced form has not.
+// allNamespaces is the argument of a controller for all namespaces.
 const allNamespaces = "--all-namespaces"
 
-// Namespace returns the namespace that is meant for the controller for all
-// namespaces. It is no part of the controller: objects go with a namespace.
+// Namespace returns the default namespace of a controller for all namespaces. It is not one of the
+// controller's objects, because deleting it would delete other objects, too.
 func Namespace() (*unstructured.Unstructured, error) { return read("crds/namespace.yaml") }
 
-// Settings say how to deploy the controller.
+// Settings describe how to deploy the controller.
 type Settings struct {
-	// Namespace is where it is put.
+	// Namespace is the namespace of the controller's pods.
 	Namespace string
-	// AllNamespaces says that it works in all of them, and not in its own alone.
+	// AllNamespaces means that the controller reconciles all namespaces, and not only its own.
 	AllNamespaces bool
-	// Image is the container's, Replicas how many copies run, one of which works.
+	// Image is the image of the container. Replicas is the number of pods; one of them is active.
 	Image    string
 	Replicas int32
 	// Version is the version of the program.
 	Version string
 }
 
-// Controller returns the controller's objects, in the order in which they are
-// to be applied: what the kustomization of this directory makes, or that of
-// namespaced.
+// Controller returns the controller's objects, in the order of application: the result of the
+// kustomization in this directory, or of the one in namespaced.
 func Controller(s Settings) ([]*unstructured.Unstructured, error) {
 	dirs := []string{"rbac", "controller"}
 	if !s.AllNamespaces {
@@ -60,7 +58,7 @@ func Controller(s Settings) ([]*unstructured.Unstructured, error) {
 		all = append(all, objs...)
 	}
 	if !s.AllNamespaces {
-		// A priority class is in no namespace.
+		// A priority class is cluster-scoped.
 		all = slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetKind() == "PriorityClass" })
 	}
 	for _, obj := range all {
@@ -71,8 +69,8 @@ func Controller(s Settings) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// Roles returns the roles for people, which are for all namespaces, and the role of a
-// controller that works in one namespace. They are bound to nobody.
+// Roles returns the roles for users, which apply to all namespaces, and the role of a controller
+// for one namespace. It returns no bindings.
 func Roles(namespace string) ([]*unstructured.Unstructured, error) {
 	roles, err := resources("rbac/people")
 	if err != nil {
@@ -86,7 +84,7 @@ func Roles(namespace string) ([]*unstructured.Unstructured, error) {
 	return append(roles, role), nil
 }
 
-// put makes an object of the manifests what the settings say.
+// put applies the settings to an object of the manifests.
 func (s Settings) put(obj *unstructured.Unstructured) error {
 	if obj.GetNamespace() == SystemNamespace {
 		obj.SetNamespace(s.Namespace)

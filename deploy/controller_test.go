@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The namespaced role is the cluster role without what is in no namespace, and
-// with the lease, which the other form has elsewhere.
+// The namespaced role equals the cluster role without cluster-scoped resources, plus the lease,
+// which the other form has elsewhere.
 func TestRolesSayTheSame(t *testing.T) {
 	t.Parallel()
 	rules := func(file string) []rbacv1.PolicyRule {
@@ -39,7 +39,7 @@ func TestRolesSayTheSame(t *testing.T) {
 	}
 }
 
-// The controller reaches the API server on the port that it has in common distributions.
+// The network policy allows the ports that API servers have in common distributions.
 func TestNetworkPolicyAllowsTheAPIServer(t *testing.T) {
 	t.Parallel()
 	obj, err := read("controller/network_policy.yaml")

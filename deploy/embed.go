@@ -1,4 +1,4 @@
-// Package deploy holds the manifests that the binary carries with it.
+// Package deploy holds the manifests that are embedded in the binary.
 package deploy
 
 import (
@@ -34,7 +34,7 @@ func CRDs() ([]*unstructured.Unstructured, error) {
 	return crds, nil
 }
 
-// read reads the one object of a manifest.
+// read reads a manifest with one object.
 func read(name string) (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{}
 	if err := unmarshal(name, &obj.Object); err != nil {
@@ -43,7 +43,7 @@ func read(name string) (*unstructured.Unstructured, error) {
 	return obj, nil
 }
 
-// resources reads what the kustomization of a directory names, in its order.
+// resources reads the resources of a kustomization, in order.
 func resources(dir string) ([]*unstructured.Unstructured, error) {
 	var kustomization struct{ Resources []string }
 	if err := unmarshal(path.Join(dir, "kustomization.yaml"), &kustomization); err != nil {

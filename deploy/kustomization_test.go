@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A manifest that its kustomization does not name would never be applied.
+// A manifest that no kustomization lists would never be applied.
 func TestKustomizationsNameAllFiles(t *testing.T) {
 	t.Parallel()
 	tree := os.DirFS(".")

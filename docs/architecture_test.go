@@ -13,16 +13,15 @@ import (
 
 const module = "github.com/imoocpod/kubectl-imoocpod/"
 
-// room is a package, or the directory of several.
+// room is a package, or a directory of several packages.
 type room struct {
 	path, about string
-	// pure packages import no client, no clock, and no context, and of this
-	// module only pure packages.
+	// pure means that the packages import no client, no clock, no context, and only pure packages
+	// of this module.
 	pure bool
 }
 
-// house lists the packages from the top to the ground. A package imports only
-// packages below it.
+// house returns the packages from top to bottom. A package imports only packages below it.
 func house() []room {
 	return []room{
 		{path: "cmd/kubectl-imoocpod", about: "streams, signals, the one mapping from error to exit code"},
@@ -86,17 +85,17 @@ func house() []room {
 	}
 }
 
-// halves are the two halves of the program. Neither imports the other.
+// halves returns the two halves of the program. Neither imports the other.
 func halves() (verbs, loop []string) {
 	return []string{"pkg/change", "pkg/inspect", "pkg/render"}, []string{"pkg/controller"}
 }
 
-// shared belongs to one half by its place, and both import it.
+// shared returns the packages that are inside one half and that both import.
 func shared() []string {
 	return []string{"pkg/inspect/problem", "pkg/inspect/words", "pkg/controller/lease/leaserecord", "pkg/controller/lease/holder"}
 }
 
-// impure are the imports that no pure package has.
+// impure returns the imports that no pure package may have.
 func impure() []string {
 	return []string{
 		"context", "net", "net/http", "os", "os/exec", "k8s.io/client-go/discovery", "k8s.io/client-go/dynamic", "k8s.io/client-go/kubernetes/typed",
@@ -119,7 +118,7 @@ func floor(path string) int {
 	return -1
 }
 
-// TestImports holds the imports of every package to the house.
+// TestImports checks the imports of every package against the house.
 func TestImports(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./cmd/...", "./pkg/...")
 	command.Dir = root
@@ -153,8 +152,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// crosses reports whether an import leads from one half of the program to the
-// other. Only the verbs and run-controller, at the top, know both.
+// crosses reports whether an import leads from one half of the program to the other. Only the verbs
+// and run-controller, at the top, import both.
 func crosses(from, to string) bool {
 	if within(to, shared()) || within(from, []string{"pkg/controller/run"}) {
 		return false
@@ -165,7 +164,7 @@ func crosses(from, to string) bool {
 
 var update = flag.Bool("update", false, "rewrite the picture in docs/architecture.md")
 
-// TestPicture holds the picture in docs/architecture.md to the house.
+// TestPicture compares the picture in docs/architecture.md with the house.
 func TestPicture(t *testing.T) {
 	const begin, end = "<!-- house -->\n```\n", "```\n<!-- /house -->"
 	page := read(t, "docs/architecture.md")

@@ -1,6 +1,5 @@
-// Package docs holds the documents of this project to what there is: links
-// lead somewhere, and files, tests, make targets and command lines that a
-// document names exist.
+// Package docs checks the documents of this project: links lead somewhere, and the files, tests,
+// make targets, and command lines that a document names exist.
 package docs
 
 import (
@@ -44,7 +43,7 @@ func files(t *testing.T) []string {
 	return all
 }
 
-// document is a text with its code blocks taken out of it.
+// document is a text without its code blocks.
 type document struct {
 	path   string
 	prose  string
@@ -55,7 +54,7 @@ type block struct{ language, text string }
 
 var fenced = regexp.MustCompile("(?ms)^ *```([a-z]*)\n(.*?)^ *```$")
 
-// documents are those that people write. Generated ones come from the code.
+// documents returns the documents that people write. Generated ones come from the code.
 func documents(t *testing.T) []document {
 	t.Helper()
 	var all []document
@@ -95,7 +94,7 @@ var (
 	flagName = regexp.MustCompile(`(?:^|\s)(--?[a-zA-Z][\w-]*)`)
 )
 
-// spans are the pieces of code in a text.
+// spans returns the inline code of a text.
 func spans(text string) []string {
 	var all []string
 	for _, m := range inline.FindAllStringSubmatch(text, -1) {
@@ -126,7 +125,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors are the names that GitHub gives to the headings of a document.
+// anchors returns the names that GitHub gives to the headings of a document.
 func anchors(text string) []string {
 	var all []string
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
@@ -136,7 +135,7 @@ func anchors(text string) []string {
 	return all
 }
 
-// TestIndex checks that the README of a directory of documents leads to all of them.
+// TestIndex checks that the README of a directory of documents links to all of them.
 func TestIndex(t *testing.T) {
 	for _, directory := range []string{"docs", "docs/adr"} {
 		index := read(t, directory+"/README.md")
@@ -167,7 +166,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestNamedFilesExist takes a file by the end of its path, as people name it.
+// TestNamedFilesExist finds a file by the end of its path, as people name it.
 func TestNamedFilesExist(t *testing.T) {
 	all := files(t)
 	for _, d := range documents(t) {
@@ -186,8 +185,8 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
-// TestDiagram holds the picture of the loop to the code: what it names beside a
-// file is declared there.
+// TestDiagram compares the picture of the loop with the code: names beside a file are declared in
+// the file.
 func TestDiagram(t *testing.T) {
 	_, picture, _ := strings.Cut(read(t, "docs/how-it-works.md"), "```\n")
 	picture, _, _ = strings.Cut(picture, "```")
@@ -210,8 +209,8 @@ func TestDiagram(t *testing.T) {
 	}
 }
 
-// elsewhere returns files that documents name and that do not exist: those of the tutorials and
-// of the first release.
+// elsewhere returns files that documents name and that are not in this repository: files of the
+// tutorials and of the first release.
 func elsewhere() []string {
 	return []string{
 		"types.go", "hack/update-codegen.sh", "plugins/imoocpod.yaml",
@@ -219,7 +218,7 @@ func elsewhere() []string {
 }
 
 func TestNamedTargetsExist(t *testing.T) {
-	// Projects that kubebuilder writes have these.
+	// Projects of kubebuilder have these targets.
 	targets := []string{"manifests", "install", "run", "docker-build", "docker-push", "deploy", "undeploy", "uninstall"}
 	for _, m := range target.FindAllStringSubmatch(read(t, "Makefile"), -1) {
 		targets = append(targets, m[1])
@@ -268,8 +267,8 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestNamedFlagsExist looks for the flags in running text: those beside a verb
-// among its own, others among all.
+// TestNamedFlagsExist checks the flags in running text: a flag beside a verb against the flags of
+// the verb, any other against all flags.
 func TestNamedFlagsExist(t *testing.T) {
 	tree := commands()
 	for _, d := range documents(t) {
@@ -292,7 +291,7 @@ func TestNamedFlagsExist(t *testing.T) {
 	}
 }
 
-// below are the commands below another, at any depth.
+// below returns the commands below another one, at any depth.
 func below(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, c := range cmd.Commands() {
@@ -317,8 +316,8 @@ func hasFlag(verb *cobra.Command, flag string) bool {
 	return false
 }
 
-// TestNamedMessagesExist holds the first column of troubleshooting.md to what
-// the program says: each piece between two "…" is in the code.
+// TestNamedMessagesExist compares the first column of troubleshooting.md with the messages of the
+// program: each piece between two "…" is in the code.
 func TestNamedMessagesExist(t *testing.T) {
 	var code strings.Builder
 	for _, path := range files(t) {
@@ -341,8 +340,8 @@ func TestNamedMessagesExist(t *testing.T) {
 	}
 }
 
-// TestTranslation holds the Chinese README to the commands and outputs of the
-// English one.
+// TestTranslation compares the commands and outputs of the Chinese README with those of the English
+// one.
 func TestTranslation(t *testing.T) {
 	var original, translation document
 	for _, d := range documents(t) {
@@ -376,7 +375,7 @@ func commands() *cobra.Command {
 	return cmd.NewRootCommand("", streams)
 }
 
-// commandLines are the lines of a block that a person types, without comments.
+// commandLines returns the lines of a block that a person types, without comments.
 func commandLines(b block) []string {
 	var lines []string
 	for line := range strings.Lines(strings.ReplaceAll(b.text, "\\\n", " ")) {
@@ -395,7 +394,7 @@ func commandLines(b block) []string {
 	return lines
 }
 
-// split gives the words of the first command of a line, as a shell does.
+// split returns the words of the first command of a line, as a shell does.
 func split(line string) []string {
 	var words []string
 	var word strings.Builder
@@ -431,7 +430,7 @@ func split(line string) []string {
 
 var made = regexp.MustCompile(`(?s)<!-- operators: made by "make test-operators", sha256 ([0-9a-f]+) -->\n(.*)<!-- operators: end -->`)
 
-// The table of operators is what a test found, and nobody's own words.
+// The table of operators is the result of a test, and is never written by hand.
 func TestTableOfOperators(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("any-resource.md")

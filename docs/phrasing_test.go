@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// phrase is a way to say something that a reader has to read twice.
+// phrase is a pattern for words that a reader has to read twice.
 type phrase struct {
 	pattern *regexp.Regexp
 	instead string
@@ -37,7 +37,7 @@ func phrases(t *testing.T) []phrase {
 	return all
 }
 
-// found are the phrases in a text, each with its line.
+// found returns the phrases in a text, each with its line.
 func found(text string, all []phrase) []string {
 	var places []string
 	number := 0
@@ -66,7 +66,7 @@ func TestPhrasing(t *testing.T) {
 	}
 }
 
-// blank keeps the lines of a text and nothing in them.
+// blank replaces each line of a text with an empty one.
 func blank(text string) string {
 	return strings.Repeat("\n", strings.Count(text, "\n"))
 }

@@ -53,7 +53,7 @@ func file(t *testing.T, manifest string) string {
 const web = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: web, generation: 1},
 	spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: web}]}}}}`
 
-// declared is the CRD of a kind without /scale that run-controller reconciles.
+// declared returns the CRD of a kind without /scale that run-controller reconciles.
 func declared(plural, kind string) string {
 	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]s.example.com, annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}},
 		spec: {group: example.com, scope: Namespaced, names: {kind: %[2]s, plural: %[1]s}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},

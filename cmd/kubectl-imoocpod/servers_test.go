@@ -46,7 +46,7 @@ type result struct {
 	stdout, stderr string
 }
 
-// flagsFor are the flags for a server that has a token to lose.
+// flagsFor returns the flags for a server that has a token to lose.
 func flagsFor(server, cache string) []string {
 	return []string{"--kubeconfig", os.DevNull, "--server", server, "--insecure-skip-tls-verify", "--token", "secret", "--cache-dir", cache, "--namespace", "default"}
 }
@@ -416,7 +416,7 @@ func serveTLS(t *testing.T) (url string) {
 	return "https://" + listener.Addr().String()
 }
 
-// refusing is a port on which nobody listens.
+// refusing returns a port on which nobody listens.
 func refusing(t *testing.T) (url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -457,7 +457,7 @@ func after(seconds string, handler http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// redirecting is a server that gets credentials, and sends clients to another.
+// redirecting returns a server that gets credentials, and sends clients to another.
 func redirecting(t *testing.T, to string) (url string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -47,7 +47,7 @@ To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebui
 	}
 }
 
-// A path to a field that is not there leads to the nearest that is.
+// An unknown field leads to the nearest fields of the schema.
 func TestNoField(t *testing.T) {
 	t.Parallel()
 	integer := map[string]any{"type": "integer"}

@@ -12,9 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
-// The default pod is written down twice: in the CRD, where it holds while no
-// process of this project runs, and in Go, for objects that were stored before
-// their CRD had a template.
+// The default pod is defined twice: in the CRD, where it applies even if no process of this project
+// runs, and in Go, for objects that are older than the template field of the CRD.
 func TestDefaultTemplateIsThatOfTheCRD(t *testing.T) {
 	schema := schemaOf(t, "imoocpods.batch.tutorial.kubebuilder.io")
 	fields, found, err := unstructured.NestedMap(schema, "properties", "spec", "properties", "template", "default")
@@ -34,7 +33,7 @@ func TestDefaultTemplateIsThatOfTheCRD(t *testing.T) {
 	}
 }
 
-// schemaOf is the schema of the one version of an embedded CRD.
+// schemaOf returns the schema of the one version of an embedded CRD.
 func schemaOf(t *testing.T, name string) map[string]any {
 	t.Helper()
 	crds, err := deploy.CRDs()

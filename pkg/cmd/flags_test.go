@@ -67,8 +67,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// A path that was copied from a list of candidates names no element until its key is put
-// in.
+// A path copied from a list of candidates is invalid until its placeholder is replaced.
 func TestPathWithPlaceholder(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{`.spec.pools[?(@.name=="KEY")].size`, `.spec.pools["KEY"].size`} {

@@ -9,14 +9,13 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// A word of a command line as a shell reads it, and what is not part of the
-// command any more.
+// Patterns for a word of a command line, and for what ends the command.
 var (
 	shellWord  = regexp.MustCompile(`'[^']*'|[^\s']+`)
 	endOfShell = regexp.MustCompile(`[|;>)].*|&&.*`)
 )
 
-// examplesOf are the command lines in the examples of a command, as words.
+// examplesOf returns the command lines in the examples of a command, as words.
 func examplesOf(cmd *cobra.Command) [][]string {
 	var all [][]string
 	for line := range strings.Lines(cmd.Example) {
@@ -48,8 +47,7 @@ func examplesOf(cmd *cobra.Command) [][]string {
 	return all
 }
 
-// Every command says what it is for, shows how it is used, and understands what
-// it shows.
+// Every command has a description and examples, and can parse its examples.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	streams, _, _, _ := genericiooptions.NewTestIOStreams()
@@ -81,7 +79,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Whatever can be typed can be completed, or is known to be anybody's guess.
+// Every argument and flag has a completion, or is known to have none.
 func TestEverythingCompletes(t *testing.T) {
 	t.Parallel()
 	streams, _, _, _ := genericiooptions.NewTestIOStreams()

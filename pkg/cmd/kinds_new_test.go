@@ -9,8 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// A CRD that is printed can be read again, and what cannot be printed is refused. Neither asks
-// a server.
+// A printed CRD can be read again, and an invalid one is refused. Neither needs a server.
 func TestKindsNewAndRBAC(t *testing.T) {
 	t.Parallel()
 	run := func(args ...string) (string, error) {

@@ -41,7 +41,7 @@ func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 	}
 }
 
-// rightsIn are what rules allow but for leases, such as "patch /pods".
+// rightsIn returns the permissions in rules, except for leases, such as "patch /pods".
 func rightsIn(rules []rbacv1.PolicyRule) []string {
 	all := map[string]bool{}
 	for _, rule := range rules {

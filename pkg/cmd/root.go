@@ -176,7 +176,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w%s", err, didYouMean(nearest))
 }
 
-// kubectlFlags are the flags that many verbs share with kubectl.
+// kubectlFlags returns the flags that many verbs share with kubectl.
 func kubectlFlags() []string {
 	return []string{
 		"filename", "recursive", "kustomize", "selector", "all", "all-namespaces", "output", "template", "show-managed-fields",

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The kinds that the program brings with it are declared as all others are: what
-// it has compiled in is what their CRDs say.
+// The shipped kinds are declared like all others: the compiled mappings equal the declarations of
+// their CRDs.
 func TestShippedKindsAreDeclared(t *testing.T) {
 	t.Parallel()
 	crds, err := deploy.CRDs()

@@ -10,10 +10,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// longestHelp is how many lines of help a person reads.
+// longestHelp is the maximum number of lines of a help text.
 const longestHelp = 60
 
-// exceptions are flags that differ between verbs, and why.
+// exceptions returns the flags that differ between verbs, with the reasons.
 func exceptions() map[string]string {
 	return map[string]string{
 		"wait --timeout":           "as in kubectl wait: 30 seconds, zero checks once, negative waits for a week",
@@ -47,7 +47,7 @@ func verbsOf(t *testing.T) map[string]*cobra.Command {
 	return all
 }
 
-// The same flag means the same wherever it is.
+// A flag has the same meaning in all verbs.
 func TestFlagsAreTheSame(t *testing.T) {
 	t.Parallel()
 	type flag struct{ kind, value, usage, shorthand string }
@@ -75,7 +75,7 @@ func TestFlagsAreTheSame(t *testing.T) {
 	}
 }
 
-// Every verb that changes objects takes the same flags for what it writes and for what follows.
+// Every verb that changes objects has the common flags.
 func TestCommonFlags(t *testing.T) {
 	t.Parallel()
 	all := verbsOf(t)
@@ -95,7 +95,7 @@ func TestCommonFlags(t *testing.T) {
 	}
 }
 
-// The help of a verb is short, and the flags that people know from kubectl come last.
+// The help of a verb is short, and kubectl's common flags come last.
 func TestHelpIsShort(t *testing.T) {
 	t.Parallel()
 	for name, cmd := range verbsOf(t) {

@@ -12,8 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Which arguments mean ImoocPods and nothing else, so that a server need not be
-// asked what they mean.
+// Arguments that can only name ImoocPods need no discovery.
 func TestImoocPodArguments(t *testing.T) {
 	t.Parallel()
 	const full = "imoocpods.batch.tutorial.kubebuilder.io"
@@ -28,7 +27,7 @@ func TestImoocPodArguments(t *testing.T) {
 		"imoocpods foo bar":          "foo bar",
 		full + " foo bar":            "foo bar",
 		"imoocpod/foo imoocpods/bar": "foo bar",
-		// What needs a look at what the server has.
+		// These need discovery.
 		"":                            "-",
 		"imp/foo":                     "-",
 		"imp foo":                     "-",
@@ -55,8 +54,7 @@ func TestImoocPodArguments(t *testing.T) {
 	}
 }
 
-// What cannot name objects is refused before a server is asked, as an invalid command
-// line.
+// Arguments that cannot name objects are usage errors before any request.
 func TestArgumentsThatNameNothing(t *testing.T) {
 	t.Parallel()
 	files := resource.FilenameOptions{Filenames: []string{"f"}}
@@ -88,7 +86,7 @@ func TestArgumentsThatNameNothing(t *testing.T) {
 	}
 }
 
-// Words that name ImoocPods are accepted as they are, or refused; nobody is asked.
+// Arguments that name ImoocPods are accepted or refused without a request.
 func FuzzTargets(f *testing.F) {
 	for _, args := range []string{"", "foo", "imoocpod/foo", "imoocpods foo bar", "imoocpod/", "/foo", "//", "imoocpod/a/b", "deployment/foo bar", "-"} {
 		f.Add(args)

@@ -43,7 +43,7 @@ func TestPlainObjectsConverge(t *testing.T) {
 	})
 }
 
-// So does what CRDs declare, by every plan.
+// Objects of declared kinds converge, too, by every plan.
 func TestPlainObjectsOfDeclaredKindsConverge(t *testing.T) {
 	for _, strategy := range []kinds.Strategy{kinds.StrategyPods, kinds.StrategyDeployment} {
 		t.Run(string(strategy), func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestPodsOfAnotherLoopAreTakenUp(t *testing.T) {
 	})
 }
 
-// A pod with a long grace is not given up before that is over.
+// A pod with a long grace period is not given up before that is over.
 func TestPodWithALongGraceIsWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		long := template("busybox")

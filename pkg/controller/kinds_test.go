@@ -8,8 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A reference names a kind by its name and its group. The version is only how the
-// object was seen.
+// A reference identifies a kind by name and group. The version does not matter.
 func TestKindOfAReference(t *testing.T) {
 	t.Parallel()
 	kind := kinds.ImoocPod()

@@ -17,13 +17,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// The labels of a pod are restored once the server takes that, although nothing else
-// happens to the pod or its object. Without them it is a pod of the object all the same.
+// The labels of a pod are restored as soon as the server accepts it, even if nothing else happens
+// to the pod or its object. Without labels, the pod still belongs to the object.
 func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	for name, test := range map[string]struct {
 		err *apierrors.StatusError
-		// before says that the pod lost its labels before the loop started.
+		// before means that the pod lost its labels before the loop started.
 		before bool
 	}{
 		"refused":                       {err: apierrors.NewForbidden(pods, "a", fmt.Errorf("a webhook denied the request"))},
@@ -74,7 +74,7 @@ func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 	}
 }
 
-// Nothing is tried again and again while the server refuses to restore labels.
+// While the server refuses to restore labels, the loop does not repeat the attempt.
 func TestRefusedLabelsAreLeftAlone(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
@@ -125,7 +125,7 @@ func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 	})
 }
 
-// A pod without labels counts: no other is made beside it.
+// A pod without labels counts, so the loop creates no other pod for its slot.
 func TestPodWithoutLabelsCounts(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.late = 200 * time.Millisecond
@@ -165,7 +165,7 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 	})
 }
 
-// Pods without labels count also where the answer to a patch that restores them is lost.
+// Pods without labels count even if the response to the patch that restores them is lost.
 func TestPodsWithoutLabelsCountWhenAnswersAreLost(t *testing.T) {
 	kind := kinds.ImoocPod()
 	unlabeled := func(pod *unstructured.Unstructured) { pod.SetLabels(nil) }
@@ -208,7 +208,7 @@ func TestPodsWithoutLabelsCountWhenAnswersAreLost(t *testing.T) {
 	}
 }
 
-// A pod that is deleted when it has lost its labels is not waited for.
+// The loop does not wait for a pod that lost its labels and was then deleted.
 func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -238,8 +238,7 @@ func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// A pod that loses its label and then its owner reference is nobody's: its slot is looked
-// at.
+// A pod that loses its label and then its owner reference is released: the loop fills its slot.
 func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

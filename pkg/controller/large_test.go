@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// sized is an object with so many bytes of arguments.
+// sized returns an object with this many bytes of arguments.
 func sized(kind kinds.Kind, bytes int) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"namespace": "ns", "name": "foo", "uid": "u", "resourceVersion": "7", "generation": int64(3)},
@@ -28,7 +28,7 @@ func sized(kind kinds.Kind, bytes int) *unstructured.Unstructured {
 	return obj
 }
 
-// strategyOf is the strategy of a kind.
+// strategyOf returns the strategy of a kind.
 func strategyOf(t testing.TB, kind kinds.Kind) *strategy.Strategy {
 	t.Helper()
 	return strategy.All()[kind.Mapping.Strategy]
@@ -64,8 +64,7 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 	}
 }
 
-// A change of the slots that an object gives up is one that a plan sees. However long
-// the annotation is, little of it is kept.
+// A plan depends on the slots that an object gives up. The cache keeps little of a long annotation.
 func TestRemovedSlotsMakeADifference(t *testing.T) {
 	kind := kinds.ImoocPod()
 	before := sized(kind, 1)
@@ -90,7 +89,7 @@ func TestRemovedSlotsMakeADifference(t *testing.T) {
 	}
 }
 
-// A template that is absurd makes no pods, and takes none away.
+// A template that is too large creates no pods and deletes none.
 func TestTemplateThatIsTooLarge(t *testing.T) {
 	for bytes, refused := range map[int]bool{100_000: false, 300_000: true} {
 		v := strategyOf(t, kinds.ImoocPod()).Owner(kinds.ImoocPod(), sized(kinds.ImoocPod(), bytes))

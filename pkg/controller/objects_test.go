@@ -24,7 +24,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// owned lists the pods whose controller an object is.
+// owned lists the pods that an object controls.
 func (w *world) owned(owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	var pods []*unstructured.Unstructured
 	for _, pod := range w.all(podsResource) {
@@ -35,7 +35,7 @@ func (w *world) owned(owner *unstructured.Unstructured) []*unstructured.Unstruct
 	return pods
 }
 
-// condition is a condition of an object, empty if it has none of the type.
+// condition returns a condition of an object, empty if it has none of the type.
 func (w *world) condition(kind kinds.Kind, name, of string) map[string]any {
 	obj := w.get(kind.Resource, "default", name)
 	list, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
@@ -48,7 +48,7 @@ func (w *world) condition(kind kinds.Kind, name, of string) map[string]any {
 	return map[string]any{}
 }
 
-// untilFailure lets time pass until an object says that it fails.
+// untilFailure lets time pass until an object reports a failure.
 func (w *world) untilFailure(kind kinds.Kind, name string) {
 	w.Helper()
 	w.until(func() string {
@@ -59,7 +59,7 @@ func (w *world) untilFailure(kind kinds.Kind, name string) {
 	})
 }
 
-// Labels of the loop's prefix in a template say nothing to the loop.
+// A template cannot set labels with the prefix of this program.
 func TestLabelsOfOursInATemplateAreNotTaken(t *testing.T) {
 	for _, label := range []string{apis.LabelReplaces, apis.LabelSlot, apis.LabelOwner, apis.LabelTemplateHash, "imoocpod.dev/other"} {
 		t.Run(label, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestLabelsOfOursInATemplateAreNotTaken(t *testing.T) {
 	}
 }
 
-// A CRD cannot have the loop write the object's name into a label of the loop's.
+// A CRD cannot declare a label of this program as its name label.
 func TestNameLabelOfOursIsRefused(t *testing.T) {
 	for _, label := range []string{apis.LabelReplaces, apis.LabelSlot, apis.LabelOwner, apis.LabelTemplateHash} {
 		crd, _ := declaredKind{plan: kinds.StrategyPods}.worker(t)
@@ -168,7 +168,7 @@ func TestRefusedRelabelDoesNotBlockTheObject(t *testing.T) {
 	})
 }
 
-// Pods that are ending do not count for those that are to stay.
+// Terminating pods do not count towards the pods that stay.
 func TestScalingDownKeepsActivePods(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(5), nil))
@@ -191,7 +191,7 @@ func TestScalingDownKeepsActivePods(t *testing.T) {
 	})
 }
 
-// An invalid count is reported, and nothing is planned for it.
+// An invalid count is reported, and the object is not planned.
 func TestInvalidCountIsReported(t *testing.T) {
 	for name, value := range map[string]any{
 		"2^32": int64(4294967296), "2^32+1": int64(4294967297), "2^31": int64(2147483648), "-1": int64(-1), "text": "5", "fraction": 2.5, "bool": true,
@@ -356,7 +356,7 @@ func (w *world) applyDeployment(t *testing.T, name string, fields map[string]any
 	return w.store(strategy.DeploymentResource(), after)
 }
 
-// The pods carry the label for names, so another one is another template.
+// The pods have the name label, so another name label is another template.
 func TestAnotherNameLabelReplacesThePods(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyPods, nameLabel: "name"}, func(w *world, kind kinds.Kind) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
@@ -473,7 +473,7 @@ func TestForeignDeploymentOfTheSameOwnerIsLeftAlone(t *testing.T) {
 	})
 }
 
-// deployment creates a Deployment as someone else would for an object.
+// deployment creates a Deployment for an object, as someone else might.
 func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, name string) *unstructured.Unstructured {
 	labels := map[string]any{"app": name}
 	d := &unstructured.Unstructured{Object: map[string]any{
@@ -540,7 +540,7 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 	})
 }
 
-// A create that is refused again is no news: the failure stays, and the next wait is longer.
+// A repeated refusal is not news: the failure stays, and the next wait is longer.
 func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind, full := kinds.ImoocPod(), true
@@ -596,8 +596,8 @@ func TestLongMessageIsCut(t *testing.T) {
 	})
 }
 
-// earlier makes a pod one that an earlier controller made: by its reference the
-// object's, with a name and labels of that controller.
+// earlier makes a pod one of an earlier controller: the object controls it, but the name and the
+// labels are those of that controller.
 func earlier(name string) func(*unstructured.Unstructured) {
 	return func(pod *unstructured.Unstructured) {
 		pod.SetName(name)
@@ -605,7 +605,7 @@ func earlier(name string) func(*unstructured.Unstructured) {
 	}
 }
 
-// ending makes a pod one that is being deleted, and held.
+// ending makes a pod terminating, and keeps it in that state.
 func ending(grace time.Duration) func(*unstructured.Unstructured) {
 	return func(pod *unstructured.Unstructured) {
 		seconds := int64(grace / time.Second)

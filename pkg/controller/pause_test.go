@@ -21,7 +21,7 @@ func onPods(w write) bool {
 	return w.resource == podsResource || w.resource == strategy.DeploymentResource() || w.resource == strategy.RevisionResource()
 }
 
-// reasons lists the reasons of the events that were recorded of objects.
+// reasons lists the reasons of all recorded events.
 func (w *world) reasons() []string {
 	var list []string
 	for _, event := range w.all(eventsResource) {
@@ -41,9 +41,9 @@ func occurrences(list []string, word string) int {
 	return n
 }
 
-// Whatever happens to an object that is paused and to its pods, the loop writes nothing
-// but the status, which stays true. Within a second of the end it goes on, also where
-// another loop was started in between.
+// Whatever happens to a paused object and its pods, the loop writes only the status, which stays
+// accurate. Within a second of the end of the pause, the loop continues, even if another loop was
+// started in between.
 func TestPausedObjectIsLeftAlone(t *testing.T) {
 	for name, restart := range map[string]bool{"by one loop": false, "by a loop that starts meanwhile": true} {
 		t.Run(name, func(t *testing.T) {
@@ -152,13 +152,13 @@ func TestPauseStopsAPlanThatIsExecuted(t *testing.T) {
 	})
 }
 
-// shiftedClock is a clock that differs from the clock of the server.
+// shiftedClock differs from the clock of the server by a fixed duration.
 type shiftedClock struct{ by time.Duration }
 
 func (c shiftedClock) Now() time.Time                  { return time.Now().Add(c.by) }
 func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// The end of a pause is a time by the loop's clock, whatever the server's shows.
+// The pause ends by the clock of the loop, whatever the clock of the server shows.
 func TestPauseEndsByTheClockOfTheLoop(t *testing.T) {
 	for name, by := range map[string]time.Duration{"an hour ahead": time.Hour, "an hour behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -183,14 +183,13 @@ func TestPauseEndsByTheClockOfTheLoop(t *testing.T) {
 	}
 }
 
-// sleptClock is the clock of a machine that slept: the time of the wall went on, and its
-// timers did not.
+// sleptClock is the clock of a machine that slept: its wall clock moved on, and its timers did not.
 type sleptClock struct{ slept *atomic.Int64 }
 
 func (c sleptClock) Now() time.Time                  { return time.Now().Add(time.Duration(c.slept.Load())) }
 func (c sleptClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// A pause that ends while the machine sleeps is over within a minute from when it wakes up.
+// A pause that ends while the machine sleeps is over within a minute after it wakes up.
 func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind, clock := kinds.ImoocPod(), sleptClock{new(atomic.Int64)}
@@ -211,8 +210,8 @@ func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 	})
 }
 
-// A pause that is replaced ends when the new one does, and one that is lifted ends at
-// once. Each is reported once.
+// If a pause is replaced, the new end counts. If it is lifted, it ends at once. Each change is
+// reported once.
 func TestPauseIsReplacedAndLifted(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -241,7 +240,7 @@ func TestPauseIsReplacedAndLifted(t *testing.T) {
 	})
 }
 
-// What is paused can be deleted, and what comes back under its name is not paused.
+// A paused object can be deleted. A new object with its name is not paused.
 func TestPausedObjectIsDeleted(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -261,7 +260,8 @@ func TestPausedObjectIsDeleted(t *testing.T) {
 	})
 }
 
-// An end that cannot be read pauses nothing. The log says so once, and the status too.
+// A pause with an invalid end does not pause the object. The log reports it once, and so does the
+// status.
 func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

@@ -86,8 +86,8 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 	}
 }
 
-// Nothing is written for an object that the selector does not take in any more,
-// although the cache is yet to hear of it.
+// Nothing is written for an object that the selector no longer matches, even if the cache has not
+// seen the change.
 func TestSelectorIsMatchedAgainAfterTheLiveRead(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		fields := spec(int64(2), nil)
@@ -110,8 +110,8 @@ func TestSelectorIsMatchedAgainAfterTheLiveRead(t *testing.T) {
 	})
 }
 
-// Nothing is written for an object that was deleted and created again under its name
-// since the cache heard of it: the plan is that of the old one.
+// Nothing is written for an object that was deleted and created again under its name, even if the
+// cache has not seen it: the plan is for the old one.
 func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
@@ -132,8 +132,8 @@ func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 	})
 }
 
-// Pods count although the answers to their creates were lost and the cache is yet to hear
-// of them: where other slots are wanted meanwhile, no other pods are made beside them.
+// Pods whose creates were not answered count before the cache has seen them: if other slots are
+// wanted meanwhile, the loop creates no pods beside them.
 func TestPodsWhoseCreatesWereNotAnsweredCount(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.late = 500 * time.Millisecond

@@ -14,8 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// ofEndingNamespace is what a server answers to a create in a namespace that is
-// going away.
+// ofEndingNamespace returns the server's answer to a create in a namespace that is being deleted.
 func ofEndingNamespace(name string) *apierrors.StatusError {
 	err := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, name, errors.New("unable to create new content in namespace default because it is being terminated"))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
@@ -24,13 +23,13 @@ func ofEndingNamespace(name string) *apierrors.StatusError {
 	return err
 }
 
-// ofMissingNamespace is what it answers when the namespace is gone.
+// ofMissingNamespace returns the server's answer to a create in a namespace that is gone.
 func ofMissingNamespace(string) *apierrors.StatusError {
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
 }
 
-// A namespace that is deleted is no failure: it is not reported, and after the status
-// was written, which wakes the object once, no create is tried again.
+// The deletion of a namespace is not reported as a failure. After the status was written, which
+// wakes the object once, no create is tried again.
 func TestCreatesInANamespaceThatEnds(t *testing.T) {
 	for name, answer := range map[string]func(string) *apierrors.StatusError{"terminating": ofEndingNamespace, "gone": ofMissingNamespace} {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func emptyServer(t *testing.T, fail apiserver.Fault) *apiserver.Server {
 
 const brokenConnection = "a connection that breaks"
 
-// failures are the ways in which a server can fail at the first request.
+// failures returns the ways in which a server can fail at the first request.
 func failures() map[string]apiserver.Fault {
 	return map[string]apiserver.Fault{
 		"401":            {Err: apierrors.NewUnauthorized("expired")},
@@ -85,7 +85,7 @@ func startAt(t *testing.T, s *apiserver.Server, opts Options) (loop *Controller,
 	return loop, ended
 }
 
-// A loop that resumes waits out whatever fails, and says so.
+// A loop that resumes waits out all failures, and logs them.
 func TestResumedLoopWaitsOutFailures(t *testing.T) {
 	t.Parallel()
 	for name, fail := range failures() {
@@ -152,7 +152,7 @@ func TestKindThatMayNotBeListedIsLeftOut(t *testing.T) {
 	}
 }
 
-// At the very start it is an error at once.
+// At the very start, a failure is an error at once.
 func TestFirstStartFails(t *testing.T) {
 	t.Parallel()
 	for name, fail := range failures() {

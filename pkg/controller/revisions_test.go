@@ -22,7 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// holdRecorded: nothing is made from a template before its revision is there.
+// holdRecorded checks that nothing is made from a template before its revision exists.
 func (w *world) holdRecorded(is write, owner *unstructured.Unstructured, hash string) {
 	name := plan.RevisionName(owner.GetName(), owner.GetUID(), hash)
 	if w.objects[strategy.RevisionResource()][keyOf(owner.GetNamespace(), name)] == nil && !w.historyless {
@@ -30,8 +30,8 @@ func (w *world) holdRecorded(is write, owner *unstructured.Unstructured, hash st
 	}
 }
 
-// holdRevision: a revision keeps the template whose hash is in its name, what is in it
-// never changes, and none is deleted that is in use.
+// holdRevision checks that a revision holds the template whose hash is in its name, that its data
+// never changes, and that no revision in use is deleted.
 func (w *world) holdRevision(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if owner == nil {
 		w.blame("I4: %s, whose revision is not the loop's", is)
@@ -84,8 +84,8 @@ func (w *world) history(owner *unstructured.Unstructured) (hashes []string, numb
 	return hashes, numbers
 }
 
-// amissHistory reports what is wrong with the history of an object. The newest revision
-// must have the template of the object.
+// amissHistory describes what is wrong with the history of an object, or returns "". The newest
+// revision must have the template of the object.
 func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) string {
 	if w.historyless {
 		return ""
@@ -110,8 +110,8 @@ func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) 
 
 func revisionWrite(w write) bool { return w.resource == strategy.RevisionResource() }
 
-// eachStrategy runs a test for each strategy, in a world with one kind of it, shipped and
-// declared. image gives the object foo another template.
+// eachStrategy runs a test in a world for each strategy, with a shipped and a declared kind. image
+// changes the template of the object foo.
 func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind, image func(string))) {
 	t.Helper()
 	templated := func(w *world, kind kinds.Kind) func(string) {
@@ -141,7 +141,7 @@ func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind,
 	}
 }
 
-// ofAnyKind is the spec of an object of a kind, with its template.
+// ofAnyKind returns the spec of an object of a kind, with its template.
 func ofAnyKind(kind kinds.Kind, image string) map[string]any {
 	if len(kind.Mapping.TemplatePath) > 0 {
 		return spec(int64(2), template(image))
@@ -153,8 +153,8 @@ func ofAnyKind(kind kinds.Kind, image string) map[string]any {
 	return map[string]any{"spec": fields}
 }
 
-// A → B → A: the history is B, then A, each once. A scale writes none of it, and when
-// all is as wanted, nothing does.
+// After templates A, B, and A again, the history is B, A. Scaling does not change the history, and
+// a converged object causes no writes.
 func TestHistoryOfTemplates(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
@@ -208,7 +208,7 @@ func TestRestartIsARevision(t *testing.T) {
 	})
 }
 
-// Why a template is as it is, and who made it so, is kept with its revision.
+// The reason of a template change, and its author, are kept in the revision.
 func TestChangeCauseIsKept(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(1), template("a")))
@@ -244,7 +244,7 @@ func TestChangeCauseIsKept(t *testing.T) {
 	})
 }
 
-// No more old revisions are kept than an object says, or else its CRD.
+// The object, or else its CRD, limits the number of old revisions.
 func TestHistoryLimit(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
@@ -268,8 +268,8 @@ func TestHistoryLimit(t *testing.T) {
 	})
 }
 
-// What an earlier version of this program left has no history. It gets one, and pods
-// stay as they are.
+// Objects from an earlier version of this program have no history. They get one, and their pods
+// stay.
 func TestHistoryBeginsForObjectsThatAreThere(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, _ func(string)) {
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
@@ -435,7 +435,7 @@ func TestHistoryOfALargeObject(t *testing.T) {
 	})
 }
 
-// Two loops at once keep one history, also where one of them sees all things late.
+// Two loops at once write one history, even if the caches of one are behind.
 func TestTwoLoopsKeepOneHistory(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		w.judge = func(is write) { // of the pods, the world judges the writes of one loop

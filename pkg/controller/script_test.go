@@ -24,18 +24,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// script is what a random world begins with, and what happens in it. It is drawn
-// as a whole before the world runs, so that rapid finds the shortest that fails.
+// script is the initial state of a random world and the events in it. It is drawn completely before
+// the world runs, so that rapid finds the shortest one that fails.
 type script struct {
 	crd declaredKind
-	// late says that the loop starts before there is anything, and not after.
+	// late means that the loop starts before any object exists.
 	late   bool
 	owners []scriptedOwner
 	steps  []step
 }
 
-// scriptedOwner is an object with its pods, as a server may hold them. Each number chooses
-// from a list.
+// scriptedOwner is an object with its pods. Each number is an index into a list.
 type scriptedOwner struct {
 	kind, namespace, name int
 	count, template       string
@@ -50,8 +49,7 @@ type scriptedPod struct {
 	slot int
 }
 
-// step is something that happens: to the object and the pod of a number, if it is
-// about one.
+// step is one event. Its numbers select an object and a pod, if it is about one.
 type step struct {
 	what, how  string
 	owner, pod int
@@ -59,7 +57,7 @@ type step struct {
 }
 
 var (
-	// scriptedCounts are what may stand in the field for the count. "" is nothing.
+	// scriptedCounts are the possible values of the count field. "" means no value.
 	scriptedCounts = map[string]any{
 		"": nil, "0": int64(0), "1": int64(1), "2": int64(2), "3": int64(3), "5": int64(5), "-1": int64(-1), "2^31": int64(2147483648), "2^32": int64(4294967296),
 		"text": "5", "fraction": 2.5,
@@ -88,7 +86,7 @@ var (
 		"no type": map[string]any{"conditions": []any{map[string]any{"status": "True"}}},
 		"twice":   map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False"}, map[string]any{"type": "Ready", "status": "True"}}},
 	}
-	// scriptedPods are the states of pods, in an order from plain to strange.
+	// scriptedPods are the states of pods, the ordinary ones first.
 	scriptedPods = []string{"ours", "outdated", "earlier", "unlabeled", "label of another", "empty label", "other slot", "bypasses", "finished", "ending", "ending slowly",
 		"unready", "only labeled", "of a namesake", "name taken"}
 )
@@ -151,11 +149,10 @@ func drawScript(t *rapid.T) script {
 	return s
 }
 
-// Random worlds: objects as a server may hold them, and events that may happen to them.
-// Each write of the loop must keep the invariants. An object that cannot converge says
-// why, and after the fault is fixed, everything converges and is quiet. A failure prints
-// the seed, "-rapid.seed" repeats it, and "-rapid.checks" makes more, as "make nightly"
-// does.
+// Random worlds: arbitrary objects and arbitrary events. Each write of the loop must keep the
+// invariants. An object that cannot converge must report why, and after the fault is fixed,
+// everything converges and is quiet. A failure prints the seed, "-rapid.seed" repeats it, and
+// "-rapid.checks" makes more worlds, as "make nightly" does.
 func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -183,7 +180,7 @@ func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 	})
 }
 
-// recorder takes what a test says, for rapid to judge.
+// recorder records the failures of a test, for rapid to judge.
 type recorder struct {
 	testing.TB
 	mu     sync.Mutex
@@ -250,7 +247,7 @@ func (s script) run(w *world) {
 	w.restartsQuietly()
 }
 
-// ofNumber is the object of a number.
+// ofNumber returns the object of a number.
 func (w *world) ofNumber(n int) (kinds.Kind, *unstructured.Unstructured) {
 	i := 0
 	for _, kind := range w.kinds {
@@ -443,7 +440,7 @@ func (st step) happen(w *world) {
 	}
 }
 
-// refuse has the server refuse a verb on what objects have; "" for none.
+// refuse makes the server refuse a verb on the children of objects; "" ends that.
 func (w *world) refuse(verb string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -458,8 +455,8 @@ func (w *world) refuse(verb string) {
 	}
 }
 
-// mustSay fails the test if an object lacks what it asks for and its status does not say why,
-// unless one of its pods has yet to end or to become ready.
+// mustSay fails the test if an object lacks something and its status does not report why, unless
+// one of its pods has yet to terminate or to become ready.
 func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 	namespace, name := obj.GetNamespace(), obj.GetName()
 	amiss := w.amiss(kind, namespace, name)

@@ -35,60 +35,59 @@ import (
 )
 
 const (
-	// writeTakes is how long the server takes for a write. Without it, a window of
-	// writes would never be more than one wide.
+	// writeTakes is the time that the server takes for a write. Without it, never more than one
+	// write would be in flight.
 	writeTakes = time.Millisecond
-	// podStarts, podEnds and deploymentTakes are how long the kubelets and the
-	// controller of Deployments take.
+	// podStarts, podEnds, and deploymentTakes are the times that the kubelets and the controller of
+	// Deployments take.
 	podStarts       = 200 * time.Millisecond
 	podEnds         = 500 * time.Millisecond
 	deploymentTakes = 300 * time.Millisecond
 	// longestMessage is the API conventions' bound on the message of a condition.
 	longestMessage = 32768
-	// stuck is the annotation of a pod that does not end: its node does not answer.
+	// stuck marks a pod that does not terminate, because its node does not answer.
 	stuck = "test/stuck"
 )
 
-// server is an API server in memory, with the kubelets and the controller of
-// Deployments: what the loop needs of them, with the API's own rules for names,
-// labels, selectors, preconditions and field ownership. Clients use it as the
-// transport of their requests. Requests are the loop's; a test changes objects by
-// the server's methods.
+// server is an API server in memory, with the kubelets and the controller of Deployments. It has
+// what the loop needs of them, and the API's own rules for names, labels, selectors, preconditions,
+// and field ownership. Clients use it as the transport of their requests. The loop sends requests;
+// a test changes objects through the methods of the server.
 type server struct {
 	mu       sync.Mutex
 	revision int64
 	uids     int
-	// kinds are the resources that are served.
+	// kinds maps a resource to its properties.
 	kinds map[schema.GroupVersionResource]served
-	// objects are by resource and namespace/name.
+	// objects maps a resource to its objects by namespace/name.
 	objects map[schema.GroupVersionResource]map[string]*unstructured.Unstructured
-	// applied is what the loop last applied, by object and subresource.
+	// applied maps an object and subresource to the last configuration that the loop applied.
 	applied map[string]map[string]any
 	history []event
 	changed chan struct{} // closed, and made anew, with every event
 	writes  []write
-	// admit, where it is set, refuses writes. It is called with the server locked.
+	// admit, if set, may refuse a write. It is called with the server locked.
 	admit func(write) *apierrors.StatusError
 	// judge, if set, is called before each write.
 	judge func(write)
 	// lose, if set, reports whether the response to a write is lost. It is called with the
 	// server locked.
 	lose func(write) bool
-	// late is how long watches are behind, and readTakes how long the server takes to read
-	// one object.
+	// late is the delay of watches, and readTakes the time that the server takes to read one
+	// object.
 	late, readTakes time.Duration
-	// reads is called with each object that is read live.
+	// reads, if set, is called with each object that is read live.
 	reads func(*unstructured.Unstructured)
-	// unlisted are resources that may not be listed or watched.
+	// unlisted holds the resources that may not be listed or watched.
 	unlisted map[schema.GroupVersionResource]bool
 }
 
-// served is what the server knows of a resource.
+// served is a resource of the server.
 type served struct {
 	kind string
-	// status says that it has /status, which other writes do not reach.
+	// status means that the resource has /status, and that other writes do not change the status.
 	status bool
-	// keyed says that conditions are a list whose elements are known by their type.
+	// keyed means that conditions are a list whose elements are identified by their type.
 	keyed bool
 }
 
@@ -96,7 +95,7 @@ type event struct {
 	at       time.Time
 	revision int64
 	resource schema.GroupVersionResource
-	// before and after are nil where an object came and went.
+	// before is nil for a new object, and after for a deleted one.
 	before, after *unstructured.Unstructured
 }
 
@@ -107,8 +106,7 @@ type write struct {
 	resource    schema.GroupVersionResource
 	subresource string
 	name        string
-	// before and after are the object; nil where there is none, or the request was
-	// refused.
+	// before and after are the object. after is also nil if the request was refused.
 	before, after *unstructured.Unstructured
 	refused       error
 }
@@ -229,7 +227,7 @@ func parse(u *url.URL) (resource schema.GroupVersionResource, namespace, name, s
 	return resource, namespace, parts[1], parts[2], nil
 }
 
-// answer is a response with an object or an error.
+// answer returns a response with an object or an error.
 func answer(r *http.Request, obj map[string]any, err error) (*http.Response, error) {
 	code, content := http.StatusOK, any(obj)
 	if err != nil {
@@ -343,7 +341,7 @@ func (s *server) watch(r *http.Request, resource schema.GroupVersionResource, ki
 	}, nil
 }
 
-// since gives the events after a revision.
+// since returns the events after a revision.
 func (s *server) since(revision int64) []event {
 	i, _ := slices.BinarySearchFunc(s.history, revision+1, func(e event, r int64) int { return int(e.revision - r) })
 	return s.history[i:]
@@ -368,7 +366,7 @@ func (e event) seen(namespace string, selects labels.Selector) []map[string]any 
 	return nil
 }
 
-// change does a write of the loop, unless it is refused.
+// change executes a write of the loop, unless it is refused.
 func (s *server) change(r *http.Request, body []byte, w *write, namespace string) (*unstructured.Unstructured, error) {
 	resource := w.resource
 	var after *unstructured.Unstructured
@@ -431,7 +429,7 @@ func (s *server) change(r *http.Request, body []byte, w *write, namespace string
 	return s.store(resource, after), nil
 }
 
-// patched is what a patch makes of an object.
+// patched returns an object after a patch.
 func (s *server) patched(contentType string, body []byte, w *write, namespace string) (*unstructured.Unstructured, error) {
 	w.verb = "patch"
 	applies := strings.HasPrefix(contentType, string(types.ApplyPatchType))
@@ -489,7 +487,7 @@ func (s *server) patched(contentType string, body []byte, w *write, namespace st
 		}
 	}
 	if s.kinds[w.resource].status {
-		// /status changes the status and nothing else, and it alone does.
+		// A write to /status changes only the status, and other writes change everything else.
 		from, to := before, after
 		if w.subresource == "status" {
 			from, to = after, before.DeepCopy()
@@ -724,7 +722,7 @@ func (s *server) tell(e event) {
 	s.changed = make(chan struct{})
 }
 
-// delete deletes an object: a pod has its time to end.
+// delete deletes an object. A pod takes its time to terminate.
 func (s *server) delete(resource schema.GroupVersionResource, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
 	if resource != podsResource || phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed) {
@@ -769,7 +767,7 @@ func (s *server) collect(resource schema.GroupVersionResource, namespace, name s
 	}
 }
 
-// startPod acts as the kubelet: it starts a pod.
+// startPod acts as the kubelet that starts a pod.
 func (s *server) startPod(at string, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -790,7 +788,7 @@ func running(ready bool) map[string]any {
 	return map[string]any{"phase": "Running", "conditions": []any{condition}}
 }
 
-// kubelets end the pods that are to end, for as long as the test goes on.
+// kubelets remove terminating pods on time until the test ends.
 func (s *server) kubelets(done <-chan struct{}) {
 	for {
 		s.mu.Lock()
@@ -811,7 +809,7 @@ func (s *server) kubelets(done <-chan struct{}) {
 	}
 }
 
-// rollOut is the controller of Deployments.
+// rollOut acts as the controller of Deployments.
 func (s *server) rollOut(at string, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,12 +33,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// patience is how long a world may take to come to rest, in its own time: the
-// longest back-off, and a pod that is given up.
+// patience is how long a world may take to come to rest, in the time of the bubble: the longest
+// back-off and the time after which a terminating pod counts as stuck.
 const patience = 15 * time.Minute
 
-// world is a server in memory with the real loop at work on it, in a bubble of
-// its own time. It holds every write of the loop to what is promised.
+// world is a server in memory and the real loop that works on it, in a bubble with a clock of its
+// own. It checks every write of the loop against the invariants.
 type world struct {
 	testing.TB
 	*server
@@ -50,27 +50,27 @@ type world struct {
 	linesMu sync.Mutex
 	lines   []report.Line
 
-	// Below here the server's lock holds.
+	// The lock of the server guards the following fields.
 
-	// wanted is what each object asked for, and since when; looked is when the
-	// loop last read it live.
+	// wanted maps an object to its desired states, each with its beginning. looked is when the loop
+	// last read the object live.
 	wanted map[types.UID][]want
 	looked map[types.UID]time.Time
-	// taken is when someone other than the loop took a pod, or its readiness. shown is when a
-	// pod that the loop did not make was created.
+	// taken is when someone other than the loop changed a pod or its readiness. shown is when a pod
+	// that the loop did not make was created.
 	taken, shown map[types.UID]time.Time
-	// formerLabels are the labels for names that the CRD of Worker declared before: the
-	// loop works with them until it hears of the change, and they are a part of the hash.
+	// formerLabels are the name labels that the CRD of Worker declared before. The loop uses them
+	// until it has seen the change, and they are a part of the hash.
 	formerLabels []string
-	// historyless says that revisions cannot be kept.
+	// historyless means that revisions cannot be written.
 	historyless bool
 	// paused holds when the pause of each object last changed.
 	paused map[types.UID]time.Time
 	wrong  []string
 }
 
-// want is how many pods an object asks for since a moment; not ok: it asks for
-// what cannot be.
+// want is the number of pods that an object asks for from some time on. If ok is false, its spec is
+// impossible.
 type want struct {
 	since   time.Time
 	n       int64
@@ -78,7 +78,7 @@ type want struct {
 	ok      bool
 }
 
-// wants reports whether a slot is one of those that are asked for.
+// wants reports whether a slot is wanted.
 func (want want) wants(slot slots.Slot) bool {
 	if slot < 0 {
 		return false
@@ -96,7 +96,7 @@ func (want want) wants(slot slots.Slot) bool {
 	return false
 }
 
-// inWorld runs a test in a world. What the loop did wrong fails it.
+// inWorld runs a test in a world. A violation of an invariant fails the test.
 func inWorld(t *testing.T, kinds []kinds.Kind, do func(w *world)) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) { play(t, kinds, do) })
@@ -206,7 +206,7 @@ func (*world) passes(d time.Duration) {
 	synctest.Wait()
 }
 
-// until lets time pass until nothing is amiss; amiss says what is.
+// until lets time pass until amiss returns "".
 func (w *world) until(amiss func() string) {
 	w.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -222,7 +222,7 @@ func (w *world) until(amiss func() string) {
 	}
 }
 
-// story is what happened, for who reads a failure.
+// story lists what happened, for the reader of a failure.
 func (w *world) story() string {
 	var b strings.Builder
 	writes := w.done(nil)
@@ -261,7 +261,7 @@ func (w *world) create(kind kinds.Kind, namespace, name string, fields map[strin
 	return made
 }
 
-// change changes an object as a person does, whose change the server takes.
+// change changes an object as a person does, with the validation of the server.
 func (w *world) change(kind kinds.Kind, namespace, name string, change func(*unstructured.Unstructured)) {
 	w.edit(kind.Resource, namespace, name, change)
 	if now := w.get(kind.Resource, namespace, name); now != nil {
@@ -279,20 +279,20 @@ func (w *world) set(kind kinds.Kind, namespace, name string, value any, path ...
 	})
 }
 
-// note notes what an object asks for from now on.
+// note records what an object asks for from now on.
 func (w *world) note(kind kinds.Kind, obj *unstructured.Unstructured) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.wanted[obj.GetUID()] = append(w.wanted[obj.GetUID()], w.want(kind, obj))
 }
 
-// want is what an object asks for now.
+// want returns what an object asks for now.
 func (w *world) want(kind kinds.Kind, obj *unstructured.Unstructured) want {
 	n, ok := w.count(kind, obj)
 	return want{since: time.Now(), n: n, ok: ok, removed: strings.Split(obj.GetAnnotations()[apis.AnnotationRemovedSlots], ",")}
 }
 
-// misprint is what stands in an annotation of slots that cannot be read.
+// misprint is an invalid annotation of removed slots.
 const misprint = "1;2"
 
 // count returns how many pods an object asks for. A null is either a missing count or an
@@ -312,8 +312,8 @@ func (w *world) count(kind kinds.Kind, obj *unstructured.Unstructured) (n int64,
 	return n, ok && n >= 0 && n <= math.MaxInt32
 }
 
-// between gives the least and the most that an object asked for at any moment
-// since the loop last looked at it. Where all of that cannot be, ok is false.
+// between returns the smallest and the largest number of pods that an object asked for since the
+// loop last looked at it. If its spec was impossible during that time, ok is false.
 func (w *world) between(uid types.UID) (least, most int64, ok bool) {
 	least = math.MaxInt64
 	for _, want := range w.inForce(uid) {
@@ -324,7 +324,7 @@ func (w *world) between(uid types.UID) (least, most int64, ok bool) {
 	return least, most, ok
 }
 
-// inForce lists what an object asked for since the loop last looked at it.
+// inForce lists the desired states of an object since the loop last looked at it.
 func (w *world) inForce(uid types.UID) []want {
 	from, looked := w.looked[uid]
 	all := w.wanted[uid]
@@ -340,14 +340,14 @@ func (w *world) blame(format string, args ...any) {
 	}
 }
 
-// take notes that someone other than the loop changed a pod.
+// take records that someone other than the loop changed a pod.
 func (w *world) take(uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.taken[uid] = time.Now()
 }
 
-// owner is the object that a controller reference names, nil if there is none
+// owner returns the object that a controller reference names, nil if there is none
 // that the loop reconciles.
 func (w *world) owner(namespace string, ref *metav1.OwnerReference) (kinds.Kind, *unstructured.Unstructured) {
 	for _, kind := range w.kinds {
@@ -360,7 +360,7 @@ func (w *world) owner(namespace string, ref *metav1.OwnerReference) (kinds.Kind,
 	return kinds.Kind{}, nil
 }
 
-// hold holds a write of the loop to the invariants, with the server locked.
+// hold checks a write of the loop against the invariants. The server is locked.
 func (w *world) hold(is write) {
 	obj := is.after
 	if obj == nil {
@@ -411,8 +411,8 @@ func (w *world) hold(is write) {
 	}
 }
 
-// holdPause: nothing is written for an object that is paused, from when the loop has
-// seen that, or when it should have.
+// holdPause checks that nothing is written for a paused object once the loop has seen the pause, or
+// should have.
 func (w *world) holdPause(is write, owner *unstructured.Unstructured) {
 	since, known := w.paused[owner.GetUID()]
 	pause := apis.ReadPause(owner.GetAnnotations())
@@ -422,7 +422,7 @@ func (w *world) holdPause(is write, owner *unstructured.Unstructured) {
 	}
 }
 
-// pause pauses an object for a time, or resumes it if that is none.
+// pause pauses an object for a duration, or resumes it if that is zero.
 func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Duration) {
 	w.edit(kind.Resource, namespace, name, func(obj *unstructured.Unstructured) {
 		w.paused[obj.GetUID()] = time.Now()
@@ -439,7 +439,7 @@ func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Durat
 	})
 }
 
-// mine lists the pods of an object that the loop could see when it last looked.
+// mine lists the pods of an object that the loop could see at its last look.
 func (w *world) mine(owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	return slices.DeleteFunc(w.children(owner), func(pod *unstructured.Unstructured) bool {
 		shown, ok := w.shown[pod.GetUID()]
@@ -477,8 +477,8 @@ func lost(pod *unstructured.Unstructured) bool {
 	return at != nil && !time.Now().Before(at.Add(5*time.Minute))
 }
 
-// holdCreate: no create while as many pods are live as are wanted now, and none
-// for an object that was not looked at just before.
+// holdCreate checks that the loop creates no pod if as many are live as are wanted, and none for an
+// object that it has not just read.
 func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if looked, ever := w.looked[owner.GetUID()]; !ever || time.Since(looked) > strategy.Slice+time.Second {
 		w.blame("%s without a look at its owner (the last one was at %s)", is, looked.Format(time.TimeOnly))
@@ -536,7 +536,7 @@ func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstru
 	switch outdated := hash != "" && hash != kinds.TemplateHash(kind, owner); {
 	case !outdated && !slices.ContainsFunc(w.inForce(owner.GetUID()), func(want want) bool { return want.ok && !want.wants(slot) }):
 		w.blame("I2: %s, which is as wanted, while %d of %d pods are left", is, active, least)
-	// One that became ready a moment ago may not have been so when the loop looked.
+	// A pod that has just become ready may not have been ready when the loop looked.
 	case ready(gone) && time.Since(gone.GetCreationTimestamp().Time) > 2*time.Second && readies < least-max(1, least/4):
 		w.blame("I2: %s, which is ready, while %d ready pods of %d are left", is, readies, least)
 	}
@@ -549,7 +549,7 @@ func (w *world) takenLately(pod, owner *unstructured.Unstructured) bool {
 	return taken && !at.Before(w.looked[owner.GetUID()])
 }
 
-// holdLabels: of a pod that is there only labels of ours change.
+// holdLabels checks that the loop changes only its own labels of an existing pod.
 func (w *world) holdLabels(is write) {
 	before, after := is.before.DeepCopy(), is.after.DeepCopy()
 	before.SetLabels(nil)
@@ -559,12 +559,12 @@ func (w *world) holdLabels(is write) {
 	}
 }
 
-// writtenConditions are the types of the conditions that the loop writes.
+// writtenConditions returns the types of the conditions that the loop writes.
 func writtenConditions() []string {
 	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure, apis.ConditionPaused}
 }
 
-// holdStatus: nothing changes but the fields of the status that are the loop's.
+// holdStatus checks that the loop changes only its own fields of the status.
 func (w *world) holdStatus(is write) {
 	i := slices.IndexFunc(w.kinds, func(k kinds.Kind) bool { return k.Resource == is.resource })
 	if i < 0 || is.subresource != "status" || is.before == nil {
@@ -596,8 +596,7 @@ func (w *world) holdStatus(is write) {
 	}
 }
 
-// strangers are the fields of an object that are not the loop's, and the
-// conditions that are not.
+// strangers returns the fields and the conditions of a status that the loop does not write.
 func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map[string]any, conditions []any) {
 	copied := obj.DeepCopy()
 	copied.SetResourceVersion("")
@@ -624,8 +623,7 @@ func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map
 	return copied.Object, conditions
 }
 
-// withoutNulls takes the fields that are null out of a value: a merge patch takes
-// them for absent, also where they are in what it sends.
+// withoutNulls returns a value without its null fields: a merge patch treats them as absent.
 func withoutNulls(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -752,7 +750,7 @@ func (w *world) isTrue(kind kinds.Kind, obj *unstructured.Unstructured, conditio
 	return false
 }
 
-// converges lets time pass until all objects have what they ask for, or say why not.
+// converges lets time pass until all objects have what they ask for, or report why not.
 func (w *world) converges() {
 	w.Helper()
 	w.until(func() string {
@@ -767,7 +765,7 @@ func (w *world) converges() {
 	})
 }
 
-// staysQuiet looks at all objects again and again: nothing is written.
+// staysQuiet fails the test if the loop writes anything while nothing changes.
 func (w *world) staysQuiet() {
 	w.Helper()
 	w.passes(5 * time.Second) // events and the last status
@@ -789,7 +787,7 @@ func (w *world) staysQuiet() {
 	}
 }
 
-// restartsQuietly starts another loop: it finds all as wanted and writes nothing.
+// restartsQuietly starts another loop, which must not write anything.
 func (w *world) restartsQuietly() {
 	w.Helper()
 	w.end()
@@ -801,8 +799,8 @@ func (w *world) restartsQuietly() {
 	}
 }
 
-// pod makes a pod of an object, with the name and the labels that the loop gives
-// to that of a slot. change may change it.
+// pod makes a pod of an object, with the name and labels of the pod in a slot. change may change
+// it.
 func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slots.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	pod := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{
@@ -827,7 +825,7 @@ func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slot
 	return made
 }
 
-// letGo lets go of all pods that are held.
+// letGo releases all pods that are held.
 func (w *world) letGo() {
 	for _, pod := range w.all(podsResource) {
 		w.edit(podsResource, pod.GetNamespace(), pod.GetName(), func(pod *unstructured.Unstructured) {
@@ -840,13 +838,13 @@ func (w *world) letGo() {
 // declaredKind is a kind that a CRD declares.
 type declaredKind struct {
 	plan kinds.Strategy
-	// nameLabel, required and noConditions: the pods carry the name; others must
-	// write .status.phase; the status has no conditions.
+	// nameLabel is the label with the name of the object. required means that the schema requires
+	// .status.phase, which others write. noConditions means that the status has no conditions.
 	nameLabel              string
 	required, noConditions bool
 }
 
-// worker is the CRD of the kind Worker, and the kind. Its schema bounds nothing.
+// worker returns the CRD of the kind Worker, whose schema has no limits, and the kind.
 func (d declaredKind) worker(t *testing.T) (crd map[string]any, kind kinds.Kind) {
 	t.Helper()
 	const text = `
@@ -923,7 +921,7 @@ status:
 	return crd, kind
 }
 
-// template is a pod template; labels and annotations are its own.
+// template returns a pod template with an image, and with labels and annotations.
 func template(image string, metadata ...map[string]any) map[string]any {
 	fields := map[string]any{"spec": map[string]any{
 		"terminationGracePeriodSeconds": int64(1),

@@ -85,8 +85,7 @@ func TestParseExpressionRefuses(t *testing.T) {
 	}
 }
 
-// Whatever is written after --for=jsonpath= is an expression or an error, and looking for
-// it in an object ends.
+// Whatever follows --for=jsonpath= is an expression or an error, and evaluating it ends.
 func FuzzParseExpression(f *testing.F) {
 	for _, word := range []string{"", "{.status.phase}=Healthy", `{.status.pools[?(@.name=="hot")].size}=1`, "a==b=c", "{..}=''", "{.status.pools[0:9:-1]}"} {
 		f.Add(word)

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Recorded by API servers: a field, a list whose elements have keys, and a list
+// Managed fields as API servers record them: a field, a list whose elements have keys, and a list
 // that is managed as a whole.
 const managedObject = `
 metadata:
@@ -73,7 +73,7 @@ func TestManager(t *testing.T) {
 	}
 }
 
-// The objects around fields are no fields of their own.
+// Recorded returns fields only, and not the objects around them.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
 	for fields, want := range map[string]int{

@@ -127,7 +127,7 @@ func TestPatchOfEdits(t *testing.T) {
 	}
 }
 
-// apply does what the server does with a patch.
+// apply applies a patch as the server does.
 func apply(patch []byte, obj map[string]any) (map[string]any, error) {
 	before, err := json.Marshal(obj)
 	if err != nil {
@@ -145,9 +145,8 @@ func apply(patch []byte, obj map[string]any) (map[string]any, error) {
 	return got, utiljson.Unmarshal(after, &got)
 }
 
-// descend makes a way from the value, which it may change, to a place for an
-// integer: at random through the fields and elements that there are, and beyond
-// them through fields that are not there.
+// descend draws a path from the value, which it may change, to a place for an integer: through
+// existing fields and elements, and beyond them through absent fields.
 func descend(t *rapid.T, value any, steps []Step) []Step {
 	more := func() bool { return len(steps) < 2 || rapid.Bool().Draw(t, "more") }
 	switch v := value.(type) {
@@ -245,7 +244,7 @@ func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 	}
 }
 
-// assign sets a value as a patch should, but without a patch.
+// assign sets a value in place, as the patch should.
 func assign(value any, steps []Step, n int64) any {
 	if len(steps) == 0 {
 		return n

@@ -69,7 +69,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// What is no text is left out, whatever a server sent in its place.
+// Values that are not strings are left out.
 func TestStrings(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

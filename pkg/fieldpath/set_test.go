@@ -48,13 +48,13 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// What was put is there, wherever that is, and putting it again changes nothing.
+// A value that was set can be read, and setting it again changes nothing.
 func TestPutThenGet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z.~/"'\[\] é\\]{1,4}`)
-		// Nothing is there yet, so that an index is that of the first; the keys are
-		// none of the names of fields, which would put something in their place.
+		// The object is empty, so the index is that of a first element. No key has the name of a
+		// field, because it would overwrite that field.
 		parts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) []Step {
 			last := Step{Name: name.Draw(t, "name")}
 			switch rapid.IntRange(0, 3).Draw(t, "kind") {

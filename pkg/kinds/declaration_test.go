@@ -64,7 +64,7 @@ spec:
                   properties: {type: {type: string}, status: {type: string}}
 `
 
-// crdWith is the CRD of the widgets with some annotations, and changed.
+// crdWith returns the CRD of Widgets with some annotations, after change.
 func crdWith(t *testing.T, annotations map[string]string, change func(crd map[string]any)) *unstructured.Unstructured {
 	t.Helper()
 	crd := &unstructured.Unstructured{}
@@ -82,7 +82,7 @@ func crdWith(t *testing.T, annotations map[string]string, change func(crd map[st
 	return crd
 }
 
-// stored is the version in which widgets are stored.
+// stored returns the storage version of the CRD.
 func stored(crd map[string]any) map[string]any {
 	version, _ := crd["spec"].(map[string]any)["versions"].([]any)[1].(map[string]any)
 	return version
@@ -273,7 +273,7 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 	}
 }
 
-// Whatever the annotations of a CRD say, a kind or a list of problems is read from it.
+// Whatever the annotations of a CRD contain, the result is a kind or a list of problems.
 func FuzzDeclared(f *testing.F) {
 	f.Add("pods", ".spec.replicas", ".spec.template", ".status.readyReplicas")
 	f.Add("deployment", ".spec.pools[0].size", "", ".status.conditions")

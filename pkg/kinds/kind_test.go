@@ -55,7 +55,7 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// The error says what is there, and not at any length.
+// The error contains the invalid value, truncated.
 func TestCountThatIsNone(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -73,7 +73,7 @@ func TestCountThatIsNone(t *testing.T) {
 	}
 }
 
-// A kind may have its count elsewhere, or not say where.
+// A kind may have another replica field, or none that is known.
 func TestDesiredElsewhere(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"size": int64(3), "replicas": int64(5)}}}

@@ -43,7 +43,7 @@ func TestPodSelector(t *testing.T) {
 	}
 }
 
-// Only kinds that this program ships, and whose pods it makes, have a label on all of them.
+// Only shipped kinds that own their pods label all of them.
 func TestLabelsPods(t *testing.T) {
 	t.Parallel()
 	declared := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sets"}}

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A revision keeps what the pods of an object are made from, as it is and where it is,
-// and nothing else.
+// A revision keeps the fields that the pods of an object are made from, unchanged and in place, and
+// nothing else.
 func TestRevisionData(t *testing.T) {
 	t.Parallel()
 	whole := Kind{Mapping: Mapping{ImagePath: []string{"spec", "run", "image"}, CommandPath: []string{"spec", "run", "command"}, EnvPath: []string{"spec", "env"}}}

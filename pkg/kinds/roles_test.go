@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A loop may follow the objects of its kind and write their status. Only for a kind that is
-// not built in, it reads CRDs: they say how it is reconciled.
+// A loop may follow the objects of its kind and write their status. It reads CRDs only for a kind
+// that is not shipped, because the CRD declares how it is reconciled.
 func TestRolesOfAKind(t *testing.T) {
 	t.Parallel()
 	has := func(role rbacv1.ClusterRole, group, resource string, verbs ...string) bool {

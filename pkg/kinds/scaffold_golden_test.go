@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// A scaffold is the same to the byte until someone changes it on purpose.
+// A scaffold does not change by a byte unless someone intends it.
 func TestScaffoldGolden(t *testing.T) {
 	t.Parallel()
 	nested, err := fieldpath.ParsePath(".spec.pools.hot.size")

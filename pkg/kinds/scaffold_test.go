@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// The scaffold declares exactly the kind that was asked for.
+// The scaffold declares exactly the requested kind.
 func TestScaffold(t *testing.T) {
 	t.Parallel()
 	path := func(text string) []string { return strings.Split(text, ".") }
@@ -70,7 +70,7 @@ func TestScaffold(t *testing.T) {
 	}
 }
 
-// The default of the count is reached from an object that says nothing.
+// An empty object gets the default of the count.
 func TestScaffoldDefaultsOnTheWay(t *testing.T) {
 	t.Parallel()
 	replicas, err := fieldpath.ParsePath(".spec.pool.size")

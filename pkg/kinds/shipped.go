@@ -13,7 +13,8 @@ func Shipped() []Kind {
 	return []Kind{ImoocPod(), AppService(), HelloWorld(), MyDaemonSet()}
 }
 
-// ImoocPod is the kind of a bare NAME on the command line: a number of pods.
+// ImoocPod returns the kind ImoocPod, which runs a number of pods. A bare NAME on the command line
+// names one.
 func ImoocPod() Kind {
 	return Kind{
 		Resource:     batch.GroupVersion().WithResource("imoocpods"),
@@ -37,7 +38,7 @@ func ImoocPod() Kind {
 	}
 }
 
-// AppService is a Deployment under its own name.
+// AppService returns the kind AppService, which applies a Deployment under a name of its own.
 func AppService() Kind {
 	return Kind{
 		Resource:     appcontroller.GroupVersion().WithResource("appservices"),
@@ -61,7 +62,8 @@ func AppService() Kind {
 	}
 }
 
-// HelloWorld is an nginx Deployment that lists its pod names in the status.
+// HelloWorld returns the kind HelloWorld, which applies an nginx Deployment and lists its pod names
+// in the status.
 func HelloWorld() Kind {
 	return Kind{
 		Resource:     test.GroupVersion().WithResource("helloworlds"),
@@ -84,7 +86,7 @@ func HelloWorld() Kind {
 	}
 }
 
-// MyDaemonSet is one pod on every eligible node.
+// MyDaemonSet returns the kind MyDaemonSet, which runs one pod on every eligible node.
 func MyDaemonSet() Kind {
 	return Kind{
 		Resource: apps.GroupVersion().WithResource("mydaemonsets"),

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// A kind can be scaffolded, declared and given rights by every strategy that there is.
+// Every strategy can be scaffolded and declared, and has RBAC rules.
 func TestEveryStrategyCanBeDeclared(t *testing.T) {
 	for _, name := range Strategies() {
 		crd, err := Scaffold{Kind: "Foo", Group: "example.com", Plan: name, Image: "nginx"}.CRD()
@@ -45,7 +45,7 @@ func TestEveryStrategyCanBeDeclared(t *testing.T) {
 	}
 }
 
-// A kind that nothing is known of has a count, and no pods of its own.
+// A kind with an unknown strategy has a count, and no pods of its own.
 func TestUnknownStrategy(t *testing.T) {
 	for _, name := range []Strategy{"", "jobs"} {
 		if rules, known := name.rules(); known || !reflect.DeepEqual(rules, strategyRules{}) || name.WithoutReplicas() || name.OwnsPods() {

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// A kind without a template has one container of its image, or of the default.
+// A kind without a template has one container with its image, or with the default image.
 func TestTemplateOfAnImage(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -41,7 +41,7 @@ func TestTemplateOfAnImage(t *testing.T) {
 	}
 }
 
-// The hash never changes: pods that another version made must not look outdated.
+// The hash never changes: pods from another version must not look outdated.
 func TestTemplateHash(t *testing.T) {
 	t.Parallel()
 	template := func(image string) map[string]any {
@@ -101,7 +101,7 @@ func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
 	}
 }
 
-// A template that cannot be read has no hash, and makes no pod.
+// An invalid template has no hash, and no pods.
 func TestTemplateThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, template := range []any{"small", map[string]any{"metadata": map[string]any{"labels": "app"}}} {
@@ -116,7 +116,7 @@ func TestTemplateThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// The hash covers everything that the declaration of a kind puts into a pod.
+// The hash covers everything that the declaration of a kind adds to a pod.
 func TestTemplateHashOfADeclaredKind(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}}
@@ -133,8 +133,8 @@ func TestTemplateHashOfADeclaredKind(t *testing.T) {
 	}
 }
 
-// The command and the environment of a kind without a template are in the container
-// and in the hash: a change of them replaces the pods.
+// The command and the environment of a kind without a template are in the container and in the
+// hash, so a change of them replaces the pods.
 func TestCommandAndEnvironment(t *testing.T) {
 	t.Parallel()
 	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},
@@ -167,7 +167,7 @@ func TestCommandAndEnvironment(t *testing.T) {
 	}
 }
 
-// An object that was stored before its CRD had a template has the default one.
+// An object that is older than the template field of its CRD has the default template.
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(1)}}}

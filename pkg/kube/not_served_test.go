@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A type that the server does not have is named as a person would write it.
+// The error names a missing type as the user wrote it.
 func TestExplainType(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{

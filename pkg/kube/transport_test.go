@@ -21,7 +21,7 @@ import (
 // partBytes.
 const maxBytes = 16 * partBytes
 
-// server answers in place of one; nil is silence.
+// server returns the response to a path; nil means no response.
 type server func(path string) *http.Response
 
 func (s server) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -59,8 +59,8 @@ func ask(t *testing.T, transport http.RoundTripper, path string) (http.Header, e
 	return resp.Header, resp.Body.Close()
 }
 
-// What a server that does not respond costs, in the time of a request. A path
-// with an exclamation mark gets no response.
+// A server that does not respond delays a command by a limited number of timeouts. A path with an
+// exclamation mark gets no response.
 func TestTimeOfSilence(t *testing.T) {
 	t.Parallel()
 	const silent = "!"
@@ -106,8 +106,8 @@ func TestTimeOfSilence(t *testing.T) {
 	}
 }
 
-// A list may have many pages, and so may several lists at the same time, but the number is
-// limited.
+// A list may have many pages, and several lists may be read at the same time, but the number of
+// pages is limited.
 func TestPagesOfLists(t *testing.T) {
 	t.Parallel()
 	const pods = "/api/v1/namespaces/a/pods"
@@ -144,7 +144,7 @@ func TestPagesOfLists(t *testing.T) {
 	}
 }
 
-// client-go sees no request for a retry that would not come within the timeout.
+// client-go does not see a Retry-After that is later than the timeout.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -187,7 +187,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// endless is what is sent without end, a piece at a time.
+// endless is a body without end that repeats a text.
 type endless struct {
 	piece string
 	pause time.Duration
@@ -229,7 +229,7 @@ func TestResponseWithoutEnd(t *testing.T) {
 	}
 }
 
-// The limit is about what a response decompresses to.
+// The limit applies to the decompressed response.
 func TestCompressedResponse(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -304,7 +304,7 @@ func TestLongLog(t *testing.T) {
 	}
 }
 
-// A watch may tell more than is held at a time, but not in one event.
+// A watch may send more than the limit in total, but not in one event.
 func TestLongWatch(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -332,7 +332,7 @@ func TestLongWatch(t *testing.T) {
 	}
 }
 
-// Credentials go to no other server, and a write is not made a read.
+// Credentials are not sent to another server, and a write does not become a read.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -374,8 +374,8 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// A success is JSON or protobuf, also where the server calls JSON text, as it does
-// with OpenAPI documents. An error may be a page, which is not quoted.
+// A successful response is JSON or protobuf, even if the server declares JSON as text, as for
+// OpenAPI documents. An error may be a web page, which is not quoted.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -415,7 +415,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// The object of a request is the one in its path, and nothing else is checked.
+// The response must be about the object in the path. Nothing else is checked.
 func TestObjectAt(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string][2]string{

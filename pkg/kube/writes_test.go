@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// A write has an unknown outcome only if it was sent and got no answer.
+// The outcome of a write is unknown only if the write was sent and got no response.
 func TestWriteWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	certificate := httptest.NewUnstartedServer(nil)

@@ -99,7 +99,7 @@ func TestWantedSlots(t *testing.T) {
 		if after <= n && len(reused) > 0 {
 			t.Fatalf("%d → %d reuses %s", n, after, reused)
 		}
-		// What stays removed has no place: all new pods are in slots that were.
+		// All new pods are in slots that were removed before.
 		if len(reused) < int(after-n) {
 			for _, s := range left {
 				if len(then) > 0 && s < slices.Max(then) {
@@ -126,7 +126,7 @@ func lowest(n int32, removed []Slot) []Slot {
 	return list
 }
 
-// A count near the highest there is has its slots above the removed ones.
+// The largest count has its slots above the removed ones.
 func TestSlotsAboveTheHighestCount(t *testing.T) {
 	removed := Removed{0, 1}
 	last := Slot(1<<31 - 1 + 2 - 1)
@@ -139,7 +139,7 @@ func TestSlotsAboveTheHighestCount(t *testing.T) {
 	}
 }
 
-// What is read of an annotation is written back the same, and is sorted.
+// A parsed annotation formats as itself, and is sorted.
 func FuzzParseRemoved(f *testing.F) {
 	for _, text := range []string{"", "1,4", " 4 , 1,4", "2147483647", "-1", "1,,2", "0x1"} {
 		f.Add(text)

@@ -76,7 +76,7 @@ type layout struct {
 	ports  ports
 }
 
-// assets are the programs that --assets replaces.
+// assets returns the programs that --assets replaces.
 func assets() []string { return []string{etcd, apiServer} }
 
 func (l layout) program(name string) string {

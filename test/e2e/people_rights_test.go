@@ -12,9 +12,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// A verb needs the rights that "check" asks for, uses each of them, and gets by without any
-// other. What it asks for beyond them is optional: who uses the pods beside the object, who
-// reconciles it, and what guards it.
+// A verb needs the permissions that "check" lists, uses each of them, and works without any other.
+// Further requests are optional: they find who else sets the count, who reconciles the object, and
+// what guards it.
 func TestRightsOfVerbs(t *testing.T) {
 	t.Parallel()
 	const (
@@ -39,7 +39,7 @@ func TestRightsOfVerbs(t *testing.T) {
 		// commands run one after the other; NAME is an object of the verb. They exit with code.
 		commands []string
 		rights   []string
-		// more are rights that the verb uses if it has them.
+		// more are permissions that the verb uses if it has them.
 		more  []string
 		image string
 		code  int
@@ -118,8 +118,8 @@ func TestRightsOfVerbs(t *testing.T) {
 	}
 }
 
-// grantTo gives a user rights in a namespace, such as "list /pods". Rights on imoocpods include
-// those on the other kinds that are installed, for which "check" asks as well.
+// grantTo grants a user permissions in a namespace, such as "list /pods". Permissions on imoocpods
+// include those on the other installed kinds, which "check" asks for as well.
 func grantTo(t *testing.T, namespace, user string, granted []string) {
 	t.Helper()
 	others := map[string]string{

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// logRun is a run of a container that writes numbered lines: its pod, and when it began.
+// logRun is one run of a container that writes numbered lines.
 type logRun struct{ pod, begun string }
 
 // followed collects what "logs -f -o json" prints.
@@ -53,7 +53,7 @@ func (f *followed) add(line []byte) {
 	f.last[run] = f.last[run] || len(words) == 3
 }
 
-// await waits until so many runs have begun, and so many have said their last words.
+// await waits until this many runs have begun, and this many have written their last line.
 func (f *followed) await(t *testing.T, begun, ended int) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*deadline, true, func(context.Context) (bool, error) {
@@ -74,7 +74,7 @@ func (f *followed) await(t *testing.T, begun, ended int) {
 	}
 }
 
-// check reports numbers that are missing, or come twice, or not in order.
+// check reports numbers that are missing, repeated, or out of order.
 func (f *followed) check(t *testing.T) {
 	t.Helper()
 	for _, wrong := range f.wrong {
@@ -141,8 +141,8 @@ func TestLogsThroughARestart(t *testing.T) {
 	kubectl(t, "", "delete", "namespace", namespace)
 }
 
-// What a container wrote that crashes is shown without a flag, whether it runs again or
-// waits for that, and so is an init container that fails.
+// The last lines of a crashing container are shown without a flag, whether it is running again or
+// waiting for that, and so are those of a failing init container.
 func TestLogsOfCrashes(t *testing.T) {
 	t.Parallel()
 	const namespace = "logs-crash"
@@ -182,8 +182,8 @@ func TestLogsOfCrashes(t *testing.T) {
 	kubectl(t, "", "delete", "namespace", namespace)
 }
 
-// shows holds what a command shows to something, within a while: a node that is busy may
-// have removed the log that the status of a pod still names.
+// shows retries a command until its output is good: a busy node may have removed the log that the
+// status of a pod still names.
 func shows(t *testing.T, good func(result) bool, args ...string) (r result) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {
@@ -196,8 +196,7 @@ func shows(t *testing.T, good func(result) bool, args ...string) (r result) {
 	return r
 }
 
-// toldLastWords holds what other commands say of a pod that crashes to what its container
-// wrote last.
+// toldLastWords checks that other commands show the last line of a crashing pod.
 func toldLastWords(t *testing.T, namespace, name, lastWords string) {
 	t.Helper()
 	container := map[bool]string{true: "prepare", false: "main"}[name == "init"]

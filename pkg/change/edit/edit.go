@@ -39,7 +39,7 @@ type Options struct {
 	Local bool
 }
 
-// Contested is the backoff for changes that run into conflicts.
+// Contested returns the backoff for changes that run into conflicts.
 func Contested() wait.Backoff {
 	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1, Jitter: 0.1}
 }

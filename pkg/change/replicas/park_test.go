@@ -92,7 +92,7 @@ func TestUnparkWithoutTheCount(t *testing.T) {
 	}
 }
 
-// A change that loses each race is given up.
+// A change that loses every race gives up.
 func TestSendGivesUp(t *testing.T) {
 	t.Parallel()
 	s := refuse(newServer(3), map[string]error{"patch": conflict()})
@@ -111,7 +111,7 @@ func TestSendGivesUp(t *testing.T) {
 	}
 }
 
-// A server that does not let the count be zero is named. Any other refusal stays as it is.
+// The error names a server that does not accept a count of zero. Any other refusal stays unchanged.
 func TestSendIsRefused(t *testing.T) {
 	t.Parallel()
 	kind := schema.GroupKind{Group: "apps", Kind: "Deployment"}

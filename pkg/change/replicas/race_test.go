@@ -27,18 +27,18 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// server has one object, and lets another writer act before each request.
+// server has one object, and lets other writers act before each request.
 type server struct {
 	dynamic.ResourceInterface
 
 	obj *unstructured.Unstructured
-	// others act before the requests, in this order; then nobody does.
+	// others act before the requests, in this order.
 	others []func()
 	// wrote is called with the object before and after each write.
 	wrote func(before, after *unstructured.Unstructured)
 }
 
-// newServer has an object with a count.
+// newServer returns a server with an object that has a count.
 func newServer(count int64) *server {
 	s := &server{obj: &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
@@ -73,7 +73,7 @@ func (s *server) count() int64 {
 	return n
 }
 
-// scaled is what another writer does: it sets a count, whatever there is.
+// scaled returns a writer that sets the count.
 func (s *server) scaled(count int64) func() {
 	return func() {
 		obj := s.obj.DeepCopy()
@@ -82,7 +82,7 @@ func (s *server) scaled(count int64) func() {
 	}
 }
 
-// noted is another writer that changes something else.
+// noted changes another field, as someone else might.
 func (s *server) noted() {
 	obj := s.obj.DeepCopy()
 	_ = unstructured.SetNestedField(obj.Object, "x", "metadata", "labels", "note")
@@ -148,7 +148,7 @@ func replicas(t interface{ Fatal(args ...any) }) fieldpath.Path {
 	return path
 }
 
-// draw are some acts of another writer, before as many requests.
+// draw draws acts of other writers, one before each of the next requests.
 func (s *server) draw(t *rapid.T) {
 	for range rapid.IntRange(0, 6).Draw(t, "others") {
 		switch rapid.IntRange(0, 2).Draw(t, "act") {
@@ -230,7 +230,7 @@ func TestParkingNeverOverwrites(t *testing.T) {
 	})
 }
 
-// Parked and restored, an object is as it was.
+// park and unpark together leave an object unchanged.
 func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 	t.Parallel()
 	for _, annotations := range []map[string]string{nil, {}, {"note": "kept", "a/b~c": "d"}} {

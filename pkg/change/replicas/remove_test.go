@@ -28,7 +28,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// shelf is a server that has objects in the namespace ns.
+// shelf is a server with objects in the namespace ns.
 type shelf struct {
 	*apiserver.Server
 
@@ -72,7 +72,7 @@ func (s *shelf) clients() (dynamic.Interface, corev1client.CoreV1Interface) {
 	return objects, pods
 }
 
-// RoundTrip notes the patches that the server takes.
+// RoundTrip records the patches that the server accepts.
 func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
 	var patch []byte
 	if r.Method == http.MethodPatch {
@@ -102,12 +102,12 @@ func (s *shelf) put(apiVersion, kind, name string, fields map[string]any) *unstr
 	return created
 }
 
-// guard is the operation of a patch that fails unless an object is as it was put there.
+// guard returns the operation of a patch that fails unless an object is as it was put there.
 func (s *shelf) guard(name string) string {
 	return `{"op":"replace","path":"/metadata/resourceVersion","value":"` + s.versions[name] + `"}`
 }
 
-// template is the pod template of a workload.
+// template returns the pod template of a workload.
 func template() map[string]any {
 	return map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "web"}}, "spec": containers()}
 }
@@ -116,12 +116,12 @@ func containers() map[string]any {
 	return map[string]any{"containers": []any{map[string]any{"name": "main", "image": "example.com/web:1"}}}
 }
 
-// workload is the spec of a Deployment or ReplicaSet.
+// workload returns the spec of a Deployment or ReplicaSet.
 func workload(replicas int64) map[string]any {
 	return map[string]any{"replicas": replicas, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template()}
 }
 
-// pod puts a pod on the shelf, of an owner or of nobody.
+// pod puts a pod on the shelf. owner may be nil.
 func (s *shelf) pod(name string, owner *unstructured.Unstructured, labels ...string) {
 	pod := &unstructured.Unstructured{Object: map[string]any{"spec": containers()}}
 	if len(labels) > 0 {
@@ -139,7 +139,7 @@ func ownedBy(obj, owner *unstructured.Unstructured) {
 	}}, "metadata", "ownerReferences")
 }
 
-// foo is an ImoocPod of so many replicas, with pods in slots.
+// foo returns an ImoocPod of so many replicas, with pods in slots.
 func (s *shelf) foo(replicas int64, removed string, in ...slots.Slot) observe.Target {
 	fields := map[string]any{"spec": map[string]any{"replicas": replicas, "template": template()}}
 	if removed != "" {
@@ -152,10 +152,10 @@ func (s *shelf) foo(replicas int64, removed string, in ...slots.Slot) observe.Ta
 	return observe.Target{Kind: kinds.ImoocPod(), Namespace: "ns", Name: "foo"}
 }
 
-// podOf is the name of foo's pod in a slot.
+// podOf returns the name of foo's pod in a slot.
 func podOf(slot slots.Slot) string { return slots.PodName("foo", "uid-of-foo", "", slot) }
 
-// terminate has an object be deleted, and stay for a while.
+// terminate makes an object terminating.
 func terminate(obj *unstructured.Unstructured) {
 	obj.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1e9, 0)})
 	obj.SetFinalizers([]string{"example.com/stay"})
@@ -171,7 +171,7 @@ func (s *shelf) remove(target observe.Target, c Request) (Result, error) {
 	return Remove(s.t.Context(), objects, pods, target, discover.Field{Path: &path}, c)
 }
 
-// remembered is the part of a patch that records the count before a change such as "3 → 2",
+// remembered returns the part of a patch that records the count before a change such as "3 → 2",
 // in an object that has annotations or has none. A count that stays is not recorded.
 func remembered(t *testing.T, change string, annotated bool) string {
 	t.Helper()
@@ -252,7 +252,7 @@ func TestRemoveRefuses(t *testing.T) {
 	}
 }
 
-// full is as many slots as can be removed: the lowest. The wanted ones are above.
+// full is the longest list of removed slots: the lowest ones, below the wanted slots.
 func full() string {
 	var words []string
 	for i := range slots.MaxRemoved {
@@ -288,7 +288,7 @@ func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 	}
 }
 
-// A pod that terminates and is not replaced yet is not made again.
+// A terminating pod that was not replaced yet is not created again.
 func TestRemoveAPodThatTerminates(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -391,7 +391,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// kindOf is a kind that this program does not ship.
+// kindOf returns a kind that this program does not ship.
 func kindOf(group, version, kind string) kinds.Kind {
 	singular := strings.ToLower(kind)
 	return kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: version, Resource: singular + "s"}, Kind: kind, Singular: singular}
@@ -430,7 +430,7 @@ func TestRemoveFromACloneSet(t *testing.T) {
 	}
 }
 
-// deployment is a Deployment with ReplicaSets that have so many pods each.
+// deployment returns a Deployment with ReplicaSets that have so many pods each.
 func (s *shelf) deployment(pods ...int64) observe.Target {
 	web := s.put("apps/v1", "Deployment", "web", map[string]any{"spec": workload(3)})
 	for i, n := range pods {
@@ -487,8 +487,8 @@ func TestRemoveFromADeployment(t *testing.T) {
 	}
 }
 
-// If someone else lowers the count after the pod was marked as the cheapest, the pod goes
-// because of that, and the command removes no other.
+// If someone else lowers the count after the pod was marked as the cheapest, the controller deletes
+// the pod, and the command removes no other.
 func TestRemoveFromADeploymentRaces(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -561,7 +561,7 @@ func TestRemoveWithOtherReplicaSets(t *testing.T) {
 	}
 }
 
-// A pod that changes all the time, as its status does, becomes the cheapest all the same.
+// A pod that changes all the time can still be marked as the cheapest.
 func TestRemoveAPodThatChanges(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

@@ -25,7 +25,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// refusing is a server that refuses requests, such as "get", "get scale", and "patch scale".
+// refusing refuses requests, such as "get", "get scale", and "patch scale".
 type refusing struct {
 	*server
 
@@ -38,7 +38,7 @@ func refuse(s *server, refuses map[string]error) *refusing {
 	return &refusing{server: s, refuses: refuses}
 }
 
-// asked notes a request, and returns why it is refused.
+// asked records a request, and returns the error if the server refuses it.
 func (s *refusing) asked(verb string, subresources []string) error {
 	request := strings.TrimSuffix(verb+" "+strings.Join(subresources, " "), " ")
 	s.sent = append(s.sent, request)
@@ -62,14 +62,14 @@ func (s *refusing) Patch(ctx context.Context, name string, kind types.PatchType,
 
 var web = schema.GroupResource{Group: "apps", Resource: "deployments"}
 
-// notFound is the server's error for a missing object and for a missing subresource.
+// notFound returns the server's error for a missing object and for a missing subresource.
 func notFound() error { return apierrors.NewNotFound(web, "web") }
 
 func forbidden() error { return apierrors.NewForbidden(web, "web", errors.New("no")) }
 
 func conflict() error { return apierrors.NewConflict(web, "web", errors.New("it has changed")) }
 
-// Which requests set a count, and what becomes of it when the server refuses one of them.
+// Set tries its requests in turn. The table has the result if the server refuses one of them.
 func TestSetAsksInTurn(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
@@ -150,7 +150,7 @@ func TestSetGivesUp(t *testing.T) {
 	}
 }
 
-// The version that was asked for is sent, or else the one that was read.
+// The request has the resourceVersion of the user, or else the one that was read.
 func TestSetSendsTheVersion(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
@@ -218,7 +218,7 @@ func TestSetRefuses(t *testing.T) {
 			t.Errorf("%s: %v after %d writes, want %s", test.what, err, writes, test.want)
 		}
 	}
-	// An object that is at hand is looked at only where the kind is one of this program.
+	// Only for kinds of this program is an object that was read checked.
 	if err := Refuse(ofFoo(), nil); err != nil {
 		t.Error(err)
 	}
@@ -236,7 +236,7 @@ func change(t *testing.T, word string) *candidates.CountChange {
 	return &c
 }
 
-// The count is read through /scale where that is served, and in the object otherwise.
+// The count is read through /scale if that is served, and otherwise in the object.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	path, more := replicas(t), fieldpath.Fields("spec", "more")
@@ -304,7 +304,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// The present count decides on a change that compares it, starts from it, or removes pods.
+// A request depends on the present count if it compares it, starts from it, or removes pods.
 func TestFrom(t *testing.T) {
 	t.Parallel()
 	target := newServer(3).target()

@@ -53,8 +53,8 @@ func TestParseStep(t *testing.T) {
 	}
 }
 
-// Every plan goes one way, in steps of one size, and ends at the count that was asked
-// for. Whoever continues from any of its counts comes to the same end.
+// Every plan goes in one direction, in equal steps, and ends at the requested count. From any of
+// its counts, a new plan ends there, too.
 func TestStepsArrive(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -87,7 +87,7 @@ func TestStepsArrive(t *testing.T) {
 	})
 }
 
-// A step that is read is written back the same, and plans end at the count that is wanted.
+// A parsed step formats as itself, and its plans end at the requested count.
 func FuzzParseStep(f *testing.F) {
 	for _, word := range []string{"", "10", "25%", "100%", "101%", "0", "-1", "2147483647", "2147483648", "010"} {
 		f.Add(word)

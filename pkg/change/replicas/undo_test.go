@@ -24,7 +24,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// replicasOf is an entry of managedFields that has the count.
+// replicasOf returns an entry of managedFields that has the count.
 func replicasOf(manager, subresource string) map[string]any {
 	return map[string]any{"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": map[string]any{"f:spec": map[string]any{"f:replicas": map[string]any{}}}}
 }
@@ -106,8 +106,8 @@ func TestUndoneEscapes(t *testing.T) {
 	}
 }
 
-// A count and what the object remembers of it change in one write. Undone, it is as before,
-// and undone again, it is as after. A second writer in between is left alone.
+// A scale writes the count and the record of the earlier one together. An undo restores it, a
+// second undo returns, and a second writer in between is left alone.
 func TestScaleRemembers(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
@@ -151,7 +151,7 @@ func TestScaleRemembers(t *testing.T) {
 	}
 }
 
-// scaleOnly is a server that lets its user change nothing but the scale.
+// scaleOnly is a server whose user may change only the scale.
 type scaleOnly struct{ *server }
 
 func (s scaleOnly) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
@@ -176,8 +176,8 @@ func TestScaleWithoutTheRightToRemember(t *testing.T) {
 	}
 }
 
-// Only objects of this program remember, where the field is known, and where they were read
-// or have no other way.
+// The count is recorded only on objects of this program whose field is known, and that were read or
+// cannot be scaled otherwise.
 func TestRemembers(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
@@ -203,7 +203,7 @@ func TestRemembers(t *testing.T) {
 	}
 }
 
-// A count that was not set is no count to return to.
+// If no count was set before, there is none to return to.
 func TestRememberWithoutACount(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
@@ -216,7 +216,7 @@ func TestRememberWithoutACount(t *testing.T) {
 	}
 }
 
-// The way back from zero, and to it, is remembered as any other.
+// Changes from and to zero are recorded like any other.
 func TestUndoneAtZero(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int32{`{"from":3,"to":0,"path":".spec.replicas"}`: 3, `{"from":0,"to":0,"path":".spec.replicas"}`: 0} {
@@ -237,7 +237,7 @@ func TestUndoneAtZero(t *testing.T) {
 	}
 }
 
-// The command to go back names the field, where that is not the one of the kind.
+// The command to go back names the field if it is not the one of the kind.
 func TestUndoneNamesTheField(t *testing.T) {
 	t.Parallel()
 	size := fieldpath.Fields("spec", "size")
@@ -262,7 +262,7 @@ func TestUndoneNamesTheField(t *testing.T) {
 // pasted is the end of each command that told prints.
 const pasted = " --context=staging --as=alice"
 
-// told is an error with its hints, as main prints them.
+// told returns an error with its hints, as main prints them.
 func told(err error) string {
 	return err.Error() + outcome.HintLines(err, commandline.Context{"--context=staging", "--as=alice"})
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// kindOf is a kind that this program does not reconcile; of the groups of Kubernetes it is
+// kindOf returns a kind that this program does not reconcile. In the groups of Kubernetes, it is
 // built in.
 func kindOf(group, resource string) kinds.Kind {
 	return kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}, Kind: resource, Singular: resource}
@@ -43,8 +43,7 @@ func targetOf(t *testing.T, kind kinds.Kind, text string) observe.Target {
 	return observe.Target{Kind: kind, Namespace: "ns", Name: "web", Object: obj}
 }
 
-// lister lists objects as a server does: those of a namespace that a selector selects, two
-// with each request.
+// lister lists objects as a server does: with namespaces and selectors, two objects per page.
 type lister struct {
 	dynamic.NamespaceableResourceInterface
 
@@ -84,7 +83,7 @@ func (l lister) List(_ context.Context, opts metav1.ListOptions) (*unstructured.
 	return list, nil
 }
 
-// replicaSet is one of a target, with a revision and the image that it runs.
+// replicaSet returns a ReplicaSet of a target, with a revision and an image.
 func replicaSet(t *testing.T, revision, image, owner string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{kind: ReplicaSet, metadata: {name: web-%[1]s, labels: {app: web}, annotations: {deployment.kubernetes.io/revision: %[1]q},
@@ -92,8 +91,8 @@ func replicaSet(t *testing.T, revision, image, owner string) *unstructured.Unstr
 		spec: {template: {spec: {containers: [{name: main, image: %[2]q}]}}}}`, revision, image, owner))
 }
 
-// controllerRevision is one of a target, as this program writes it. Those of apps/v1 are
-// patches, which say that they replace the template.
+// controllerRevision returns a ControllerRevision of a target, as this program writes it. Those of
+// apps/v1 are patches with a directive to replace the template.
 func controllerRevision(t *testing.T, revision int, image, patch string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{kind: ControllerRevision, metadata: {name: web-%[1]d, labels: {app: web, %[3]s: web},
@@ -236,7 +235,7 @@ func TestHistoryThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Revisions are selected only where the selector is sure to select all.
+// A selector is used only if it is sure to match all revisions.
 func TestSelector(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

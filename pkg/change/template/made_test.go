@@ -8,7 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// A pod is made from a change if it has what the change wrote, whatever else it has.
+// A pod is made from a change if it has all values that the change wrote. Other fields do not
+// matter.
 func TestHas(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any

@@ -120,7 +120,7 @@ func TestFindPlaces(t *testing.T) {
 	}
 }
 
-// A kind that is known needs no schema, and one that is not needs it.
+// Only an unknown kind needs a schema.
 func TestFindPlacesWithoutASchema(t *testing.T) {
 	t.Parallel()
 	f := &discover.Finder{Discovery: schemas{err: errors.New("the server is away")}}

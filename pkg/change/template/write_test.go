@@ -36,7 +36,7 @@ type server struct {
 	patches int
 	options metav1.PatchOptions
 	getErr  error
-	// patchErr is why no patch is accepted.
+	// patchErr, if set, is the answer to every patch.
 	patchErr error
 }
 
@@ -88,7 +88,7 @@ func serve(t *testing.T, image string) (*server, observe.Target) {
 	return &server{obj: target.Object.DeepCopy()}, target
 }
 
-// wanted are the fields of an object that runs an image.
+// wanted returns the fields of an object that runs an image.
 func wanted(t *testing.T, image, cause string) func(*unstructured.Unstructured) ([]revision.Field, string, error) {
 	t.Helper()
 	template := parse(t, fmt.Sprintf("spec: {containers: [{name: main, image: %s}]}", image)).Object
@@ -97,7 +97,7 @@ func wanted(t *testing.T, image, cause string) func(*unstructured.Unstructured) 
 	}
 }
 
-// imageOf is the image that an object runs.
+// imageOf returns the image that an object runs.
 func imageOf(obj *unstructured.Unstructured) string {
 	containers, _, _ := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
 	if len(containers) != 1 {
@@ -108,7 +108,7 @@ func imageOf(obj *unstructured.Unstructured) string {
 	return image
 }
 
-// The fields change, with who did it and why, and all else stays.
+// Write changes the fields, and records who changed them and why. Everything else stays.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -161,7 +161,7 @@ func TestWriteOptions(t *testing.T) {
 	}
 }
 
-// A dry run by the client shows the change, and sends nothing.
+// A client-side dry run shows the change and sends nothing.
 func TestWriteByTheClient(t *testing.T) {
 	t.Parallel()
 	s, target := serve(t, "a")

@@ -79,8 +79,8 @@ func TestHealthForgets(t *testing.T) {
 	}
 }
 
-// Of a server that cannot send the objects through a watch, which is older than 1.32,
-// nothing is said: the informer lists them.
+// If a server is older than 1.32 and cannot stream lists, the informer lists the objects, and
+// nothing is logged.
 func TestServerThatCannotStreamLists(t *testing.T) {
 	t.Parallel()
 	h := NewHealth(func(format string, args ...any) { t.Errorf(format, args...) })

@@ -34,7 +34,7 @@ func renewedLease() *coordinationv1.Lease {
 	return lease
 }
 
-// held waits until a loop has the lease, and says when that was.
+// held waits until a loop has the lease, and sends when it got it.
 func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 	t.Helper()
 	began := make(chan time.Time, 1)
@@ -49,8 +49,8 @@ func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 	return began
 }
 
-// Whatever someone writes into a lease stops a loop for a bounded time only, and leads to
-// no count that the server rejects.
+// Whatever someone writes into a lease stops a loop only for a bounded time, and never leads to a
+// count that the server rejects.
 func TestForeignLeaseIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -104,8 +104,8 @@ func TestLeaseIsTakenOverInTime(t *testing.T) {
 	}
 }
 
-// A loop that is to exit if the lease is held does so when it sees a renewal, and takes over
-// a lease that is not renewed, whatever the clock of the other machine shows.
+// With ExitIfHeld, a loop exits when it sees a renewal, and takes over a lease that is not renewed,
+// whatever the clock of the other machine shows.
 func TestExitIfHeld(t *testing.T) {
 	for name, test := range map[string]struct {
 		clock  time.Duration // of the other machine
@@ -142,8 +142,8 @@ func TestExitIfHeld(t *testing.T) {
 	}
 }
 
-// A loop names the others with objects in common whose leases it sees renewed, each once,
-// whatever their clocks show.
+// A loop reports each other loop whose scope overlaps and whose renewals it sees, once, whatever
+// their clocks show.
 func TestOverlapsAreReported(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		lease := func(name string, clock time.Duration, scope leaserecord.Scope) *coordinationv1.Lease {

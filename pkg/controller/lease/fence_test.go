@@ -14,7 +14,7 @@ type sent func(*http.Request) (*http.Response, error)
 
 func (s sent) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
 
-// Nothing is written once another may have the lease, whatever the clock did.
+// Nothing is written once another loop may have the lease, whatever the clock did.
 func TestFence(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
@@ -74,8 +74,8 @@ func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) t
 	return now
 }
 
-// A lease is held only while both clocks say so: one stands still while the
-// machine sleeps, and anybody may set the other back.
+// A lease is held only if both clocks agree: one stands still while the machine sleeps, and anyone
+// may set the other back.
 func TestLeaseIsHeldByBothClocks(t *testing.T) {
 	t.Parallel()
 	start := time.Now()

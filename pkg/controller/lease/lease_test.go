@@ -53,7 +53,7 @@ func TestDeadHolder(t *testing.T) {
 	}
 }
 
-// leaseServer serves one lease. Nobody else writes it.
+// leaseServer serves one lease, which nobody else writes.
 func leaseServer(t *testing.T, lease *coordinationv1.Lease) coordinationv1client.LeasesGetter {
 	t.Helper()
 	var mu sync.Mutex
@@ -90,8 +90,8 @@ func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
 	}}
 }
 
-// A loop that gets the lease at its start reports what is missing. One that waited for it
-// resumes.
+// A loop that gets the lease at its start reports missing permissions. A loop that waited for the
+// lease resumes.
 func TestHoldResumes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -116,14 +116,14 @@ func TestHoldResumes(t *testing.T) {
 	}
 }
 
-// leaseStore holds one lease, for a test in a bubble of its own time.
+// leaseStore holds one lease, for a test in a bubble with a clock of its own.
 type leaseStore struct {
 	mu    sync.Mutex
 	lease *coordinationv1.Lease
-	// writes are those that were asked for; refuse, where it is set, refuses some.
+	// writes are the requested writes. refuse, if set, refuses some.
 	writes []*coordinationv1.Lease
 	refuse func(*coordinationv1.Lease) error
-	// list, where it is set, are the leases that a list has.
+	// list, if set, returns the leases of a list.
 	list func() []*coordinationv1.Lease
 }
 
@@ -160,7 +160,7 @@ func (s *leaseStore) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(r, fields, err)
 }
 
-// answer is a response with an object or an error of the API.
+// answer returns a response with an object or an error of the API.
 func answer(r *http.Request, obj map[string]any, err error) (*http.Response, error) {
 	code, content := http.StatusOK, any(obj)
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
@@ -178,19 +178,19 @@ func answer(r *http.Request, obj map[string]any, err error) (*http.Response, err
 	}, nil
 }
 
-// holder is who has the lease by what is stored.
+// holder returns the holder of the stored lease.
 func (s *leaseStore) holder() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return *s.lease.Spec.HolderIdentity
 }
 
-// clientOf is the client of an election for a lease.
+// clientOf returns the client of an election for a lease.
 func clientOf(l *Lease) *client {
 	return &client{LeaseInterface: l.Client.Leases("a"), lease: l, stop: func(error) {}, lost: func(error) {}}
 }
 
-// leaseIn is a lease in a store, for a loop that is called self.
+// leaseIn returns a lease in a store, for a loop that is called self.
 func leaseIn(t *testing.T, s *leaseStore) *Lease {
 	t.Helper()
 	client, err := coordinationv1client.NewForConfigAndClient(
@@ -201,8 +201,7 @@ func leaseIn(t *testing.T, s *leaseStore) *Lease {
 	return &Lease{Client: client, Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}}}
 }
 
-// A loop that is stopped renews its lease until its work is done, and gives it up
-// then.
+// A stopped loop renews its lease until its work is done, and then releases it.
 func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := &leaseStore{}
@@ -231,8 +230,8 @@ func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 	})
 }
 
-// A loop that cannot renew its lease stops its work, and gives up what it has left
-// of the lease when the work is done, not before.
+// A loop that cannot renew its lease stops its work, and releases the lease when the work is done,
+// not before.
 func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := &leaseStore{}
@@ -262,7 +261,7 @@ func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
 	})
 }
 
-// Only a lease that is still the loop's own is given up.
+// A loop releases only its own lease.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	conflict := apierrors.NewConflict(coordinationv1.Resource("leases"), "a", errors.New("it has changed"))

@@ -47,7 +47,7 @@ func TestConvergenceIsCountedOnce(t *testing.T) {
 	}
 }
 
-// Memory of an object does not apply to a later object of the same name.
+// The memory of an object does not apply to a later object with its name.
 func TestMemoryIsOfOneObject(t *testing.T) {
 	t.Parallel()
 	m, k := New(metrics.New("")), Key{Name: "foo"}

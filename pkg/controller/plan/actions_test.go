@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// A create waits for the operations before it. A deletion or a label does not hold up the
-// others.
+// A create waits for the operations before it. Other operations do not wait for a deletion or a
+// label.
 func TestOptionalOperations(t *testing.T) {
 	pods := view(2, "0u 5")
 	old := with(deployment(3, "nginx"), func(d *Deployment) { d.Name, d.UID = "old", "o" })
@@ -31,7 +31,7 @@ func TestOptionalOperations(t *testing.T) {
 	}
 }
 
-// A dry run names all children, and says why an object does not get what it asks for.
+// A dry run names all children, and the reason why an object does not get what it asks for.
 func TestDryRun(t *testing.T) {
 	p := func(status bool, operations ...Operation) Actions {
 		return Actions{Operations: operations, Status: Status{Desired: 2}, WriteStatus: status}

@@ -27,7 +27,7 @@ func wantedFields(replicas int64, image string) map[string]any {
 	}
 }
 
-// liveFields are the same with the server's defaults and other people's fields.
+// liveFields returns the same with the server's defaults and other people's fields.
 func liveFields(replicas int64, image string) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"owner": "foo", "other": "x"}, "annotations": map[string]any{"revision": "1"}},
@@ -42,7 +42,7 @@ func liveFields(replicas int64, image string) map[string]any {
 	}
 }
 
-// deployment is foo's Deployment web, all of whose pods are available.
+// deployment returns foo's Deployment web, all of whose pods are available.
 func deployment(replicas int32, image string) Deployment {
 	return Deployment{
 		Name: "web", UID: "d", ResourceVersion: "7", Controller: uid, OwnedBy: "owned by AppService foo",
@@ -64,7 +64,7 @@ func deploymentView(desired int32, deployments ...Deployment) View {
 	return v
 }
 
-// deploymentDeeds is a plan in words: "apply:d remove:old".
+// deploymentDeeds returns a plan in words: "apply:d remove:old".
 func deploymentDeeds(p Actions) string {
 	var words []string
 	for _, o := range operations(p, Apply) {
@@ -139,8 +139,8 @@ func TestDeployments(t *testing.T) {
 	}
 }
 
-// If the server stores something else than what was written, the loop does not write it
-// again. It does if someone changes it.
+// If the server stores something else than was written, the loop does not write it again, unless
+// someone changes it.
 func TestDeploymentIsNotWrittenForEver(t *testing.T) {
 	v := deploymentView(3, deployment(3, "docker.io/nginx")) // as some admission would have it
 	p := Deployments(v)
@@ -189,8 +189,8 @@ func TestDeploymentOfAnOwnerThatIsBeingDeleted(t *testing.T) {
 	}
 }
 
-// The names of the pods are those of its own Deployments' pods, sorted, without
-// those that are ending or have ended.
+// The status names the pods of the owner's own Deployments, sorted, without terminating and
+// finished ones.
 func TestNamesOfPods(t *testing.T) {
 	v := deploymentView(3, deployment(3, "nginx"))
 	for i, of := range []string{"web", "web", "stranger", "web", "web"} {
@@ -201,7 +201,7 @@ func TestNamesOfPods(t *testing.T) {
 	}
 }
 
-// nested is the object at a path of fields, which is shared.
+// nested returns the object at a path of fields, which is shared.
 func nested(fields map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		fields, _ = fields[name].(map[string]any)
@@ -209,8 +209,8 @@ func nested(fields map[string]any, path ...string) map[string]any {
 	return fields
 }
 
-// Nobody can change the selector of a Deployment: one that an earlier program or
-// an earlier declaration made keeps its own, and its pods go on matching it.
+// The selector of a Deployment is immutable: a Deployment of an earlier program or declaration
+// keeps its own, and its pods still match it.
 func TestSelectorOfADeploymentStays(t *testing.T) {
 	v := deploymentView(2, deployment(3, "nginx"))
 	selected := func(d map[string]any) (selector, labels map[string]any) {
@@ -274,7 +274,7 @@ func TestDrifted(t *testing.T) {
 	}
 }
 
-// A Deployment that someone deleted and created again is a new one, and is written once.
+// A Deployment that was deleted and created again is a new one, and is written once.
 func TestRecreatedDeploymentIsWritten(t *testing.T) {
 	v := deploymentView(3, deployment(3, "docker.io/nginx"))
 	v.Memory.Applied = &Applied{Wanted: v.Owner.Wanted, UID: "earlier", Stored: v.Deployments[0].Fields}
@@ -283,7 +283,7 @@ func TestRecreatedDeploymentIsWritten(t *testing.T) {
 	}
 }
 
-// From an invalid template no Deployment is made, and the one that is there stays.
+// An invalid template creates no Deployment, and an existing one stays.
 func TestDeploymentWithAnInvalidTemplate(t *testing.T) {
 	live := deployment(5, "busybox")
 	spec := nested(live.Fields, "spec")
@@ -328,7 +328,7 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
-// The conditions say how many pods are missing or too many, and the first reason why.
+// The conditions contain how many pods are missing or surplus, and the first reason.
 func TestMessagesOfADeployment(t *testing.T) {
 	refused := func(v *View) {
 		v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: 1, At: noon})

@@ -31,8 +31,8 @@ func node(words string) *corev1.Node {
 	return n
 }
 
-// nodesView has nodes, and pods in words such as "a" (of node a, ready), with the
-// letters that pods knows after a colon.
+// nodesView returns a view with nodes, and with pods from words such as "a" (of node a, ready),
+// with the letters of pods after a colon.
 func nodesView(template corev1.PodSpec, nodes, pods string) View {
 	v := View{Owner: Owner{Name: "foo", UID: uid, Generation: 1, Template: &corev1.PodTemplateSpec{Spec: template}, TemplateHash: "new"}, Now: noon}
 	for words := range strings.SplitSeq(nodes, ",") {
@@ -52,7 +52,7 @@ func nodesView(template corev1.PodSpec, nodes, pods string) View {
 	return v
 }
 
-// nodeDeeds is a plan in words, with the names of nodes for slots.
+// nodeDeeds returns a plan in words, with the names of nodes for slots.
 func nodeDeeds(p Actions) string {
 	name := func(s slots.Slot) string {
 		for _, n := range []string{"a", "b", "c", "d", "e", "gone"} {
@@ -178,7 +178,7 @@ func TestEndingPodOfANodeIsNotRechecked(t *testing.T) {
 	}
 }
 
-// Where nothing can be made from what the owner says, what is there stays.
+// If the template is invalid, existing pods stay.
 func TestNodesWithoutATemplate(t *testing.T) {
 	v := nodesView(corev1.PodSpec{}, "a,b", "a:o")
 	v.Owner.Template, v.Owner.TemplateHash, v.Owner.Problem = nil, "", "no image"
@@ -187,8 +187,8 @@ func TestNodesWithoutATemplate(t *testing.T) {
 	}
 }
 
-// From any state of nodes and pods, plans end with one pod on each node that may
-// run one, and never make a second one for a node.
+// From any state of nodes and pods, plans converge to one pod on each eligible node, and never
+// create a second one for a node.
 func TestPlansForNodesConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"a", "b", "c", "d", "e"}

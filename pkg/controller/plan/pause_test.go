@@ -107,7 +107,8 @@ func TestConditionPaused(t *testing.T) {
 	}
 }
 
-// A pause hides neither that the pods are ready nor why nothing would be done without it.
+// During a pause, the conditions still report that pods are ready, and failures that exist without
+// the pause.
 func TestPauseLeavesOtherConditions(t *testing.T) {
 	v := view(2, "0 1")
 	v.Owner.Pause = until(time.Hour)
@@ -120,7 +121,7 @@ func TestPauseLeavesOtherConditions(t *testing.T) {
 	}
 }
 
-// While pods come and go, the status of what is paused is written once a second at most.
+// While pods come and go, the status of a paused object is written at most once a second.
 func TestStatusOfWhatIsPausedIsNotUrgent(t *testing.T) {
 	rules := func(v View) Actions { return Decide(v, Pods) }
 	v := view(3, "0 1 2")
@@ -135,8 +136,8 @@ func TestStatusOfWhatIsPausedIsNotUrgent(t *testing.T) {
 	}
 }
 
-// Whatever there is, nothing is written for an owner that is paused but its status, it
-// is looked at again at the end of the pause at the latest, and two loops agree.
+// Whatever its state, only the status of a paused owner is written, it is planned again no later
+// than the end of the pause, and two loops agree.
 func TestNothingIsWrittenForWhatIsPaused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.SampledFrom([]string{"0", "1", "2n", "3t", "4l", "5f", "6", "0f", "1n", "x", "xf", "9t"}), 0, 8).Draw(t, "pods")

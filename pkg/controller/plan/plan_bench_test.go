@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// converged is a view of an owner that has its pods, all of them ready.
+// converged returns a view of an owner that has its pods, all of them ready.
 func converged(desired int32) View {
 	v := view(desired, "")
 	v.Owner.TemplateHash = "new"

@@ -17,7 +17,7 @@ import (
 
 const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
 
-// shown is the path to a field that a kind has.
+// shown is the path of a field that the kind has.
 var shown = []string{"status", "field"}
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -134,8 +134,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// No pod is deleted for a reason that also prevents its replacement. What is not to be
-// replaced goes.
+// No pod is deleted for a reason that also prevents its replacement. A pod that would not be
+// replaced is deleted.
 func TestPodThatCannotBeReplacedStays(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -227,7 +227,7 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 	}
 }
 
-// A pod that is ending is looked at again when it would be lost.
+// A terminating pod is checked again when it would count as stuck.
 func TestEndingPodIsRechecked(t *testing.T) {
 	if p := Pods(view(2, "0 1t")); p.Recheck != stuckTerminatingAfter {
 		t.Errorf("looks again after %v, want %v", p.Recheck, stuckTerminatingAfter)
@@ -265,7 +265,7 @@ func TestFailureBackoff(t *testing.T) {
 	}
 }
 
-// A slot's failures count for one template. The next template starts without failures.
+// Failures of a slot count for one template. The next template starts without failures.
 func TestFailuresAreThoseOfATemplate(t *testing.T) {
 	v := view(1, "0f")
 	v.Owner.TemplateHash, v.Pods[0].Template = "new", "new"
@@ -275,8 +275,8 @@ func TestFailuresAreThoseOfATemplate(t *testing.T) {
 	}
 }
 
-// A pod that was ready for a minute ends the row of failures of its slot; one that
-// was ready for less, or became unready again, does not.
+// A pod that was ready for a minute resets the failures of its slot. A shorter or interrupted
+// readiness does not.
 func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -309,8 +309,8 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 	}
 }
 
-// A pod that became unready and ready again between two looks begins anew, and so does one
-// after the clock was set back.
+// A new period of readiness begins if a pod was unready between two looks, or if the clock was set
+// back.
 func TestSteadyPodIsReadyWithoutABreak(t *testing.T) {
 	f := Failure{UID: "earlier", Count: 7, ReadyAt: noon, ReadySince: noon}
 	pod := pods("0")[0]
@@ -329,7 +329,7 @@ func TestSteadyPodIsReadyWithoutABreak(t *testing.T) {
 	}
 }
 
-// The labels of the pods that stay are restored, but for half a minute after a refusal.
+// The labels of pods that stay are restored, except for half a minute after a refusal.
 func TestLabelsAreRestored(t *testing.T) {
 	for name, test := range map[string]struct {
 		desired int32
@@ -363,7 +363,7 @@ func TestLabelsAreRestored(t *testing.T) {
 	}
 }
 
-// However often a slot failed, its next pod is no more than five minutes away.
+// The back-off of a slot is at most five minutes.
 func TestBackoffIsBounded(t *testing.T) {
 	v := view(1, "0f")
 	v.Memory.Failures = map[slots.Slot]Failure{0: {UID: "earlier", Count: 1000}}
@@ -395,7 +395,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// A row of refusals ends when the owner changes, and when a create goes through.
+// A series of refusals ends when the owner changes or a create succeeds.
 func TestRowOfRefusalsEnds(t *testing.T) {
 	r := Refusal{Reason: "QuotaExceeded", Generation: 1, At: noon}
 	m := Memory{}.Refused(slots.None, r).Refused(slots.None, r).Refused(slots.None, r)
@@ -414,8 +414,8 @@ func TestRowOfRefusalsEnds(t *testing.T) {
 	}
 }
 
-// What refused creates of all slots, such as a quota, is forgotten when no pod is
-// missing; what refused that of one slot, when that slot is filled.
+// A refusal of all slots, such as a quota, is forgotten when no pod is missing. A refusal of one
+// slot is forgotten when the slot is filled.
 func TestRefusalIsForgotten(t *testing.T) {
 	for _, test := range []struct {
 		pods    string
@@ -436,7 +436,7 @@ func TestRefusalIsForgotten(t *testing.T) {
 	}
 }
 
-// A plan that is computed and dropped leaves no trace.
+// A plan does not change its view.
 func TestPlanLeavesItsViewAsItIs(t *testing.T) {
 	memory := func() Memory {
 		return Memory{
@@ -471,15 +471,14 @@ func TestTakenNameHoldsUpOnlyItsSlot(t *testing.T) {
 	if deeds(p) != "+2" || p.Recheck != time.Second {
 		t.Errorf("planned %q, recheck %v; want +2 and another look at slot 1 in a second", deeds(p), p.Recheck)
 	}
-	// When the slot is filled after all, nothing is left of the refusal.
+	// When the slot is filled after all, the refusal is forgotten.
 	v.Pods = pods("0 1 2")
 	if p = Pods(v); len(p.Memory.Refusals) != 0 {
 		t.Errorf("remembers %v of a filled slot", slices.Collect(maps.Keys(p.Memory.Refusals)))
 	}
 }
 
-// A pod that finished may keep its Ready condition. That it was ready for long does not
-// begin its back-off anew at every look.
+// A finished pod may keep its Ready condition. Its back-off must not start again at every look.
 func TestFinishedPodIsNotReady(t *testing.T) {
 	v := view(1, "0f")
 	v.Pods[0].UID, v.Pods[0].Ready, v.Pods[0].ReadySince = "failed", true, noon.Add(-time.Hour)
@@ -494,8 +493,8 @@ func TestFinishedPodIsNotReady(t *testing.T) {
 	}
 }
 
-// When someone sets the clock back, nothing waits until it shows the old time again. A pod
-// that is terminating gets all of its time once more, because it may still run.
+// If someone sets the clock back, nothing waits until it shows the old time again. A terminating
+// pod gets its full time once more, because it may still run.
 func TestClockThatIsSetBack(t *testing.T) {
 	v := view(3, "0f 1t")
 	v.Memory = Pods(v).Memory.Refused(2, Refusal{Generation: 1, At: noon})

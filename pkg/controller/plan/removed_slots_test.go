@@ -66,7 +66,7 @@ func TestPodsWithRemovedSlots(t *testing.T) {
 	}
 }
 
-// What is known of a slot ends when it is given up.
+// The memory of a slot ends when it is given up.
 func TestRemovedSlotIsForgotten(t *testing.T) {
 	v := view(1, "0 1f")
 	v.Owner.Removed = slots.Removed{1}
@@ -77,7 +77,7 @@ func TestRemovedSlotIsForgotten(t *testing.T) {
 	}
 }
 
-// A failure above a slot that was given up counts.
+// A failure in a slot above a removed one counts.
 func TestFailureBesideARemovedSlot(t *testing.T) {
 	v := view(2, "0 1f 2")
 	v.Owner.Removed = slots.Removed{0}

@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// templateOf is the hash of a template that has a letter for its name in a test.
+// templateOf returns the hash of a template that has a letter for its name in a test.
 func templateOf(letter string) string {
 	if letter == "-" {
 		return "" // someone else's
@@ -93,7 +93,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// history is a plan for revisions in words.
+// history returns a plan for revisions in words.
 func history(list []Operation) string {
 	var words []string
 	for _, o := range list {
@@ -134,9 +134,9 @@ func TestRevisionNameLeadsBackToItsTemplate(t *testing.T) {
 	}
 }
 
-// From any history, through changes of the template, crashes between any two writes, and
-// plans on an old view, the newest revision is in the end that of the template, there is
-// one of each, nothing that is in use was deleted, and nothing more is to be done.
+// From any history, through template changes, crashes between writes, and plans on stale views, the
+// history converges: the newest revision has the current template, no template has two revisions,
+// nothing in use was deleted, and nothing is left to do.
 func TestHistoryConverges(t *testing.T) {
 	t.Parallel()
 	letters := []string{"a", "b", "c", "d", "e"}
@@ -145,7 +145,7 @@ func TestHistoryConverges(t *testing.T) {
 		letter := func() string { return templateOf(rapid.SampledFrom(letters).Draw(t, "template")) }
 		v.Owner.TemplateHash = letter()
 		writes := 0
-		// write does one of the writes of a plan, if what it saw is still so.
+		// write executes one write of a plan if its preconditions hold.
 		write := func(list []Operation, template string, deletes bool) {
 			for _, o := range list {
 				if deletes != (o.Verb == Delete) {

@@ -73,7 +73,7 @@ func TestRolling(t *testing.T) {
 	}
 }
 
-// Templates that cannot be told apart replace nothing.
+// Pods without a template hash are never replaced.
 func TestNoTemplateHash(t *testing.T) {
 	v := rolling(2, "0o 1o")
 	v.Owner.TemplateHash = ""

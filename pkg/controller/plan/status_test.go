@@ -98,8 +98,8 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 	}
 }
 
-// A count that changes without a break has its status written once a second, after a few
-// writes at once; the status is right a second after the last change.
+// If a count changes all the time, the status is written a few times at once and then once a
+// second, and is right a second after the last change.
 func TestStatusOfAFlappingCount(t *testing.T) {
 	v := view(1, "0")
 	writes, now := 0, noon
@@ -187,7 +187,7 @@ func TestForeignStatusIsCorrected(t *testing.T) {
 		"without conditions": {ObservedGeneration: 1, Current: 1, Ready: 1},
 	} {
 		v.Owner.Status = theirs
-		// In the next second, so that the conditions would get other times.
+		// In the next second, the conditions would get other times.
 		v.Memory.Written = &Written{At: noon.Add(950 * time.Millisecond), Status: first.Status, Stored: first.Status}
 		v.Now = noon.Add(1050 * time.Millisecond)
 		if p := Pods(v); p.WriteStatus || p.Recheck != 900*time.Millisecond {
@@ -232,8 +232,8 @@ func TestStatusSelectorAndGenerations(t *testing.T) {
 	}
 }
 
-// The status counts and names the pods that run, and leaves out those that end, have
-// ended, are lost, or are on a node that need not have one.
+// The status counts and names running pods. It leaves out pods that are terminating, finished,
+// lost, or on a node that need not have one.
 func TestCountedPods(t *testing.T) {
 	v := view(3, "2 0 1n 3t 4f 5l")
 	v.Owner.TemplateHash = "new"
@@ -254,8 +254,8 @@ func TestCountedPods(t *testing.T) {
 	}
 }
 
-// Where a person sets the number of pods, zero is what was asked for; where nodes do,
-// there is none that fits.
+// If a person sets the count, zero is intended. If the nodes determine it, zero means that no node
+// is eligible.
 func TestScaledToZero(t *testing.T) {
 	for want, p := range map[string]Actions{
 		"scaled to zero":    Pods(view(0, "")),
@@ -268,7 +268,7 @@ func TestScaledToZero(t *testing.T) {
 	}
 }
 
-// The condition says how far it is, and what it waits for.
+// The condition describes the progress and what the object waits for.
 func TestMessagesOfProgress(t *testing.T) {
 	invalid := func(v *View) { v.Owner.Problem = "no image" }
 	for _, test := range []struct {
@@ -326,7 +326,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// A kind that has no place for a part of a status gets none of it.
+// A part of the status for which the kind has no field is not written.
 func TestMasked(t *testing.T) {
 	all := Status{
 		ObservedGeneration: 1, Selector: "a=b", Desired: 1, Current: 1, Updated: 1, Ready: 1, Available: 1,
@@ -344,8 +344,7 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// Of an owner that nothing can be planned for, the status says why, and nothing
-// else is done, whatever there is.
+// The status of an invalid owner has the reason, and nothing else is done.
 func TestInvalidOwner(t *testing.T) {
 	for name, decide := range map[string]func(View) Actions{"pods": Pods, "nodes": Nodes, "deployment": Deployments} {
 		v := view(0, "0 1 2 5 x 3f 4t")
@@ -373,8 +372,7 @@ func TestInvalidOwner(t *testing.T) {
 	}
 }
 
-// What a condition says may come from elsewhere; the server stores it all the
-// same.
+// The text of a condition may come from elsewhere. The server must accept it.
 func TestConditionsAreStorable(t *testing.T) {
 	for name, test := range map[string]struct{ reason, message, wantReason string }{
 		"as they are":      {"QuotaExceeded", "no", "QuotaExceeded"},
@@ -415,8 +413,7 @@ func TestLostAfterGrace(t *testing.T) {
 	}
 }
 
-// A condition that says that an object is not ready says what is missing, and not that
-// all pods are ready.
+// A false Ready condition describes what is missing.
 func TestReadyCondition(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -24,7 +24,7 @@ type world struct {
 	now   time.Time
 	made  int
 	lost  map[types.UID]bool // whose nodes do not answer: they stay
-	// prunes says that the CRD has no field for most of the status.
+	// prunes means that the CRD has no fields for most of the status.
 	prunes bool
 }
 
@@ -36,7 +36,7 @@ func (w *world) view() View {
 	return v
 }
 
-// plan returns the plan for the owner. While it is paused, there is nothing in it to do.
+// plan returns the plan for the owner. During a pause, it must have no operations.
 func (w *world) plan() Actions {
 	p := Decide(w.view(), Pods)
 	if w.view().Paused() && p.Writes() {
@@ -45,7 +45,7 @@ func (w *world) plan() Actions {
 	return p
 }
 
-// wanted says that a pod is in a slot that is wanted.
+// wanted reports whether a pod is in a wanted slot.
 func (w *world) wanted(p Pod) bool { return w.wants(p.Slot) }
 
 func (w *world) wants(slot slots.Slot) bool {
@@ -120,8 +120,8 @@ func (w *world) any(match func(Pod) bool) string {
 	return rapid.SampledFrom(names).Draw(w.t, "name")
 }
 
-// execute does what a plan wants, in a random order and perhaps not to its end,
-// and checks the invariants at every step.
+// execute executes operations of a plan in a random order, perhaps not all, and checks the
+// invariants at every step.
 func (w *world) execute(p Actions, upTo int) {
 	deletes, creates := operations(p, Delete), operations(p, Create)
 	for i, d := range deletes {
@@ -191,7 +191,7 @@ func (w *world) execute(p Actions, upTo int) {
 	}
 }
 
-// settle lets time pass: pods start, terminating ones go, but for lost ones.
+// settle lets time pass: pods start, and terminating ones go unless they are lost.
 func (w *world) settle() {
 	for name, p := range w.pods {
 		switch {
@@ -206,9 +206,8 @@ func (w *world) settle() {
 	w.now = w.now.Add(maxFailureDelay)
 }
 
-// From any state, through any interference, plans reach the desired set in a
-// bounded number of steps and then want nothing; on the way none makes a pod
-// too many or takes one too many.
+// From any state, through any interference, plans converge in a bounded number of steps, never
+// create a pod too many, and never delete one too many.
 func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{

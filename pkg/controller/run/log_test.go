@@ -40,7 +40,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// withoutTime leaves out when it was.
+// withoutTime drops the time of records.
 type withoutTime struct{ slog.Handler }
 
 // Handle writes a record without its time.

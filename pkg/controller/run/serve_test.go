@@ -68,8 +68,7 @@ func TestServingIsBounded(t *testing.T) {
 	}
 }
 
-// A loop that waits is healthy, and one that is stuck is not, whatever the
-// others do.
+// A waiting loop is healthy, and a stuck one is not, whatever the state of the others.
 func TestHealthz(t *testing.T) {
 	t.Parallel()
 	var h health

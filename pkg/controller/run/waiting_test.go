@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
-// says is a writer that closes a channel when a text was written to it.
+// says is a writer that closes a channel when a text is written to it.
 type says struct {
 	mu    sync.Mutex
 	all   bytes.Buffer
@@ -40,8 +40,8 @@ func (s *says) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A replica that waits for the lease of another one is healthy and ready, and says what
-// it waits for: otherwise a rollout of the controller would wait for it.
+// A replica that waits for the lease of another one is healthy and ready, and reports what it waits
+// for. Otherwise, a rollout of the controller would never end.
 func TestHealthWhileWaitingForTheLease(t *testing.T) {
 	t.Parallel()
 	now := metav1.NowMicro()

@@ -54,7 +54,7 @@ func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstru
 	}
 }
 
-// DeploymentResource is the resource of Deployments. They are read and written as
+// DeploymentResource returns the resource of Deployments. They are read and written as
 // unstructured objects: plans compare fields, and server-side apply sends fields.
 func DeploymentResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("deployments")

@@ -51,7 +51,7 @@ func benchmarkPodCache(b *testing.B, pods int, change func(*corev1.Pod)) {
 	}
 }
 
-// heap is what is in use after the garbage is collected.
+// heap returns the bytes in use after a garbage collection.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -59,7 +59,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// serverPod is a pod as it is decoded, with strings of its own.
+// serverPod returns a pod as it is decoded, with strings of its own.
 func serverPod(name string, owner types.UID) *corev1.Pod {
 	own := strings.Clone
 	now := metav1.NewTime(time.Unix(1_700_000_000, 0))

@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// recorded is what the loop keeps of a pod of slot 3.
+// recorded returns the cache record of a pod in slot 3.
 func recorded(t *testing.T, change func(*corev1.Pod)) *PodRecord {
 	t.Helper()
 	const owner = types.UID("b0a9c1d2")
@@ -58,8 +58,7 @@ func TestPodsEqual(t *testing.T) {
 	}
 }
 
-// Of a pod that no custom resource controls, the cache keeps what it takes to know that it
-// is there.
+// The cache keeps only a stub of a pod that no custom resource controls.
 func TestStubsOfForeignPods(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)

@@ -39,8 +39,7 @@ func TestRefusalReason(t *testing.T) {
 	}
 }
 
-// ofEndingNamespace is what a server answers to a create in a namespace that is
-// going away.
+// ofEndingNamespace returns the server's answer to a create in a namespace that is being deleted.
 func ofEndingNamespace(name string) *apierrors.StatusError {
 	err := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, name, errors.New("unable to create new content in namespace default because it is being terminated"))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
@@ -49,7 +48,7 @@ func ofEndingNamespace(name string) *apierrors.StatusError {
 	return err
 }
 
-// ofMissingNamespace is what it answers when the namespace is gone.
+// ofMissingNamespace returns the server's answer to a create in a namespace that is gone.
 func ofMissingNamespace(string) *apierrors.StatusError {
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
 }

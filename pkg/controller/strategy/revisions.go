@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// RevisionResource is the resource of ControllerRevisions. The loop creates one for
+// RevisionResource returns the resource of ControllerRevisions. The loop creates one for
 // each template of an object, whatever the strategy of its kind.
 func RevisionResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("controllerrevisions")

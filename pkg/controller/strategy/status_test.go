@@ -13,8 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// What is written for a kind is read again as it was, as far as the kind has a
-// place for it.
+// An encoded status decodes to the same status, except for fields that the kind lacks.
 func TestStatusComesBackFromItsFields(t *testing.T) {
 	all := plan.Status{
 		ObservedGeneration: 7, Selector: "a=b", Desired: 1, Current: 2, Updated: 3, Ready: 4, Available: 5, PodNames: []string{"x", "y"},
@@ -47,8 +46,8 @@ func TestNamesOfNoPodsAreAListAllTheSame(t *testing.T) {
 	}
 }
 
-// What others have written into a status stays, also what cannot be read, and
-// also within the conditions of a plan.
+// Whatever others have written into a status stays, even if it is invalid or inside the conditions
+// of a plan.
 func TestStatusOfOthersStays(t *testing.T) {
 	at := kinds.ImoocPod().Mapping.Status
 	at.Empty = map[string]any{"phase": "", "names": []any{}}

@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Each strategy that a CRD may declare is here, and no other.
+// Exactly the strategies that a CRD may declare are implemented.
 func TestEveryStrategyIsImplemented(t *testing.T) {
 	all := All()
 	for _, name := range kinds.Strategies() {

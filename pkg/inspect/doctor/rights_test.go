@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A rule stands for each of its verbs on each of its resources.
+// A rule grants each of its verbs on each of its resources.
 func TestRightsOf(t *testing.T) {
 	t.Parallel()
 	got := rightsOf("ns", rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments", "deployments/scale"}, Verbs: []string{"get", "patch"}, ResourceNames: []string{"web"}})
@@ -31,7 +31,7 @@ func TestRightsOf(t *testing.T) {
 	}
 }
 
-// What run-controller may do is asked one by one, in a namespace and in all.
+// The permissions of run-controller are checked one by one, in a namespace and in all.
 func TestNeededRights(t *testing.T) {
 	t.Parallel()
 	for _, namespace := range []string{"ns", ""} {
@@ -91,7 +91,7 @@ func TestRightsOfDeployments(t *testing.T) {
 	}
 }
 
-// The rules know the role of the controller by its name.
+// The name of the controller's role is the one in deploy/rbac.
 func TestControllerRole(t *testing.T) {
 	t.Parallel()
 	if check.Controller != deploy.ControllerName {
@@ -99,7 +99,7 @@ func TestControllerRole(t *testing.T) {
 	}
 }
 
-// has reports whether the shipped role of people has a right; of other roles it is true.
+// has reports whether a shipped role grants a permission. For any other role, it returns true.
 func has(t *testing.T, namespace, role string, right check.Right) bool {
 	t.Helper()
 	if role != check.Viewer && role != check.Editor {

@@ -41,7 +41,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// Kinds that this program does not ship tell what they have in their own ways.
+// Kinds of other programs report their counts in different ways.
 func TestFactsOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}, Kind: "Lamp", Singular: "lamp"}
@@ -175,8 +175,8 @@ func pathOf(t *testing.T, text string) *fieldpath.Path {
 	return &path
 }
 
-// What can be told follows from the schema: counts by their type, the part of the status
-// that /scale names, the unit by its name, and the counts beside it.
+// The facts follow from the schema: counts by their type, the part of the status that /scale names,
+// the unit by its name, and the counts beside it.
 func TestFactsFromASchema(t *testing.T) {
 	t.Parallel()
 	integers := func(names string) string {
@@ -255,8 +255,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// What a mapping leaves out is not told: a template stands for the count of updated pods,
-// but not where a Deployment has the pods.
+// If a mapping has no field for a value, the value is unknown. A template stands for the count of
+// updated pods, except for kinds with a Deployment.
 func TestReadMapped(t *testing.T) {
 	t.Parallel()
 	field := []string{"status", "x"}
@@ -347,7 +347,7 @@ func TestReadGeneration(t *testing.T) {
 	}
 }
 
-// /scale names a selector only if there is one.
+// /scale has a selector only if the object has one.
 func TestSelects(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{"{status: {selector: 'app=web'}}": true, "{status: {selector: ''}}": false, "{}": false} {

@@ -35,7 +35,7 @@ func TestPodsOfShards(t *testing.T) {
 	}
 }
 
-// All groups of pods that are alike count, each as often as it has shards.
+// The total counts all groups of the same form, each as often as it has shards.
 func TestPodsOfAllGroups(t *testing.T) {
 	t.Parallel()
 	const none = -1

@@ -59,7 +59,7 @@ func reportOf(t *testing.T, resource string, content map[string]any) status.Repo
 	return status.NewReport(status.Snapshot{Object: o, Pods: problem.Pods{}, Now: made.Add(15 * time.Second)})
 }
 
-// What a controller reports decides about an object that has no count and no pods.
+// The controller's report decides about an object that has no count and no pods.
 func TestReportedHealth(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/health.yaml")
@@ -89,8 +89,8 @@ func TestReportedHealth(t *testing.T) {
 
 var health = flag.String("health", "", "a directory with objects.jsonl, whose health others have judged")
 
-// TestHealthOfOthers compares verdicts with the health that others expect. No object may be
-// ready unless it is expected to be healthy, or failed unless it is expected to be degraded.
+// TestHealthOfOthers compares verdicts with the health that Argo CD's checks expect. An object is
+// ready only if it is expected to be healthy, and failed only if it is expected to be degraded.
 func TestHealthOfOthers(t *testing.T) {
 	if *health == "" {
 		return

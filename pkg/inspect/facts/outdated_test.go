@@ -17,9 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The status of a declared kind may say neither which generation the controller has seen
-// nor how many pods are of its template. Then the pods themselves tell: an object whose
-// template has just been changed is not ready with the pods of the old one.
+// The status of a declared kind may have neither the observed generation nor the number of updated
+// pods. The pods themselves then show that an object whose template has just changed is not ready.
 func TestOutdatedPods(t *testing.T) {
 	t.Parallel()
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}, Kind: "Gadget", Singular: "gadget", ReplicasPath: []string{"spec", "size"}}

@@ -124,7 +124,7 @@ func TestParked(t *testing.T) {
 	}
 }
 
-// The controller's own word is the first field that says something.
+// The controller's own word is the first field that has one.
 func TestWordOfAController(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]status.Word{

@@ -49,8 +49,7 @@ func readObject(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// reported is the report of an object alone, of a kind that another program
-// reconciles.
+// reported returns the report on an object of another program's kind, without its pods.
 func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, obj *unstructured.Unstructured) status.Report {
 	t.Helper()
 	var count *fieldpath.Path
@@ -80,9 +79,9 @@ func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, o
 	return status.NewReport(status.Snapshot{Object: o, Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 }
 
-// The built-in kinds are ready when "kubectl rollout status" of Kubernetes 1.36
-// says so (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go). Where it is
-// done while pods are surplus, this program is not: that is marked.
+// The built-in kinds are ready when "kubectl rollout status" of Kubernetes 1.36 reports success
+// (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go). The rows in which kubectl accepts
+// surplus pods are marked.
 func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
 	t.Parallel()
 	const (
@@ -95,7 +94,7 @@ func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
 	for _, test := range []struct {
 		kind, name   string
 		spec, status string
-		// kubectl is what it says: done, or not.
+		// kubectl reports whether kubectl considers the rollout done.
 		kubectl bool
 		want    status.Verdict
 	}{
@@ -163,8 +162,8 @@ func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
 	}
 }
 
-// What argo-rollouts, prometheus-operator, OpenKruise and others write is read as
-// they mean it.
+// Statuses of argo-rollouts, prometheus-operator, OpenKruise, and others are read as their authors
+// mean them.
 func TestStatusesOfOperators(t *testing.T) {
 	t.Parallel()
 	rollout := kindNamed("rollouts.argoproj.io", "Rollout")
@@ -289,7 +288,7 @@ func TestKeeps(t *testing.T) {
 	}
 }
 
-// Each profile says what an annotation may, and nothing in it is wrong.
+// Each profile has only valid annotations.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("profiles/*.yaml")
@@ -329,7 +328,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// What is paused by an annotation is, whatever value that has where any will do.
+// An annotation pauses an object whatever its value is, if the expression names no value.
 func TestPausedByAnnotation(t *testing.T) {
 	t.Parallel()
 	for annotation, want := range map[string]bool{
@@ -443,8 +442,7 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// Whatever a server sends as an object, counts are read from it that are none below zero,
-// and a report is made of it.
+// Whatever object a server sends, no count is negative, and a report can be made.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"spec":{"replicas":3},"status":{"readyReplicas":3,"observedGeneration":1,"conditions":[{"type":"Ready","status":"True"}]}}`,
@@ -478,7 +476,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A restart has a field of its own where a profile or an annotation names it.
+// A profile or an annotation can name the field for a restart.
 func TestRestartFacts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -497,8 +495,8 @@ func TestRestartFacts(t *testing.T) {
 	}
 }
 
-// Where an object does not say which generation its controller saw, it depends on the kind
-// whether that means that nobody has seen it.
+// If an object has no observed generation, the kind decides whether that means that no controller
+// has seen it.
 func TestGenerationThatIsMissing(t *testing.T) {
 	t.Parallel()
 	ready := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
@@ -524,8 +522,8 @@ func TestGenerationThatIsMissing(t *testing.T) {
 	}
 }
 
-// An update of ordered pods is complete when the controller declares it: until then it
-// counts a pod less than there are.
+// An update of ordered pods is complete when the controller declares it. Until then, one pod counts
+// as outdated.
 func TestUpdateThatIsNotDeclaredComplete(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any
@@ -560,7 +558,8 @@ func TestUpdateThatIsNotDeclaredComplete(t *testing.T) {
 	}
 }
 
-// What a controller leaves out where it is zero is zero, and what it never says is not known.
+// A count that the controller omits at zero is zero if absent, and a count that it never writes is
+// unknown.
 func TestCountsThatAreMissing(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any

@@ -10,8 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Only what has failed without a break for as long as the patience lasts ends a
-// wait.
+// Only an object that has failed without a break for the whole grace period ends a wait.
 func TestPeriod(t *testing.T) {
 	t.Parallel()
 	type look struct {

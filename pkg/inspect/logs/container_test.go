@@ -74,8 +74,8 @@ func TestContainers(t *testing.T) {
 		pods   []corev1.Pod
 		failed []string
 		wanted Wanted
-		// want has for each container its label, its phase, its run, and what is to be
-		// said of the run before.
+		// want has a line for each container: its label, phase, run, and the end of the previous
+		// run.
 		want []string
 	}{
 		"no pods":                        {},

@@ -22,11 +22,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// kubelets play the servers of logs. The test sets the time.
+// kubelets simulate the servers of logs. The test controls the time.
 type kubelets struct {
 	mu   sync.Mutex
 	runs map[string][]*playedRun // by pod, the newest last
-	// open is how many logs are, most how many were, and asked how often any was asked for.
+	// open is the number of open logs, most its maximum, and asked the number of requests.
 	open, most, asked int
 	refuse            error
 }
@@ -62,7 +62,7 @@ func (k *kubelets) change(run *playedRun, do func()) {
 	run.changed = make(chan struct{})
 }
 
-// write has a container write lines, each at a time of its own.
+// write makes a container write lines, each at a different time.
 func (k *kubelets) write(run *playedRun, lines ...string) {
 	for _, line := range lines {
 		pass(time.Microsecond)
@@ -147,7 +147,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// followTest is a follower with kubelets that are played.
+// followTest is a follower with simulated kubelets.
 type followTest struct {
 	*kubelets
 	*Follower
@@ -169,7 +169,7 @@ func newFollowTest(t *testing.T, most int) *followTest {
 	return f
 }
 
-// following runs a test with a follower of the time of the test, and ends it.
+// following runs a test with a follower in a bubble with a clock of its own.
 func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
@@ -180,7 +180,7 @@ func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
 	})
 }
 
-// show has the follower see the pods as they are now.
+// show passes the current pods to the follower.
 func (f *followTest) show() {
 	report := status.Report{Metadata: status.Metadata{Name: "foo"}}
 	var pods []corev1.Pod
@@ -229,8 +229,7 @@ func TestFollowBeginsWithTheLastLines(t *testing.T) {
 	})
 }
 
-// With none of the last lines, only what comes is written, also when the stream ends
-// before anything came.
+// With --tail=0, only new lines are written, even if the stream ends before any came.
 func TestFollowOnlyWhatComes(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -247,7 +246,7 @@ func TestFollowOnlyWhatComes(t *testing.T) {
 	})
 }
 
-// What is left of a run is read also where that takes several tries.
+// The rest of a run is read even if that takes several attempts.
 func TestFollowRestOfARun(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -267,7 +266,7 @@ func TestFollowRestOfARun(t *testing.T) {
 	})
 }
 
-// A stream that ends in the middle is taken up again.
+// A stream that breaks off is resumed.
 func TestFollowTakesUpAStream(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -289,8 +288,7 @@ func TestFollowTakesUpAStream(t *testing.T) {
 	})
 }
 
-// A container that is started again is followed through its runs, whether its stream
-// came to its end before or not.
+// A container is followed through its restarts, whether its stream was complete or not.
 func TestFollowThroughRuns(t *testing.T) {
 	t.Parallel()
 	for _, seen := range []bool{true, false} {
@@ -317,8 +315,8 @@ func TestFollowThroughRuns(t *testing.T) {
 	}
 }
 
-// A pod that is replaced is read to its end, also when it is gone from the server, and
-// the new one from its beginning.
+// A replaced pod is read to its end, even after it is gone from the server, and the new one from
+// its beginning.
 func TestFollowReplacement(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -344,7 +342,7 @@ func TestFollowReplacement(t *testing.T) {
 	})
 }
 
-// A pod that is gone and whose stream does not end is not waited for.
+// A follower does not wait for a stream that does not end although its pod is gone.
 func TestFollowLeavesWhatIsGone(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -358,7 +356,7 @@ func TestFollowLeavesWhatIsGone(t *testing.T) {
 	})
 }
 
-// More containers than logs may be open are read in turn, and no line is lost.
+// If there are more containers than open logs, they take turns, and no line is lost.
 func TestFollowInTurn(t *testing.T) {
 	t.Parallel()
 	const pods, most, rounds = 20, 3, 10
@@ -397,7 +395,7 @@ func TestFollowInTurn(t *testing.T) {
 	})
 }
 
-// Without the permission to read logs, following ends with the rule that is missing.
+// Without permission to read logs, following ends with an error that has the missing rule.
 func TestFollowForbidden(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -437,7 +435,7 @@ func (f *followTest) locked(do func()) {
 	do()
 }
 
-// Following ends if lines cannot be written.
+// Following ends if its output cannot be written.
 func TestFollowIntoNothing(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// linesOf takes a log apart.
+// linesOf splits a log into lines.
 func linesOf(t *testing.T, log io.Reader) (lines []string, rest string) {
 	t.Helper()
 	r := newLineReader(log)
@@ -74,8 +74,8 @@ func TestParseLine(t *testing.T) {
 	}
 }
 
-// Wherever reads end, the lines are the same, none is longer than it may be, and of those
-// that are not cut nothing is lost.
+// Wherever reads end, the lines are the same, none is longer than the limit, and uncut lines are
+// complete.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nc"), 1)
 	f.Add([]byte("\r\r\n\n\r"), 2)

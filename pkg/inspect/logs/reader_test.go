@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// script is what the server has for each request.
+// script maps a request to its log.
 type script map[string]string
 
 func (s script) open(_ context.Context, r Request) (io.ReadCloser, error) {
@@ -81,7 +81,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// Many containers are read with few logs open at once, and written in their order.
+// Many containers are read with few open logs, and written in order.
 func TestOnceInOrder(t *testing.T) {
 	t.Parallel()
 	logs := script{}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// at is a time in a test, so many milliseconds after its beginning.
+// at returns the time of a test that is this many milliseconds after its start.
 func at(milliseconds int) time.Time {
 	return time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC).Add(time.Duration(milliseconds) * time.Millisecond)
 }
@@ -49,7 +49,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// However many lines there are in a second, a log is taken up where it was left.
+// A log is resumed at the right line, however many lines a second has.
 func TestResumeAfterManyLines(t *testing.T) {
 	t.Parallel()
 	r := &resume{}

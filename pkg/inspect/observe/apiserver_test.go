@@ -29,40 +29,40 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// apiServer is an API server in memory: it serves a few types, and its watches fail as
-// the watches of a real server do.
+// apiServer is an API server in memory. It serves a few types, and its watches fail like those of a
+// real server.
 type apiServer struct {
 	// latency is how long a request takes.
 	latency time.Duration
-	// delays has the additional time that requests of a kind take, such as "list events".
+	// delays adds time to requests of a kind, such as "list events".
 	delays map[string]time.Duration
 
 	mu       sync.Mutex
 	revision int
-	// objects has the objects of a resource, by namespace and name.
+	// objects maps a resource to its objects by namespace and name.
 	objects map[string]map[string]*unstructured.Unstructured
 	log     []change // one for each revision
-	// compacted is the first revision from which one can watch.
+	// compacted is the oldest revision that can be watched from.
 	compacted int
-	// stalled are the resources whose watches say nothing.
+	// stalled holds the resources whose watches send nothing.
 	stalled map[string]bool
-	// forbidden are requests that nobody may send, such as "watch nodes".
+	// forbidden holds the requests that nobody may send, such as "watch nodes".
 	forbidden map[string]bool
 	changed   chan struct{}
 	watches   map[*watchStream]bool
 	requests  map[string]int
-	// listed are the objects of a resource that lists had.
+	// listed counts the objects of a resource in all lists.
 	listed map[string]int
-	// pageSize is how many objects a list has at most; zero, all.
+	// pageSize is the maximum number of objects in a list; zero means all.
 	pageSize int
-	// failing are requests that the server fails to answer, such as "list pods".
+	// failing holds the requests that the server fails to answer, such as "list pods".
 	failing map[string]bool
 }
 
 type change struct {
 	kind, resource string
 	object         *unstructured.Unstructured
-	// before is the object before the change; nil, there was none.
+	// before is the object before the change, or nil if there was none.
 	before *unstructured.Unstructured
 }
 
@@ -72,7 +72,7 @@ type watchStream struct {
 	end      chan string
 }
 
-// resources are the types that the server serves.
+// resources returns the types that the server serves.
 func resources() map[string]map[string]string {
 	return map[string]map[string]string{
 		"v1":                      {"pods": "Pod", "events": "Event", "nodes": "Node"},
@@ -97,7 +97,7 @@ func clusterwide(resource string) bool {
 	return resource == "nodes" || resource == "customresourcedefinitions"
 }
 
-// typeOf is the type of a resource.
+// typeOf returns the type of a resource.
 func typeOf(resource string) (version, kind string) {
 	for version, all := range resources() {
 		if kind, served := all[resource]; served {
@@ -128,13 +128,13 @@ func (s *apiServer) factory(t testing.TB) *kube.Factory {
 	return c
 }
 
-// deployments is the kind of Deployments.
+// deployments returns the kind of Deployments.
 func deployments() kinds.Kind { return kindOf("deployments") }
 
-// imoocPods is the kind of ImoocPods.
+// imoocPods returns the kind of ImoocPods.
 func imoocPods() kinds.Kind { return kinds.ImoocPod() }
 
-// kindOf is the kind of a resource that the server serves.
+// kindOf returns the kind of a resource that the server serves.
 func kindOf(resource string) kinds.Kind {
 	version, kind := typeOf(resource)
 	gv := schema.FromAPIVersionAndKind(version, kind).GroupVersion()
@@ -145,7 +145,7 @@ func kindOf(resource string) kinds.Kind {
 	return kinds.KindOf(&meta.RESTMapping{Resource: gv.WithResource(resource), GroupVersionKind: gv.WithKind(kind), Scope: scope})
 }
 
-// do changes something, and wakes the watches.
+// do makes a change, and wakes the watches.
 func (s *apiServer) do(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *apiServer) do(change func()) {
 	s.changed = make(chan struct{})
 }
 
-// put adds a revision in which an object is as given.
+// put stores an object as a new revision.
 func (s *apiServer) put(resource string, obj *unstructured.Unstructured) {
 	key := obj.GetNamespace() + "/" + obj.GetName()
 	if s.objects[resource] == nil {
@@ -168,7 +168,7 @@ func (s *apiServer) put(resource string, obj *unstructured.Unstructured) {
 	s.objects[resource][key] = s.log[len(s.log)-1].object
 }
 
-// remove adds a revision in which an object is gone.
+// remove removes an object in a new revision.
 func (s *apiServer) remove(resource string, obj *unstructured.Unstructured) {
 	s.revise("DELETED", resource, obj)
 	delete(s.objects[resource], obj.GetNamespace()+"/"+obj.GetName())
@@ -181,7 +181,7 @@ func (s *apiServer) revise(kind, resource string, obj *unstructured.Unstructured
 	s.log = append(s.log, change{kind, resource, obj, s.objects[resource][obj.GetNamespace()+"/"+obj.GetName()]})
 }
 
-// all are the objects of a resource, in the order of their names.
+// all returns the objects of a resource, in the order of their names.
 func (s *apiServer) all(resource string) []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for _, key := range slices.Sorted(maps.Keys(s.objects[resource])) {
@@ -200,7 +200,7 @@ func (s *apiServer) endWatches(resource, event string) {
 	}
 }
 
-// expire forgets all revisions, and returns the event that says so to a watch.
+// expire forgets all revisions, and returns the event that reports it to a watch.
 func (s *apiServer) expire() string {
 	s.compacted = s.revision
 	return `{"type":"ERROR","object":` + statusOf(http.StatusGone, "Expired", "too old resource version") + "}\n"
@@ -286,7 +286,7 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	})), nil
 }
 
-// openAPI has the schemas of pods and of Cells, which have two counts that look alike.
+// openAPI returns the schemas of pods and of Cells, which have two similar counts.
 func openAPI(path string) string {
 	if path == "/openapi/v3" {
 		return `{"paths":{"apis/example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/example.com/v1"},"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1"}}}`
@@ -321,7 +321,7 @@ func discovery(path, version string) string {
 	return asJSON(map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": all})
 }
 
-// selecting makes the condition that a request selects objects by.
+// selecting returns a function that reports whether a request selects an object.
 func selecting(namespace, byLabel, byField string) func(*unstructured.Unstructured) bool {
 	label, labelErr := labels.Parse(byLabel)
 	field, fieldErr := fields.ParseSelector(byField)
@@ -349,7 +349,7 @@ func asJSON(value any) string {
 	return string(data)
 }
 
-// watch answers with everything that comes after a revision.
+// watch sends all changes after a revision.
 func (s *apiServer) watch(r *http.Request, resource string, since int, matches func(*unstructured.Unstructured) bool) *http.Response {
 	w := &watchStream{resource: resource, end: make(chan string, 1)}
 	s.watches[w] = true
@@ -397,14 +397,14 @@ func (s *apiServer) tell(ctx context.Context, w *watchStream, since int, matches
 	}
 }
 
-// sent are the requests that the server has had, but for discovery.
+// sent returns the requests so far, except those for discovery.
 func (s *apiServer) sent() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.requests))
 }
 
-// pass lets so much of the test's own time pass, and all happen that is due.
+// pass lets time pass in the bubble of the test, and waits for everything that is due.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

@@ -16,13 +16,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// followers follow the Deployment web in each way in which a verb does: as a wait
-// ("status NAME -w", and what waits), as one of many ("status -w"), and for its pods
-// ("logs -f"), and alone where there is no terminal. The text is what each has shown last.
+// followers follow the Deployment web in each way in which a verb does: as a wait ("status NAME
+// -w", and waiting verbs), as one of many ("status -w"), for its pods ("logs -f"), and alone
+// without a terminal. Each keeps the text that it showed last.
 type followers struct {
 	mu    sync.Mutex
 	shown map[string]string
-	// newest is the version of the object that the wait has shown.
+	// newest is the version of the object that the wait has shown last.
 	newest int
 	faults []string
 }
@@ -33,7 +33,7 @@ func (f *followers) show(who, what string) {
 	f.shown[who] = what
 }
 
-// seen checks that the wait never sees an older state than before.
+// seen checks that the wait never shows an older state than before.
 func (f *followers) seen(s Observation) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,8 +91,7 @@ func (f *followers) followFleet(ctx context.Context, c *kube.Factory, running *s
 	return followSource(ctx, c, running, Extent{Depth: Reasons, Competitors: true}, from, several)
 }
 
-// podsOf, inShort, and inFull are the pods of a report as such, in a row of a table, and
-// on a screen of its own.
+// podsOf, inShort, and inFull format a report: its pods, a row of a table, and a screen of its own.
 func podsOf(r status.Report) string {
 	var all []string
 	for _, pod := range r.Pods {
@@ -141,7 +140,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 		t.Fatal(err)
 	}
 	for step := range 20 {
-		// Whatever was to be tried again has been, and nothing is seen by the backstop alone.
+		// All retries are over by then, and nothing is seen only because of the backstop.
 		pass(backstop / 2)
 		e, _, err := Read(ctx, c, web(), Extent{Depth: Reasons})
 		if err != nil {
@@ -182,7 +181,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 			s.stalled[resource] = stalled
 		})
 		if stalled {
-			// The watches go on, and have nothing but bookmarks to say.
+			// The watches send only bookmarks.
 			for range 3 {
 				pass(time.Second)
 				s.do(func() {})
@@ -196,7 +195,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 
 func pick(random *rand.Rand, all ...string) string { return all[random.IntN(len(all))] }
 
-// changeAnything changes one of the objects that make up the Deployment, or one of others.
+// changeAnything changes an object of the Deployment, or an unrelated one.
 func (s *apiServer) changeAnything(t *testing.T, random *rand.Rand) {
 	set := pick(random, "web-1", "web-2", "alien")
 	switch random.IntN(6) {

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// oldBudget is a PodDisruptionBudget whose status is from long ago.
+// oldBudget returns a PodDisruptionBudget with an outdated status.
 func oldBudget(t testing.TB, name, selector string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: %s, namespace: ns, uid: %[1]s},
@@ -27,15 +27,14 @@ func set(t testing.TB, obj *unstructured.Unstructured, value any, path ...string
 	return obj
 }
 
-// guards reads what guards the pods of the Deployment.
+// guards reads the disruption budgets of the Deployment.
 func guards(t *testing.T, c *kube.Factory) (status.Report, error) {
 	t.Helper()
 	e, _, err := Read(t.Context(), c, web(), Extent{Competitors: true, Recount: true})
 	return status.NewReport(e), err
 }
 
-// The pods of a budget are counted as they are now: those that live, and of them those
-// that are ready.
+// The pods of a budget are counted as they are now: live pods, and those of them that are ready.
 func TestGuardsCountThePodsOfABudget(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)

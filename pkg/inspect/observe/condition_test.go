@@ -80,7 +80,7 @@ status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, sta
 	}
 }
 
-// An object that is gone ends a wait, and so does one that never existed.
+// A deleted object ends a wait, and so does one that never existed.
 func TestConditionOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	ready := Ready()
@@ -98,8 +98,8 @@ func TestConditionOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// A pause, and its end, count once the controller reports them for the annotations as they
-// are now: annotations have no generation.
+// A pause, and its end, count once the controller reports them for the current annotations, which
+// have no generation.
 func TestConditionsOfAPause(t *testing.T) {
 	t.Parallel()
 	const (
@@ -139,7 +139,7 @@ func TestConditionsOfAPause(t *testing.T) {
 			t.Errorf("%s: it is %t, %v", name, met, err)
 		}
 	}
-	// Other controllers report no pause, but the generation.
+	// For other controllers, the observed generation shows the pause.
 	s := Observation{Target: Target{Kind: kinds.Kind{Resource: kinds.ImoocPod().Resource, Kind: "Lamp"}, Name: "foo"}, Report: status.Report{Verdict: status.Paused}}
 	s.Object = parse(t, "metadata: {name: foo}")
 	if met, err := Paused().Met(s); !met || err != nil {
@@ -147,8 +147,8 @@ func TestConditionsOfAPause(t *testing.T) {
 	}
 }
 
-// A scale is done when the object has the written count and is ready, or waits for someone
-// because of something else than the count.
+// A scale is done when the object has the written count and is ready, or waits for a person for
+// another reason than the count.
 func TestConditionScaled(t *testing.T) {
 	t.Parallel()
 	for name, test := range []struct {
@@ -172,7 +172,7 @@ func TestConditionScaled(t *testing.T) {
 	}
 }
 
-// Where the field of the count is not known, the report has the count.
+// If the field of the count is unknown, the report has the count.
 func TestConditionScaledByTheReport(t *testing.T) {
 	t.Parallel()
 	for desired, want := range map[int32]error{3: nil, 5: outcome.ErrOverwritten} {
@@ -184,7 +184,7 @@ func TestConditionScaledByTheReport(t *testing.T) {
 	}
 }
 
-// Where pods must have gone, one that is on its way out is waited for.
+// WithoutTerminating also waits for terminating pods.
 func TestConditionWithoutTerminating(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("it cannot be told")
@@ -235,7 +235,7 @@ func TestConditionsSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// What is not as it should be in a status is no condition.
+// Invalid conditions of a status are ignored.
 func TestConditionOfAnOddStatus(t *testing.T) {
 	t.Parallel()
 	for object, test := range map[string]struct{ met, fails bool }{
@@ -257,7 +257,7 @@ func TestConditionOfAnOddStatus(t *testing.T) {
 	}
 }
 
-// A restart is done when none of the pods is left that were there before.
+// A restart is done when none of the earlier pods is left.
 func TestConditionReplaced(t *testing.T) {
 	t.Parallel()
 	pods := func(uids ...string) (all []problem.Pod) {
@@ -275,7 +275,7 @@ func TestConditionReplaced(t *testing.T) {
 		{status.Ready, problem.CodeReady, pods("c", "d"), true},
 		{status.Ready, problem.CodeReady, pods("b", "c"), false},
 		{status.Progressing, problem.CodePodsStarting, pods("c", "d"), false},
-		// New pods show that the controller has seen a change that has no generation.
+		// New pods show that the controller has seen a change without a generation.
 		{status.Progressing, problem.CodeChangeNotSeen, pods("c", "d"), true},
 	} {
 		s := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}
@@ -291,8 +291,7 @@ func TestConditionReplaced(t *testing.T) {
 	}
 }
 
-// Whatever is written after --for is a condition or an error, and looking for it in an
-// object ends.
+// Whatever follows --for is a condition or an error, and evaluating it ends.
 func FuzzParseCondition(f *testing.F) {
 	for _, word := range []string{"", "ready", "CREATE", "delete", "condition=Ready", "condition=Ready=False", "condition==", "jsonpath={.status.readyReplicas}=3", "jsonpath=", "jsonpath={..}=a"} {
 		f.Add(word)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Anyone who can create objects in a namespace can create many. Looks at all of them together
-// allocate in proportion to their number: no look copies what belongs to others.
+// Anyone who can create objects in a namespace can create many. Looking at all of them together
+// allocates in proportion to their number.
 func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
 		s := newAPIServer()

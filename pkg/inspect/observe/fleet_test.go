@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// fleetOf follows objects, and keeps what is shown of them and why it fails.
+// fleetOf follows objects, and records what is shown and why it fails.
 type fleetOf struct {
 	*Follower
 
@@ -31,10 +31,10 @@ type fleetOf struct {
 	refuses error
 }
 
-// closely is the extent of looks at an object that was named.
+// closely returns the extent of a look at a named object.
 func closely() Extent { return Extent{Depth: Reasons, Competitors: true} }
 
-// fleet begins to follow the objects of a kind, which are not there yet.
+// fleet starts to follow the objects of a kind, none of which exists yet.
 func (s *apiServer) fleet(t *testing.T, x Extent, every bool) *fleetOf {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -67,7 +67,7 @@ func (f *fleetOf) put(obj *unstructured.Unstructured) {
 	pass(time.Second)
 }
 
-// saw reports what was shown since it was asked last.
+// saw compares the observations since the last call with the expected ones.
 func (f *fleetOf) saw(t *testing.T, want ...string) {
 	t.Helper()
 	f.mu.Lock()
@@ -84,8 +84,8 @@ func (f *fleetOf) end() {
 	f.Stop()
 }
 
-// An object is shown when it comes, when it has changed, and when what is below it has, and
-// no more once it is removed.
+// An object is shown when it appears and when it or an object below it changes, and no longer after
+// it was removed.
 func TestFleetShowsChanges(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -129,8 +129,8 @@ func TestFleetShowsChanges(t *testing.T) {
 	})
 }
 
-// What changes after a while is shown at once, and what changes all the time four times a
-// second, the last change included.
+// A single change is shown at once. Continuous changes are shown four times a second, including the
+// last one.
 func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	})
 }
 
-// Following returns what went wrong with an object, and not that the command ended.
+// Following returns the error of an object. The end of the command is not an error.
 func TestFleetFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -224,8 +224,8 @@ func TestFleetLooksAgain(t *testing.T) {
 	}
 }
 
-// The objects of a source are shown as they come and go, also where a watch has missed that, and
-// nothing is shown twice.
+// The objects of a source are shown as they come and go, even if a watch misses that, and nothing
+// is shown twice.
 func TestFollowCatchesUp(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(*apiServer){

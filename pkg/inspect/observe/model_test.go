@@ -31,7 +31,7 @@ func TestPodIsItsOwnTree(t *testing.T) {
 	}
 }
 
-// The pods of an object are read page by page, and without what nobody looks at.
+// The pods of an object are read page by page, without their unused fields.
 func TestAllPods(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
@@ -75,8 +75,8 @@ func TestAllPods(t *testing.T) {
 	}
 }
 
-// What stands between an object and its pods is found by the references of the pods, level by
-// level, and where there are none, among the kinds that make pods.
+// The objects between an object and its pods are found by the references of the pods, level by
+// level. Without pods, they are searched among the kinds that create pods.
 func TestReadIntermediate(t *testing.T) {
 	t.Parallel()
 	owned := func(obj *unstructured.Unstructured, apiVersion, kind, name string) *unstructured.Unstructured {
@@ -141,8 +141,8 @@ func TestReadIntermediate(t *testing.T) {
 	}
 }
 
-// A pod may own objects that make pods, such as a leader whose workers belong to a
-// StatefulSet. A read and a wait see what happens to them.
+// A pod may own objects that create pods, such as a leader whose workers belong to a StatefulSet. A
+// read and a wait see changes of these objects.
 func TestWhatStandsBelowAPod(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

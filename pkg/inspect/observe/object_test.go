@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// crdOf is the CRD of a resource of example.com, whose counts are where CRDs have them.
+// crdOf returns the CRD of a resource of example.com, whose counts are where CRDs have them.
 func crdOf(t testing.TB, resource string, annotations map[string]string, subresources string) change {
 	t.Helper()
 	_, kind := typeOf(resource)
@@ -27,15 +27,14 @@ func crdOf(t testing.TB, resource string, annotations map[string]string, subreso
 	return change{resource: "customresourcedefinitions", object: crd}
 }
 
-// scaleOf is the /scale of the Set x.
+// scaleOf returns the /scale of the Set x.
 func scaleOf(t testing.TB, desired, current int, selector string) change {
 	t.Helper()
 	return change{resource: "sets/scale", object: parse(t, fmt.Sprintf(`{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: x, namespace: ns},
 		spec: {replicas: %d}, status: {replicas: %d, selector: %q}}`, desired, current, selector))}
 }
 
-// The desired count is read from where it is: from the status where that says it, from the
-// field that was found, or from /scale.
+// The desired count is read from the status, from the replica field, or from /scale.
 func TestReadObject(t *testing.T) {
 	t.Parallel()
 	const parked = `'{"replicas":5,"path":".spec.readers.replicas"}'`
@@ -95,7 +94,7 @@ func TestReadObject(t *testing.T) {
 	}
 }
 
-// readObject reads an object with the name x of a resource, given as YAML.
+// readObject reads an object named x, given as YAML.
 func (s *apiServer) readObject(t *testing.T, resource, text string, path *fieldpath.Path) (status.Object, error) {
 	t.Helper()
 	c := s.factory(t)
@@ -162,7 +161,7 @@ func TestReadObjectThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// No server is asked about a built-in kind.
+// The facts of a built-in kind need no request.
 func TestStatusFactsOfABuiltInKind(t *testing.T) {
 	t.Parallel()
 	apps := schema.GroupVersion{Group: "apps", Version: "v1"}

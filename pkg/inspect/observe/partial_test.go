@@ -17,10 +17,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// hanging is how long a request takes that hangs.
+// hanging is the duration of a request that hangs.
 const hanging = 24 * time.Hour
 
-// eventOf is an event of a pod.
+// eventOf returns an event of a pod.
 func eventOf(t *testing.T, pod, reason, message string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %[1]s-%[2]s, namespace: ns, uid: event-%[1]s-%[2]s}, type: Warning, reason: %[2]s, message: %[3]q,
@@ -49,8 +49,8 @@ func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) {
 	}
 }
 
-// waitForWeb waits until the Deployment is ready, and returns what it has shown,
-// how long it took, and the error.
+// waitForWeb waits until the Deployment is ready. It returns the shown observations, the duration,
+// and the error.
 func waitForWeb(t *testing.T, s *apiServer, limits Limits) (shown []Observation, took time.Duration, err error) {
 	t.Helper()
 	begun := time.Now()
@@ -59,7 +59,7 @@ func waitForWeb(t *testing.T, s *apiServer, limits Limits) (shown []Observation,
 	return shown, time.Since(begun), errors.Join(errs...)
 }
 
-// A wait does not wait for events, which only tell why it goes on.
+// A wait does not wait for events, which only explain why an object is not ready.
 func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	t.Parallel()
 	// By then, the list of events has not been answered, or has failed.
@@ -128,8 +128,8 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 	}
 }
 
-// While an object that has failed is waited for, it is known when the wait gives up: not where
-// it never does.
+// While a failed object is waited for, the observation has the time at which the wait gives up, if
+// it does.
 func TestWhenAWaitGivesUp(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -159,8 +159,8 @@ func TestWhenAWaitGivesUp(t *testing.T) {
 	}
 }
 
-// A pod whose containers a probe has ended says that it is ready until they have stopped:
-// only events tell, and a wait does not end before they are known.
+// A pod whose container a probe has killed reports that it is ready until the container has
+// stopped. Only events show it, so a wait does not end before they are known.
 func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -192,8 +192,7 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	})
 }
 
-// followAsFleet follows the Deployment for a minute as one of many, and returns what it has
-// shown.
+// followAsFleet follows the Deployment for a minute as one of many, and returns the shown reports.
 func followAsFleet(t *testing.T, s *apiServer) (shown []status.Report) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -212,8 +211,7 @@ func followAsFleet(t *testing.T, s *apiServer) (shown []status.Report) {
 	return shown
 }
 
-// What follows many objects shows each for the first time with what events tell, or a second
-// later.
+// When many objects are followed, each is first shown when its events are known, or a second later.
 func TestFleetShowsReasons(t *testing.T) {
 	t.Parallel()
 	for delay, want := range map[time.Duration]string{300 * time.Millisecond: "[VolumeNotMounted]", 5 * time.Second: "[PodsStarting VolumeNotMounted]"} {

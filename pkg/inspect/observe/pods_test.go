@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// followPods begins to follow the pods of the Deployment, and notes what it sees of them.
+// followPods starts to follow the pods of the Deployment, and records the observations.
 func (s *apiServer) followPods(ctx context.Context, t *testing.T, seen *[]string) *waiting {
 	t.Helper()
 	f, err := NewFollower(ctx, s.factory(t), nil, Extent{Depth: Below}, false, true)
@@ -72,7 +72,7 @@ func TestFollowPods(t *testing.T) {
 	}
 }
 
-// What was never there is not followed. A server that fails is asked again, and one that
+// An object that never existed is not followed. A failing server is asked again, and one that
 // refuses is not.
 func TestFollowPodsOfAServerThatFails(t *testing.T) {
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestFollowPodsOfAServerThatFails(t *testing.T) {
 	})
 }
 
-// What is followed is read without looking at more: no events, no nodes.
+// Following reads no events and no nodes.
 func TestFollowPodsReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

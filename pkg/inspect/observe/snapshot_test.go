@@ -14,17 +14,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// imoocPod is the ImoocPod foo, whose controller has seen it.
+// imoocPod returns the ImoocPod foo, whose controller has seen it.
 func imoocPod(t testing.TB, desired, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: %q, kind: ImoocPod, metadata: {name: foo, namespace: ns, uid: foo, generation: 1}, spec: {replicas: %d},
 		status: {observedGeneration: 1, replicas: %[2]d, updatedReplicas: %[2]d, readyReplicas: %[3]d}}`, imoocPods().Resource.GroupVersion(), desired, ready))
 }
 
-// foo is the ImoocPod as a target.
+// foo returns the ImoocPod as a target.
 func foo() Target { return Target{Kind: imoocPods(), Namespace: "ns", Name: "foo"} }
 
-// podOfFoo is a pod of the ImoocPod.
+// podOfFoo returns a pod of the ImoocPod.
 func podOfFoo(t testing.TB, number int, ready bool) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: foo-%[1]d, namespace: ns, uid: foo-%[1]d, labels: {%[2]s: foo},
@@ -47,7 +47,7 @@ func serveFoo(t testing.TB, ready int) *apiServer {
 	return s
 }
 
-// event is an event about an object of a kind.
+// event returns an event about an object of a kind.
 func event(t testing.TB, name, kind, uid, reason, message string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %s, namespace: ns, uid: %[1]s}, type: Warning, reason: %[2]s, message: %[3]q,
@@ -168,8 +168,8 @@ func TestReadAll(t *testing.T) {
 	}
 }
 
-// The lease of a controller of all namespaces is in a namespace whose own controller has
-// one there, too: it is read once.
+// A controller of all namespaces has its lease in a namespace that may have a controller of its
+// own. The leases there are read once.
 func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	t.Parallel()
 	for namespace, want := range map[string]int{"ns": 2, apis.LeaseNamespaceForAll: 1} {
@@ -285,7 +285,7 @@ func TestReadEvents(t *testing.T) {
 	}
 }
 
-// The events of pods that are ready are not asked for.
+// The events of ready pods are not read.
 func TestEventsOfPodsThatAreReady(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 1)
@@ -300,7 +300,8 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 	}
 }
 
-// Nodes are read of pods that are not ready and do not tell why, each once, and not of all.
+// The nodes of pods that are not ready for no visible reason are read, each once, and at most a
+// few.
 func TestUnexplainedNodes(t *testing.T) {
 	t.Parallel()
 	pod := func(number int, node string, ready bool) *unstructured.Unstructured {
@@ -353,7 +354,7 @@ func TestUnexplainedNodes(t *testing.T) {
 	}
 }
 
-// A list comes in pages, and what is in it must be what it says.
+// A list is read page by page, and an object of the wrong type is an error.
 func TestListAs(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
@@ -377,7 +378,7 @@ func TestListAs(t *testing.T) {
 	}
 }
 
-// The codes of pods whose nodes are looked at are those that a node may explain.
+// Pods with these codes are explained by their nodes.
 func TestPodsThatTerminateAskForTheirNode(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 1)

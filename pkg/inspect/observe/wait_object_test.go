@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// deployments is the client for Deployments.
+// deployments returns the client for Deployments.
 func (s *apiServer) deployments(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
 	client, err := s.factory(t).Dynamic()
@@ -27,13 +27,13 @@ func (s *apiServer) deployments(t *testing.T) dynamic.ResourceInterface {
 	return web().Resource(client)
 }
 
-// waiting is something that waits, and what became of it.
+// waiting is a wait in a goroutine, and its result.
 type waiting struct {
 	ended chan struct{}
 	err   error
 }
 
-// begin begins to wait, and returns when whatever is read once has been read.
+// begin starts a wait, and returns when it has read everything once.
 func begin(wait func() error) *waiting {
 	w := &waiting{ended: make(chan struct{})}
 	go func() {
@@ -55,7 +55,7 @@ func (w *waiting) over() bool {
 	}
 }
 
-// An object is shown as it is, and after each change; nil, it is not there.
+// An object is shown at first and after each change, nil if it does not exist.
 func TestWaitForObjectShowsEachChange(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestWaitForObjectShowsEachChange(t *testing.T) {
 	})
 }
 
-// A wait for an object ends when its condition is met or its time is over.
+// A wait for an object ends when its condition is met or its timeout is over.
 func TestWaitForObjectEnds(t *testing.T) {
 	t.Parallel()
 	odd, stopped := errors.New("it is odd"), errors.New("somebody has stopped it")
@@ -129,7 +129,7 @@ func TestWaitForObjectEnds(t *testing.T) {
 	}
 }
 
-// A request that is under way when the time is over is no other error than that.
+// If the timeout ends during a request, the error is the timeout.
 func TestWaitForObjectEndsWhileItReads(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -144,8 +144,8 @@ func TestWaitForObjectEndsWhileItReads(t *testing.T) {
 	})
 }
 
-// The wait is for this object, and not for another one of its name. At the end, it names
-// what holds the object.
+// The wait is for this object, and not for another one with its name. At the end, it names what
+// blocks the deletion.
 func TestWaitUntilGone(t *testing.T) {
 	t.Parallel()
 	const still = "wait for deployment.apps/web to be gone: timed out; last seen: "

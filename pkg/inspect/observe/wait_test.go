@@ -55,21 +55,21 @@ func limits(timeout, failAfter time.Duration) Limits {
 	return Limits{Timeout: timeout, FailAfter: failAfter, FailFast: true}
 }
 
-// waitFor begins to wait for conditions of a target. It returns the error of the target.
+// waitFor starts to wait for conditions of a target. It returns the error of the target.
 func (s *apiServer) waitFor(t *testing.T, a *Waiter, target Target, all ...Condition) *waiting {
 	t.Helper()
 	a.Clients = s.factory(t)
 	return begin(func() error { return a.Wait(t.Context(), []WaitTarget{{Target: target, Conditions: all}})[0] })
 }
 
-// broken is a pod that will not start without help.
+// broken returns a pod that does not start without help.
 func broken(t *testing.T, number int) *unstructured.Unstructured {
 	t.Helper()
 	waits := []any{map[string]any{"name": "main", "state": map[string]any{"waiting": map[string]any{"reason": "InvalidImageName", "message": "it is no name"}}}}
 	return set(t, podOf(t, "web-1", number, false), waits, "status", "containerStatuses")
 }
 
-// readyAll makes the second pod of the Deployment ready, and the Deployment with it.
+// readyAll makes the second pod ready, and so the Deployment.
 func (s *apiServer) readyAll(t *testing.T) {
 	t.Helper()
 	s.do(func() {
@@ -79,7 +79,7 @@ func (s *apiServer) readyAll(t *testing.T) {
 	})
 }
 
-// always and never are conditions that are.
+// always and never return a condition that is always met, and one that never is.
 func always() Condition {
 	return Condition{What: "to be", Met: func(Observation) (bool, error) { return true, nil }}
 }
@@ -90,7 +90,7 @@ func never() Condition {
 
 const notReady = "progressing: 1 of 2 pods ready"
 
-// A wait ends when its time is over, and says what it has seen last.
+// A wait ends at its timeout, with the last observation in the error.
 func TestWaitTimesOut(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {
@@ -122,7 +122,7 @@ func TestWaitTimesOut(t *testing.T) {
 	}
 }
 
-// A wait whose time is over before anything was seen says so, and one without a limit goes on.
+// A wait that times out before any observation reports that, and one without a limit continues.
 func TestWaitThatSeesNothing(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -149,8 +149,8 @@ func TestWaitThatSeesNothing(t *testing.T) {
 	})
 }
 
-// An object that has failed for long enough ends the wait with why, unless it is waited for
-// all the same.
+// An object that has failed for long enough ends the wait, with the reason, unless the wait never
+// gives up.
 func TestWaitForWhatHasFailed(t *testing.T) {
 	t.Parallel()
 	gentle := Ready()
@@ -189,7 +189,8 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 	}
 }
 
-// A failure that passes within its grace was none, and the next one has a grace of its own.
+// A failure that ends within its grace period does not count, and the next one has a grace period
+// of its own.
 func TestWaitForWhatHasFailedForAMoment(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -245,7 +246,7 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 			}
 		})
 	}
-	// Of an object that is paused altogether, the count does not come either.
+	// If the whole object is paused, the count does not take effect either.
 	bubble.Test(t, func(t *testing.T) {
 		s := serveFoo(t, 1)
 		s.do(func() {
@@ -260,8 +261,7 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 	})
 }
 
-// Conditions are waited for one after the other. Only the last one makes an observation the
-// one that was waited for.
+// A wait meets its conditions one after the other. Only the last one marks an observation as met.
 func TestWaitForOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -289,8 +289,8 @@ func TestWaitForOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// A condition that must hold for a while is met exactly then, and one that is broken begins
-// anew.
+// A condition that must hold for a while is met exactly after that time. An interruption restarts
+// the time.
 func TestWaitForWhatHolds(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -310,7 +310,7 @@ func TestWaitForWhatHolds(t *testing.T) {
 	})
 }
 
-// What is gone, and what never was, ends a wait for it to be ready, without more words.
+// A deleted object, and one that never existed, end a wait for it to be ready.
 func TestWaitForWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -360,7 +360,7 @@ func TestWaitForSeveral(t *testing.T) {
 	})
 }
 
-// One target of a namespace is followed by its own pods, and not by the pods of others.
+// A single target is followed by its own pods only.
 func TestWaitForOneReadsItsOwnPods(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -377,7 +377,7 @@ func TestWaitForOneReadsItsOwnPods(t *testing.T) {
 	})
 }
 
-// Where nothing can be waited for, the one error is about no target.
+// If a wait cannot begin, there is one error, which is about no target.
 func TestWaitWithoutAServer(t *testing.T) {
 	t.Parallel()
 	c := newAPIServer().factory(t)

@@ -26,7 +26,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// podOf is a pod of a ReplicaSet.
+// podOf returns a pod of a ReplicaSet.
 func podOf(t testing.TB, set string, number int, ready bool) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: %[1]s-%[2]d, namespace: ns, uid: %[1]s-%[2]d, labels: {app: web},
@@ -35,7 +35,7 @@ func podOf(t testing.TB, set string, number int, ready bool) *unstructured.Unstr
 		set, number, map[bool]string{true: "True", false: "False"}[ready]))
 }
 
-// replicaSet is one of the Deployment web.
+// replicaSet returns a ReplicaSet of the Deployment web.
 func replicaSet(t testing.TB, name string, desired, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: %[1]s, namespace: ns, uid: %[1]s, generation: 1, labels: {app: web},
@@ -43,7 +43,7 @@ func replicaSet(t testing.TB, name string, desired, ready int) *unstructured.Uns
 		spec: {replicas: %[2]d}, status: {observedGeneration: 1, replicas: %[2]d, readyReplicas: %[3]d, availableReplicas: %[3]d}}`, name, desired, ready))
 }
 
-// deployment is the Deployment web.
+// deployment returns the Deployment web.
 func deployment(t testing.TB, desired, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns, uid: web, generation: 1},
@@ -51,7 +51,7 @@ func deployment(t testing.TB, desired, ready int) *unstructured.Unstructured {
 		status: {observedGeneration: 1, replicas: %[1]d, updatedReplicas: %[1]d, readyReplicas: %[2]d, availableReplicas: %[2]d}}`, desired, ready))
 }
 
-// web is the Deployment as a target.
+// web returns the Deployment as a target.
 func web() Target { return Target{Kind: deployments(), Namespace: "ns", Name: "web"} }
 
 // serveWeb puts the Deployment with two pods on a server. The first ready pods are ready.
@@ -69,15 +69,15 @@ func serveWeb(t *testing.T, ready int) *apiServer {
 	return s
 }
 
-// setOf returns a Set, which another program reconciles, with two pods. The first ready
-// pods are ready.
+// setOf returns a Set, which another program reconciles, with two pods. ready is the number of
+// ready pods.
 func setOf(t testing.TB, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: example.com/v1, kind: Set, metadata: {name: web, namespace: ns, uid: web, generation: 1},
 		spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, readyReplicas: %d}}`, ready))
 }
 
-// theSet is the Set as a target.
+// theSet returns the Set as a target.
 func theSet() Target {
 	path := fieldpath.Fields("spec", "replicas")
 	return Target{Kind: kindOf("sets"), Namespace: "ns", Name: "web", Path: &path}
@@ -96,8 +96,7 @@ func serveSet(t *testing.T, ready int) *apiServer {
 	return s
 }
 
-// wait begins to wait until a target is ready. The time is that of the end; zero, it goes
-// on.
+// wait starts to wait until a target is ready. ended is the time of the end, zero until then.
 func (s *apiServer) wait(t *testing.T, target Target) (ended *time.Time) {
 	t.Helper()
 	a := &Waiter{Clients: s.factory(t), Limits: Limits{Timeout: time.Hour}}
@@ -114,9 +113,9 @@ func (s *apiServer) wait(t *testing.T, target Target) (ended *time.Time) {
 	return ended
 }
 
-// A wait ends soon after the last change that it depends on, however long requests
-// took that are over. What another program reconciles is read again at the end: object,
-// pods, and the kinds that may stand between.
+// A wait ends soon after the last change that it depends on, however long earlier requests took.
+// For a kind of another program, it reads the object, the pods, and the kinds between them again at
+// the end.
 func TestWaitEndsSoon(t *testing.T) {
 	t.Parallel()
 	const latency = 50 * time.Millisecond
@@ -151,8 +150,8 @@ func TestWaitEndsSoon(t *testing.T) {
 	}
 }
 
-// Watches of different types may be behind each other. A wait does not end where they
-// agree, and the server knows better.
+// Watches of different types may lag behind each other. A wait does not end when they agree on an
+// outdated state.
 func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -177,8 +176,8 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	})
 }
 
-// One object is followed by its own pods, and by no events of pods that start as they
-// should, whatever else is in the namespace.
+// A single object is followed by its own pods, without the events of normal pod starts, whatever
+// else is in the namespace.
 func TestOthersAreNotRead(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -209,7 +208,7 @@ func TestOthersAreNotRead(t *testing.T) {
 	})
 }
 
-// An object that selects other pods than before is followed by those.
+// If the selector of an object changes, the newly selected pods are followed.
 func TestSelectorThatChanges(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -250,7 +249,7 @@ func TestSelectorThatChanges(t *testing.T) {
 	})
 }
 
-// A target is followed as this very object: another one of its name is not it.
+// A target is followed by UID: another object with its name is not the target.
 func TestWatchObject(t *testing.T) {
 	t.Parallel()
 	named := func(uid string) *unstructured.Unstructured {
@@ -358,7 +357,7 @@ func TestCauseOf(t *testing.T) {
 	}
 }
 
-// What the controller has done is remembered until the spec or the object is another one.
+// The actions of the controller are remembered until the spec changes or the object is replaced.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	first := time.Unix(1000, 0)
@@ -398,7 +397,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// A look that took long is followed by a longer rest, within bounds.
+// A slow look is followed by a longer rest, within limits.
 func TestRestAfter(t *testing.T) {
 	t.Parallel()
 	for took, want := range map[time.Duration]time.Duration{
@@ -411,7 +410,7 @@ func TestRestAfter(t *testing.T) {
 	}
 }
 
-// A server that fails at the first look ends a wait, and one that fails later is asked again.
+// A server that fails at the first look ends a wait. One that fails later is asked again.
 func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -537,8 +536,8 @@ func TestWaitForRecreatedObject(t *testing.T) {
 	})
 }
 
-// BenchmarkChangeOfOnePod is what a change of one pod of a Deployment costs, from the
-// event to the verdict.
+// BenchmarkChangeOfOnePod measures a change of one pod of a Deployment, from the event to the
+// verdict.
 func BenchmarkChangeOfOnePod(b *testing.B) {
 	for _, pods := range []int{100, 10_000} {
 		b.Run(strconv.Itoa(pods), func(b *testing.B) {
@@ -576,8 +575,8 @@ func BenchmarkChangeOfOnePod(b *testing.B) {
 	}
 }
 
-// A wait for a count that was just written says so of every look, and since when the
-// object is as it is.
+// A wait for a count that was just written marks every look with that, and with the time since
+// which the object has its spec.
 func TestHistoryOfACount(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1e9, 0)

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A refusal has the server's reason, and what to do about it.
+// A refusal contains the server's reason and a hint.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

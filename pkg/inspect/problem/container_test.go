@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// lookedAt is when the pods are looked at.
+// lookedAt returns the time at which the pods are looked at.
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// What is wrong with a container, and with which one.
+// The table has problems of containers, and the affected container.
 func TestProblemsOfContainers(t *testing.T) {
 	t.Parallel()
 	at := func(ago time.Duration) metav1.Time { return metav1.NewTime(lookedAt().Add(-ago)) }
@@ -119,8 +119,8 @@ func TestProblemsOfContainers(t *testing.T) {
 	}
 }
 
-// The message of the registry is shown, wherever the kubelet put it, without the words of
-// the program that passed it on.
+// The message of the registry is shown, wherever the kubelet put it, without the prefixes of other
+// programs.
 func TestPullWords(t *testing.T) {
 	t.Parallel()
 	const old, backOff = `Failed to pull image "web:v2": `, `Back-off pulling image "web:v2"`
@@ -145,7 +145,7 @@ func TestPullWords(t *testing.T) {
 	}
 }
 
-// A pod that goes, has ended or is ready has not failed, whatever its containers did.
+// A terminating, finished, or ready pod has not failed, whatever its containers did.
 func TestLasting(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

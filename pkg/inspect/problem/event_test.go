@@ -48,8 +48,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// Anyone who may create events can create many, and long ones. What it costs to fold
-// them grows with their number, and ends with the length that is read of a message.
+// Anyone who may create events can create many long ones. The cost of folding them is linear in
+// their number and limited by the length that is read of a message.
 func TestCostOfEvents(t *testing.T) { // not parallel, because it counts allocations
 	many := func(n int) []corev1.Event {
 		events := make([]corev1.Event, n)

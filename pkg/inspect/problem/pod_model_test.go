@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What the init containers tell of a pod, and the containers that start before the
-// others and go on running beside them.
+// The model includes init containers, and sidecars, which start before the other containers and
+// keep running.
 func TestPodThatInitializes(t *testing.T) {
 	t.Parallel()
 	status := func(name string, restarts int32, state corev1.ContainerState) corev1.ContainerStatus {
@@ -57,7 +57,8 @@ func TestPodThatInitializes(t *testing.T) {
 	}
 }
 
-// A pod that waits for its gates says so, as kubectl does; one that waits for a node does not.
+// A pod that waits for its scheduling gates has the status that kubectl shows. One that waits for a
+// node does not.
 func TestPodThatIsNotScheduled(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{"SchedulingGated": "SchedulingGated", "Unschedulable": "Pending"} {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The same of several pods is one problem, and what matters most comes first.
+// Equal problems of several pods are folded into one, and the most serious comes first.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	now := lookedAt()
@@ -45,7 +45,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// The last line of a log explains the end of a container, and nothing else.
+// The last log line explains the end of a container, and nothing else.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -65,7 +65,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A pod is late some seconds after its grace period, and a finalizer after a minute.
+// A terminating pod counts as late some seconds after its grace period, and a finalizer after a
+// minute.
 func TestTerminating(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -8,8 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A container that was started again is on trial, for longer if that was not the
-// first time.
+// A restarted container is on trial, and for longer if it was restarted before.
 func TestRecovered(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

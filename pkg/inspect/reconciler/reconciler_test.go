@@ -12,7 +12,8 @@ import (
 
 func lookedAt() time.Time { return time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC) }
 
-// A controller that wrote a status within the last seconds is at work, lease or not.
+// A controller that wrote a status within the last seconds is active, whether or not it has a
+// lease.
 func TestActive(t *testing.T) {
 	t.Parallel()
 	for ago, want := range map[time.Duration]bool{4 * time.Second: true, 5 * time.Second: false} {
@@ -27,7 +28,7 @@ func TestActive(t *testing.T) {
 	}
 }
 
-// Why nothing shows that a change was seen.
+// The table has the explanations of why nothing shows that a change was seen.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	write := func(ago time.Duration) *fieldpath.Write {

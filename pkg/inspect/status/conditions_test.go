@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A condition counts with the status and on the object that it means something of.
+// A condition counts only with a status, and on an object, for which it has a meaning.
 func TestConditionsThatReportNothing(t *testing.T) {
 	t.Parallel()
 	condition := func(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
@@ -58,8 +58,7 @@ func TestRefusalIsToldOnce(t *testing.T) {
 	}
 }
 
-// Conditions that operators use speak against an object whose counts are right, and
-// others do not.
+// Common conditions of operators contradict an object whose counts are right, and others do not.
 func TestContradiction(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -90,7 +89,7 @@ func TestContradiction(t *testing.T) {
 	}
 }
 
-// The cost of conditions, which anyone who can write a status chooses, grows with their number.
+// Anyone who can write a status can add many conditions. Their cost grows linearly.
 func TestCostOfConditions(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
 		var all []metav1.Condition

@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Each count and condition of an object is a part of what makes it ready.
+// An object is ready only if each of its counts and conditions is right.
 func TestWhatMakesReady(t *testing.T) {
 	t.Parallel()
 	condition := func(kind string, status metav1.ConditionStatus) []metav1.Condition {
@@ -73,7 +73,7 @@ func TestWhatMakesReady(t *testing.T) {
 	}
 }
 
-// No object is its own child, whatever its references say.
+// No object is its own child, whatever its references are.
 func TestNoObjectIsItsOwnChild(t *testing.T) {
 	t.Parallel()
 	e := Snapshot{Object: Object{Identity: Identity{UID: "it"}}, Children: []Child{{UID: "it", Controller: "it"}, {UID: "s", Controller: "it"}}}
@@ -103,7 +103,7 @@ func TestShortfallInUnits(t *testing.T) {
 	}
 }
 
-// The field of the count is named in a CRD, where the kind has one.
+// The hint names the CRD that can declare the field of the count, if the kind has a CRD.
 func TestNameTheField(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]Object{
@@ -118,7 +118,7 @@ func TestNameTheField(t *testing.T) {
 	}
 }
 
-// Without a count, an object is what its pods, its word, or its condition say.
+// Without a count, the pods, the controller's words, or a condition decide.
 func TestWithoutACount(t *testing.T) {
 	t.Parallel()
 	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}

@@ -33,8 +33,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// A failure that a controller reports outside of the conditions is one, unless the counts say
-// that nothing is missing.
+// A failure that a controller reports outside of the conditions counts, unless the counts show that
+// nothing is missing.
 func TestReportedFailure(t *testing.T) {
 	t.Parallel()
 	all, some := Counts{Desired: 3, Current: 3, Ready: 3}, Counts{Desired: 3, Current: 3, Ready: 1}

@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// The tree has what stands between, without what is empty and wants nothing.
+// The tree has the objects in between, without those that are empty and want no pods.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	pods := []corev1.Pod{ownedPod("web-2-b", "new"), ownedPod("web-2-a", "new"), ownedPod("own", "it")}
@@ -46,7 +46,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// A pod that leads a group is once in the tree, with the group below it.
+// A pod that leads a group appears once in the tree, with the group below it.
 func TestTreeBelowAPod(t *testing.T) {
 	t.Parallel()
 	pods := []corev1.Pod{ownedPod("leader", "it"), ownedPod("worker", "set")}

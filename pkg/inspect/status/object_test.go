@@ -15,14 +15,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 )
 
-// Pods belong to an object through whatever stands between, and to no other.
+// Pods belong to an object through any chain of children, and to no other object.
 func TestOwns(t *testing.T) {
 	t.Parallel()
 	children := []Child{
 		{UID: "replicaset", Controller: "deployment"}, {UID: "deployment", Controller: "it"}, {UID: "alien-set", Controller: "alien"},
 		{UID: "ring-a", Controller: "ring-b"}, {UID: "ring-b", Controller: "ring-a"}, {UID: "self", Controller: "self"}, {UID: "topless"},
 	}
-	// Chains of ever more objects in between, c1 being the next to the object.
+	// Chains of children of increasing length; c1 is a direct child of the object.
 	before := types.UID("it")
 	for i := byte('1'); i <= '9'; i++ {
 		children = append(children, Child{UID: types.UID("c" + string(i)), Controller: before})
@@ -56,7 +56,7 @@ func TestOwns(t *testing.T) {
 	}
 }
 
-// What an object's status does not tell is counted, or left open.
+// Counts that the status lacks are counted from the pods, or left unknown.
 func TestCounted(t *testing.T) {
 	t.Parallel()
 	pod := func(controller types.UID, ready, going bool) corev1.Pod {
@@ -108,7 +108,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// The report of an object without a count has its pods that have ended, and its own word.
+// The report on an object without a count has its finished pods, and the controller's words.
 func TestWithoutPods(t *testing.T) {
 	t.Parallel()
 	complete := []metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue}, {Type: "Complete", Status: metav1.ConditionTrue, Reason: "CompletionsReached"}}
@@ -170,7 +170,7 @@ func TestCountedPods(t *testing.T) {
 	}
 }
 
-// Units that are not pods are counted by the children that stand for them.
+// Units that are not pods are counted by the children that represent them.
 func TestInUnits(t *testing.T) {
 	t.Parallel()
 	set := func(wanted, ready int32) Child {
@@ -202,7 +202,7 @@ func TestInUnits(t *testing.T) {
 	}
 }
 
-// A pod is of the newest template if it says so or says nothing, while it lives.
+// A live pod has the newest template if its label matches or is missing.
 func TestUpdatedOf(t *testing.T) {
 	t.Parallel()
 	pod := func(hash string, change func(*corev1.Pod)) problem.Pod {
@@ -225,8 +225,8 @@ func TestUpdatedOf(t *testing.T) {
 	}
 }
 
-// Where fewer pods are believed to be ready than the status counts, its counts and its
-// conditions are corrected, and nothing else is.
+// If the report calls fewer pods ready than the status, the counts and conditions are corrected,
+// and nothing else.
 func TestDoubtedCounts(t *testing.T) {
 	t.Parallel()
 	object := func() Object {

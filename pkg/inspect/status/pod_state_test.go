@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// anyPod is a pod in any state, of any owner.
+// anyPod returns a pod in any state, of any owner.
 func anyPod(t *rapid.T) *corev1.Pod {
 	pod := ownedPod(fmt.Sprintf("p-%d", rapid.IntRange(0, 12).Draw(t, "name")), rapid.SampledFrom([]types.UID{"it", "set", "other"}).Draw(t, "owner"))
 	pod.UID = types.UID(fmt.Sprint(pod.Name, rapid.SampledFrom([]string{"", "-again"}).Draw(t, "UID")))
@@ -49,7 +49,7 @@ func anyPod(t *rapid.T) *corev1.Pod {
 	return &pod
 }
 
-// Of a pod that is sound, nothing is to be said at any time, unless there are events.
+// A sound pod has no problem at any time, unless events report one.
 func TestSoundPods(t *testing.T) {
 	t.Parallel()
 	sound := 0
@@ -71,7 +71,7 @@ func TestSoundPods(t *testing.T) {
 	}
 }
 
-// Of a pod that is ready and has a probe, events may tell more than it does.
+// A ready pod with a probe may have a problem that only events show.
 func TestProbed(t *testing.T) {
 	t.Parallel()
 	probed, plain := []corev1.Container{{LivenessProbe: &corev1.Probe{}}}, []corev1.Container{{}}

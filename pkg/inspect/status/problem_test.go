@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// lookedAt is when the objects in testdata are looked at.
+// lookedAt returns the time at which the objects in testdata are looked at.
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // recorded returns the pods, events, and nodes in a file of testdata, as if they belonged to an
@@ -60,8 +60,8 @@ func recorded(t *testing.T, name string) Snapshot {
 	return e
 }
 
-// Each reason for which pods do not become ready is found in objects as the
-// kubelet, the scheduler and the node controller leave them.
+// Each reason why pods do not become ready is found in objects as the kubelet, the scheduler, and
+// the node controller leave them.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	const fatal, passing = true, false
@@ -280,7 +280,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// What is on its way has no problem yet.
+// A pod that is starting normally has no problem.
 func TestNoProblem(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]problem.Code{"creating": problem.CodePodsStarting, "terminating-in-time": problem.CodePodsStarting} {
@@ -291,8 +291,8 @@ func TestNoProblem(t *testing.T) {
 	}
 }
 
-// Pods are not created: the object, or who stands between, says why, in a
-// condition or else in the last event about it.
+// If pods cannot be created, the object or a child reports why, in a condition or else in its last
+// event.
 func TestRefusedPods(t *testing.T) {
 	t.Parallel()
 	const (
@@ -365,7 +365,7 @@ func TestRefusedPods(t *testing.T) {
 			t.Errorf("%s: it is %s (%s): %s; %d problems", name, r.Verdict, r.ReasonCode, r.Reason, len(r.Problems))
 		}
 	}
-	// Nothing of this counts when it is over, or another's.
+	// A refusal that is over, or that belongs to another object, does not count.
 	o := Object{Identity: Identity{UID: "owner"}, Counts: Counts{Desired: 3, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
 	over := []corev1.Event{event("owner", "FailedCreate", quota, time.Hour), event("owner", "SuccessfulCreate", "", time.Minute), event("other", "FailedCreate", quota, time.Second)}
 	if r := NewReport(Snapshot{Object: o, Children: []Child{other}, Events: over, Now: lookedAt()}); r.Verdict != Progressing || len(r.Problems) > 0 {
@@ -373,7 +373,7 @@ func TestRefusedPods(t *testing.T) {
 	}
 }
 
-// A deadline that has passed is said last: the pods tell why.
+// A passed deadline comes last: the pods show the reason.
 func TestOrderOfProblems(t *testing.T) {
 	t.Parallel()
 	e := recorded(t, "image-pull")
@@ -391,7 +391,7 @@ func TestOrderOfProblems(t *testing.T) {
 	}
 }
 
-// An object that is being deleted says what holds it.
+// The report on an object that is being deleted names what blocks it.
 func TestDeleting(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -417,7 +417,7 @@ func TestDeleting(t *testing.T) {
 			t.Errorf("%s: the hint is %q, want %q in it", name, r.Hint, hint)
 		}
 	}
-	// A pod that does not go holds its owner in the foreground.
+	// A pod that does not terminate blocks the foreground deletion of its owner.
 	e := recorded(t, "finalizer")
 	e.Object.Deleted = lookedAt().Add(-time.Hour)
 	if r := NewReport(e); r.Verdict != Failed || r.ReasonCode != problem.CodeFinalizer || !strings.HasPrefix(r.Reason, "it is being deleted; pod foo-2d5dfdbb-0: ") {

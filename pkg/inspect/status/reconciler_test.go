@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Of an object that a run-controller should reconcile, it is said whether one
-// does; of any object, who wrote its status last.
+// The report shows whether a run-controller reconciles an object that needs one, and for any object
+// who wrote its status last.
 func TestNobodyReconciles(t *testing.T) {
 	t.Parallel()
 	ago := func(d time.Duration) time.Time { return lookedAt().Add(-d) }
@@ -102,8 +102,8 @@ func TestNobodyReconciles(t *testing.T) {
 	}
 }
 
-// Of the loops that cover an object the live ones come first, and of these the one that
-// renewed last. One whose selector leaves the object out does not cover it.
+// Live loops come first, the one that renewed last before the others. A loop whose selector
+// excludes the object is left out.
 func TestOrderOfLoops(t *testing.T) {
 	t.Parallel()
 	loop := func(who string, renewed time.Duration) leaserecord.Loop {
@@ -122,7 +122,7 @@ func TestOrderOfLoops(t *testing.T) {
 	}
 }
 
-// Where fewer pods are ready than the status says, the status is not believed.
+// If fewer pods are ready than the status reports, the status is not trusted.
 func TestStatusBehind(t *testing.T) {
 	t.Parallel()
 	o := Object{Identity: Identity{UID: "owner"}, Counts: Counts{Desired: 2, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}

@@ -19,15 +19,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// moment is a change of an object as it was recorded on a real node, by
-// "make test-node RECORD=1".
+// moment is a recorded change of an object on a real node, from "make test-node RECORD=1".
 type moment struct {
 	At     time.Time       `json:"at"`
 	Gone   bool            `json:"gone"`
 	Object json.RawMessage `json:"object"`
 }
 
-// history is what has been recorded so far.
+// history has the recorded objects so far.
 type history struct {
 	object Object
 	pods   map[types.UID]corev1.Pod
@@ -89,8 +88,7 @@ func (h *history) report(now time.Time) Report {
 	})
 }
 
-// replay gives the reports of a recording: one at each change, and one in the last
-// moment before the next.
+// replay returns the reports of a recording: one at each change, and one just before the next.
 func replay(t *testing.T, name string) []Report {
 	t.Helper()
 	file, err := os.Open(filepath.Join("testdata", "real", name+".jsonl"))
@@ -119,17 +117,17 @@ func replay(t *testing.T, name string) []Report {
 	return all
 }
 
-// The verdicts on recorded states of real kubelets, from the first moment to the last,
-// never contradict each other, and are never taken back.
+// The verdicts on recorded states of real kubelets never contradict each other, and a failure is
+// never taken back.
 func TestRecordedOnRealNodes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {
 		verdict Verdict
 		code    problem.Code
-		// says is a part of the reason.
+		// says is part of the reason.
 		says string
-		// never is a verdict that is never given; passing says that the last one is
-		// not the end of it, only that it was given.
+		// never is a verdict that must not occur. passing means that the verdict occurs and is not
+		// the last one.
 		never   Verdict
 		passing bool
 	}{
@@ -192,7 +190,7 @@ func TestRecordedOnRealNodes(t *testing.T) {
 	}
 }
 
-// checkReport looks for what cannot be said in one report.
+// checkReport fails the test if parts of a report contradict each other.
 func checkReport(t *testing.T, r Report) {
 	t.Helper()
 	ready := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// BenchmarkReport makes the model of an object whose pods are ready, and of one
-// whose images cannot be pulled.
+// BenchmarkReport makes the report on an object whose pods are ready, and on one whose images
+// cannot be pulled.
 func BenchmarkReport(b *testing.B) {
 	waiting := []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
 		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"},

@@ -22,7 +22,7 @@ func ownedPod(name string, owner types.UID) corev1.Pod {
 	}
 }
 
-// The word for a pod's status, and what keeps it from being ready.
+// The table has the status of pods, and the reason why they are not ready.
 func TestPodStatus(t *testing.T) {
 	t.Parallel()
 	container := func(ready bool, restarts int32, state corev1.ContainerState) corev1.ContainerStatus {
@@ -153,7 +153,7 @@ func TestRelevantEvents(t *testing.T) {
 	}
 }
 
-// The report is looked at again when the pause ends.
+// The verdict is checked again when the pause ends.
 func TestRecheckAtTheEndOfAPause(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[time.Duration]time.Duration{0: 5 * time.Second, 3 * time.Second: 3 * time.Second, time.Hour: time.Hour} {

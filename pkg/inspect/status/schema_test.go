@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// jsonSchema is what docs/status-schema.json uses of JSON Schema.
+// jsonSchema has the keywords of JSON Schema that docs/status-schema.json uses.
 type jsonSchema struct {
 	Ref         string                `json:"$ref"`
 	Defs        map[string]jsonSchema `json:"$defs"`
@@ -47,7 +47,7 @@ func documented(t *testing.T) jsonSchema {
 	return s
 }
 
-// check lists what a value has against a schema, and notes the fields that it has.
+// check lists the violations of a schema, and records the fields that occur.
 func (s jsonSchema) check(root jsonSchema, at string, value any, seen map[string]bool) []string {
 	seen[at] = true
 	if s.Ref != "" {
@@ -193,7 +193,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// Each word for a reason is in the schema and in the documentation.
+// Each reason code is in the schema and in the documentation.
 func TestCodesAreDocumented(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../problem/code.go")

@@ -78,7 +78,7 @@ func TestCountShows(t *testing.T) {
 	}
 }
 
-// A pod right below the object that was made after the change shows that it was seen.
+// A direct child pod that was created after the change shows that the controller has seen it.
 func TestPodMadeSince(t *testing.T) {
 	t.Parallel()
 	changed := lookedAt().Add(-10 * time.Second)
@@ -100,7 +100,7 @@ func TestPodMadeSince(t *testing.T) {
 	}
 }
 
-// Children of another object, or of the same one before a change, prove nothing.
+// Children of another object, or from before the change, prove nothing.
 func TestActedBelow(t *testing.T) {
 	t.Parallel()
 	before := Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2}}}
@@ -120,7 +120,7 @@ func TestActedBelow(t *testing.T) {
 	}
 }
 
-// A write through /scale has no time, and is no change while the generation is the first.
+// A write through /scale has no time. The first generation is not a change.
 func TestTimeOfAChange(t *testing.T) {
 	t.Parallel()
 	made := lookedAt().Add(-time.Hour)
@@ -163,7 +163,7 @@ func TestCountThatIsOnlyWritten(t *testing.T) {
 	}
 }
 
-// What is below an object may be counted in more than one way.
+// The children and pods of an object may be counted in several ways.
 func TestCountBelow(t *testing.T) {
 	t.Parallel()
 	set := func(n int32, controller types.UID) Child { return Child{Controller: controller, Desired: &n} }

@@ -158,8 +158,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// wrote are entries of managedFields: the spec was written through a subresource
-// so many seconds ago, and the status; 0 is never.
+// wrote returns managed fields: the number of seconds since the spec was written, through a
+// subresource, and since the status was written; 0 means never.
 func wrote(subresource string, spec, status int) []metav1.ManagedFieldsEntry {
 	entry := func(manager, subresource string, ago int) metav1.ManagedFieldsEntry {
 		at := metav1.NewTime(lookedAt().Add(-time.Duration(ago) * time.Second))
@@ -172,14 +172,14 @@ func wrote(subresource string, spec, status int) []metav1.ManagedFieldsEntry {
 	return all
 }
 
-// scaled is wrote, and after that a write through the /scale of a custom resource,
-// of which no time is recorded.
+// scaled returns the entries of wrote, and a later write through the /scale of a custom resource,
+// which has no time.
 func scaled(spec, status int) []metav1.ManagedFieldsEntry {
 	return append(wrote("", spec, status), metav1.ManagedFieldsEntry{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"})
 }
 
-// Where a kind does not tell which generation its controller saw, something else
-// must show that it saw the last change.
+// If a status has no observed generation, something else must show that the controller has seen the
+// last change.
 func TestChangeSeen(t *testing.T) {
 	t.Parallel()
 	at := func(ago int) time.Time { return lookedAt().Add(-time.Duration(ago) * time.Second) }
@@ -230,8 +230,8 @@ func TestChangeSeen(t *testing.T) {
 	}
 }
 
-// A controller may write that it saw a generation before it does anything about it:
-// for a while something that it owns must have changed, too.
+// A controller may report a generation before it acts on it: for a while, a child must have
+// changed, too.
 func TestSeenAndNothingDone(t *testing.T) {
 	t.Parallel()
 	at := func(ago int) time.Time { return lookedAt().Add(-time.Duration(ago) * time.Second) }
@@ -284,7 +284,7 @@ func TestSeenUnknown(t *testing.T) {
 	}
 }
 
-// After an unseen change, the controller is called absent only after some time, and not
+// After a change that was not seen, the controller counts as absent only after some time, and not
 // while it writes.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
@@ -318,7 +318,7 @@ func TestUnseen(t *testing.T) {
 		if r.Verdict != Failed && !strings.Contains(r.Reason, "seen") {
 			t.Errorf("%s: it does not say that nobody has seen it: %s", name, r.Reason)
 		}
-		// The report asks for another look when the time is over.
+		// The report is checked again when the time is over.
 		if waits := strings.Contains(r.Reason, "; the spec changed "); waits != (r.Recheck > 0 && r.Recheck <= absentAfter) {
 			t.Errorf("%s: %q is looked at again after %s", name, r.Reason, r.Recheck)
 		}
@@ -407,7 +407,7 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// A wait sees that the controller acts where times do not tell.
+// A wait sees that the controller acts when the times do not show it.
 func TestActed(t *testing.T) {
 	t.Parallel()
 	seen := func(change func(*Snapshot)) Snapshot {
@@ -440,7 +440,7 @@ func TestActed(t *testing.T) {
 	}
 }
 
-// The documentation lists the rules in their order.
+// The documentation lists the rules in order.
 func TestRulesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/any-resource.md")
@@ -461,7 +461,7 @@ func TestRulesAreDocumented(t *testing.T) {
 	}
 }
 
-// A type has the rules that its traits call for.
+// The rules of a type depend on its facts.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	const usual = "Deleting Problem Counts ChildNotReady Condition Ready Paused ControllerReports ScaledToZero Parked"

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Who controls the object and who scales it will put its number back.
+// The owner of an object and its autoscalers will reset its count.
 func TestReverts(t *testing.T) {
 	t.Parallel()
 	autoscaler := func(name, apiVersion, kind, target string, low *int32) autoscalingv2.HorizontalPodAutoscaler {
@@ -110,8 +110,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A step down breaks a budget where fewer pods are left healthy than it requires of
-// those that are left.
+// A step down breaks a budget if fewer pods are left healthy than the budget requires of the
+// remaining ones.
 func TestBreaks(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

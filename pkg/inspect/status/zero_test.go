@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// An object is parked when it has come down to zero, and not before.
+// An object is parked when it has reached zero, and not before.
 func TestParkedVerdict(t *testing.T) {
 	t.Parallel()
 	by := &apis.ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A state means the most serious of its words, in any style.
+// A state has the most serious meaning of its words, in any style.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]Meaning{
@@ -42,8 +42,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// The type and the status of a condition say what it means, and its reason whether something
-// is wrong.
+// The type and the status of a condition decide its meaning, and the reason whether something is
+// wrong.
 func TestCondition(t *testing.T) {
 	t.Parallel()
 	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
@@ -114,7 +114,7 @@ func TestOverall(t *testing.T) {
 	}
 }
 
-// What has no type or no status is no condition. An invalid time does not spoil the rest.
+// A condition without a type or a status is ignored. An invalid time does not affect the rest.
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	got := Conditions([]any{

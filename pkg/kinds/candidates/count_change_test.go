@@ -56,8 +56,7 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// Whatever is read is written so that it is read as the same, and leads to a
-// count or nowhere, in the direction of its sign.
+// A parsed change formats as itself, and goes in the direction of its sign or is an error.
 func FuzzParseCountChange(f *testing.F) {
 	for _, word := range []string{"+2", "-1", "50%", "-50%", "0", "-100%", "2147483647%", "x"} {
 		f.Add(word, int64(3))

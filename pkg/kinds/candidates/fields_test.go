@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
-// text is a candidate as a line.
+// text formats a candidate as a line.
 func (c Field) text() string {
 	var b strings.Builder
 	b.WriteString(c.Path)
@@ -34,8 +34,7 @@ func (c Field) text() string {
 	return b.String()
 }
 
-// The ways in which a replica count appears in the wild, each with a schema of
-// its own.
+// The table has schemas of real operators, and the candidates for their replica counts.
 func TestCandidates(t *testing.T) {
 	t.Parallel()
 	const one = `properties: {spec: {type: object, properties: {replicas: {type: integer, format: int32}}}}`
@@ -136,7 +135,7 @@ properties:
 	}
 }
 
-// A schema may refer to itself, and be as wide as it likes.
+// The search ends even if a schema refers to itself or is very wide.
 func TestCandidatesAreBounded(t *testing.T) {
 	t.Parallel()
 	self := map[string]any{}
@@ -166,8 +165,7 @@ func TestCandidatesAreBounded(t *testing.T) {
 	}
 }
 
-// What is listed can be read, has the value that is listed, and can be written
-// unless it is a pattern.
+// A listed path can be read, has the listed value, and can be written unless it is a pattern.
 func TestCandidatesCanBeWritten(t *testing.T) {
 	t.Parallel()
 	count := rapid.SampledFrom([]string{"replicas", "size", "nodes", "name", "key", "a.b"})

@@ -33,7 +33,8 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// Counts add up, and each shard has as many pods as the count beside the shards says.
+// The total is the sum of the counts. Each shard has as many pods as the count beside the number of
+// shards.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	of := func(path string, n int64) Field { return Field{Path: path, Value: &n} }

@@ -10,9 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The kinds that may carry a count are those with /scale and custom ones that can be
-// changed, in the order of their groups. A group that does not answer takes none of the
-// others away.
+// The kinds that may have a count are those with /scale and custom ones that can be changed, in the
+// order of their groups. A group that does not respond does not affect the others.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

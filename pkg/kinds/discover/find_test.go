@@ -70,7 +70,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// If nothing names the count, the error lists the candidates, and their sum.
+// If no source knows the field, the error lists the candidates and their sum.
 func TestFindGuessesNothing(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{}", "{}"))
@@ -107,7 +107,7 @@ func TestFindGuessesNothing(t *testing.T) {
 	}
 }
 
-// A kind with a pod on each node has no count, whatever its schema says.
+// A kind with one pod per node has no count, whatever its schema has.
 func TestFindPerNode(t *testing.T) {
 	t.Parallel()
 	var perNode kinds.Kind
@@ -123,7 +123,7 @@ func TestFindPerNode(t *testing.T) {
 	}
 }
 
-// What the server cannot answer is an error that says which question, and is asked again.
+// If the server does not answer, the error names the question, and the next call asks again.
 func TestFindAsksAgainAfterAnError(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{imoocpod.dev/replicas-path: .spec.size}", "{}"))
@@ -147,7 +147,8 @@ func TestFindAsksAgainAfterAnError(t *testing.T) {
 	}
 }
 
-// The schema of a version is where the server has it, and a server without it is named.
+// The schema comes from the OpenAPI document of the version. The error names a server that does not
+// have it.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -168,8 +169,7 @@ func factsOf(t *testing.T, f *Finder, count *fieldpath.Path) (facts.Facts, error
 	return FromSource(t.Context(), f, set(), "facts", func(source kinds.Source) (facts.Facts, error) { return facts.New(set(), source, count) })
 }
 
-// The facts of a kind come from the CRD, or from the OpenAPI document without permission to
-// read CRDs.
+// The source of a kind is its CRD, or the OpenAPI document if the user may not read CRDs.
 func TestFromSource(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{imoocpod.dev/desired-path: .status.replicas}", "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}"))
@@ -197,7 +197,8 @@ func TestFromSource(t *testing.T) {
 	}
 }
 
-// What a CRD declares becomes part of the kind; what is shipped or built in asks no CRD.
+// The declaration of a CRD becomes part of the kind. For shipped and built-in kinds, no CRD is
+// read.
 func TestDeclare(t *testing.T) {
 	t.Parallel()
 	declared := "{imoocpod.dev/plan: pods, imoocpod.dev/replicas-path: .spec.size, imoocpod.dev/image: nginx}"

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// /scale is read and patched as such, on the condition of a version where one is given.
+// /scale can be read and patched, optionally with a resourceVersion as a precondition.
 func TestScale(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

@@ -20,23 +20,23 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// server is what a finder asks. Its fields can be changed between two questions.
+// server simulates the server for a finder. Its fields can be changed between two requests.
 type server struct {
 	discovery.CachedDiscoveryInterface
 
 	resources []*metav1.APIResourceList
-	// partial is an error beside the resources, as when an aggregated API does not answer.
+	// partial is returned beside the resources, as when an aggregated API does not respond.
 	partial error
 	schemas map[string]openapi.GroupVersion
-	// refused is what the server says instead of a CRD.
+	// refused, if set, is returned instead of a CRD.
 	refused error
 
 	dynamic *fake.FakeDynamicClient
-	// asked is how often there was a question, by what it was.
+	// asked counts the requests by kind.
 	asked map[string]int
 }
 
-// newServer has CRDs, and serves no resource yet.
+// newServer returns a server with CRDs that serves no resource yet.
 func newServer(t *testing.T, crds ...string) *server {
 	t.Helper()
 	var objects []runtime.Object
@@ -111,7 +111,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// crd is the CRD of Sets with annotations and subresources.
+// crd returns the CRD of Sets with annotations and subresources.
 func crd(annotations, subresources string) string {
 	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: sets.example.com, annotations: %s}, spec: {group: example.com, scope: Namespaced,
 		names: {kind: Set, plural: sets, singular: set}, versions: [{name: v0, served: true, subresources: {scale: {specReplicasPath: .spec.old}}}, {name: v1, served: true, storage: true, subresources: %s,
@@ -119,7 +119,7 @@ func crd(annotations, subresources string) string {
 		status: {type: object, properties: {readyReplicas: {type: integer}, replicas: {type: integer}}}}}}}]}}`, annotations, subresources)
 }
 
-// set is the kind of Sets, as discovery describes it.
+// set returns the kind Set, as discovery describes it.
 func set() kinds.Kind {
 	return kinds.KindOf(mapping(schema.GroupVersion{Group: "example.com", Version: "v1"}, metav1.APIResource{Name: "sets", Kind: "Set", Namespaced: true}))
 }

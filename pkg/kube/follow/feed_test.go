@@ -24,14 +24,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// podServer lists and watches pods as an API server does, and fails as one does.
+// podServer lists and watches pods, and fails, like an API server.
 type podServer struct {
 	mu       sync.Mutex
 	revision int
 	pods     map[string]*corev1.Pod
 	log      []watch.Event // one for each revision
-	// compacted is the first revision from which one can watch, and failing how many
-	// requests are to fail.
+	// compacted is the first revision that can be watched from. failing is the number of requests
+	// that will fail.
 	compacted, failing int
 	forbidden          bool // to watch
 	stalled            bool
@@ -41,11 +41,11 @@ type podServer struct {
 }
 
 func newPodServer() *podServer {
-	// A server begins with the first revision.
+	// Revisions start at one.
 	return &podServer{revision: 1, log: []watch.Event{{}}, pods: map[string]*corev1.Pod{}, changed: make(chan struct{})}
 }
 
-// do changes something, and wakes the watches.
+// do makes a change, and wakes the watches.
 func (s *podServer) do(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *podServer) do(change func()) {
 	s.changed = make(chan struct{})
 }
 
-// store adds a revision in which a pod is as given.
+// store stores a pod as a new revision.
 func (s *podServer) store(kind watch.EventType, pod *corev1.Pod) {
 	s.revision++
 	pod = pod.DeepCopy()
@@ -65,7 +65,7 @@ func (s *podServer) store(kind watch.EventType, pod *corev1.Pod) {
 	}
 }
 
-// end ends all watches: in silence, or with an error.
+// end ends all watches, with an error or silently.
 func (s *podServer) end(err error) {
 	for _, w := range s.watches {
 		w <- err
@@ -121,7 +121,7 @@ func (s *podServer) source() Source {
 	}
 }
 
-// tell sends everything after a revision to a watch, until it ends.
+// tell sends all changes after a revision to a watch until it ends.
 func (s *podServer) tell(ctx context.Context, since int, events chan<- watch.Event, stopped <-chan struct{}, ended <-chan error) {
 	defer close(events)
 	send := func(e watch.Event) bool {
@@ -168,7 +168,7 @@ func aPod(name string, uid int) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprint(name, "-", uid))}}
 }
 
-// podFeed is a feed that keeps pods as they are.
+// podFeed is a feed that keeps whole pods.
 type podFeed = Feed[*corev1.Pod, *corev1.Pod]
 
 func newFeed() *podFeed {
@@ -179,13 +179,13 @@ func newFeed() *podFeed {
 	return f
 }
 
-// pass lets so much of the test's own time pass, and all happen that is due.
+// pass lets time pass in the bubble of the test, and waits for everything that is due.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// versions are the pods as a feed knows them.
+// versions returns the versions of the pods in a feed.
 func versions(ctx context.Context, t *testing.T, f *podFeed) map[string]string {
 	t.Helper()
 	known := map[string]string{}
@@ -206,8 +206,8 @@ func versions(ctx context.Context, t *testing.T, f *podFeed) map[string]string {
 	return known
 }
 
-// Whatever changes, and whatever watches suffer, a feed is what a list would say, and
-// lists again only when a watch has expired.
+// Whatever changes and however watches fail, a feed equals a fresh list, and lists again only when
+// a watch has expired.
 func TestFeedIsWhatAListSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
@@ -334,7 +334,8 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 	})
 }
 
-// What an object has to do with is itself, its controller, and what an event is about.
+// The UIDs of an object are its own, its controller's, and that of the object that an event is
+// about.
 func TestUIDs(t *testing.T) {
 	t.Parallel()
 	owned := aPod("a", 0)
@@ -350,7 +351,7 @@ func TestUIDs(t *testing.T) {
 	}
 }
 
-// Each subscriber gets the changes that matter to it, and every list.
+// Each subscriber is notified of the changes that matter to it, and of every list.
 func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	t.Parallel()
 	f := New(func(pod *corev1.Pod) *corev1.Pod { pod.Annotations = nil; return pod }, Compare)
@@ -380,7 +381,7 @@ func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	}
 }
 
-// A feed that cannot run says why, and one that is not known yet is waited for.
+// A feed that cannot run returns the reason, and readers wait for one that has not synced yet.
 func TestFeedThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	f := newFeed()

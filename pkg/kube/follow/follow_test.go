@@ -112,7 +112,7 @@ func (s *script) source() Source {
 	}
 }
 
-// sends makes a watch that sends events and stays open.
+// sends returns a watch that sends events and stays open.
 func sends(all ...watch.Event) func(chan<- watch.Event) error {
 	return func(events chan<- watch.Event) error {
 		for _, e := range all {
@@ -133,8 +133,8 @@ func event(kind watch.EventType, obj runtime.Object) watch.Event {
 	return watch.Event{Type: kind, Object: obj}
 }
 
-// Objects passes what is listed and what changes to the handler until the handler has seen
-// enough, the server refuses, or the context ends.
+// Objects passes listed objects and changes to the handler until the handler is done, the server
+// refuses, or the context ends.
 func TestObjectsEnds(t *testing.T) {
 	t.Parallel()
 	yes := func() (bool, error) { return true, nil }
@@ -191,7 +191,7 @@ func TestObjectsEnds(t *testing.T) {
 	}
 }
 
-// A list that is tried again stops with the context.
+// The retries of a list end with the context.
 func TestObjectsStopsBetweenLists(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -205,8 +205,8 @@ func TestObjectsStopsBetweenLists(t *testing.T) {
 	})
 }
 
-// An answer to a list shows that the server is there. Only a list after the first reports
-// that it is away: if the first fails, Objects returns the error.
+// A response to a list shows that the server can be reached. A failure of the first list is
+// returned, and a failure of a later one is recorded as a lost connection.
 func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 	t.Parallel()
 	away := slices.Repeat([]error{errAway}, 5)
@@ -242,7 +242,7 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 	}
 }
 
-// dynamicPods is the client of a server whose list and watch are given.
+// dynamicPods is a client with the given list and watch.
 type dynamicPods struct {
 	dynamic.ResourceInterface
 
@@ -265,7 +265,7 @@ func (c *dynamicPods) Watch(_ context.Context, opts metav1.ListOptions) (watch.I
 	return watch.NewProxyWatcher(events), nil
 }
 
-// Objects of any type are listed and followed as they are selected.
+// Objects lists and watches selected objects of any type.
 func TestObjectsOfAnyType(t *testing.T) {
 	t.Parallel()
 	object := func(name, version string) *unstructured.Unstructured {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Objects are known once they are reported, or the reason why there are none.
+// A feed is known once it has objects or an error.
 func TestKnownOnceReported(t *testing.T) {
 	t.Parallel()
 	for name, learn := range map[string]func(*podFeed){

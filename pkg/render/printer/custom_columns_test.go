@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// As kubectl get prints them, however the paths are written.
+// Custom columns look as in kubectl get, however the paths are written.
 func TestCustomColumns(t *testing.T) {
 	t.Parallel()
 	foo := unstructured.Unstructured{Object: map[string]any{

@@ -31,7 +31,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// A diff makes the second text of the first: what it leaves out is equal in both.
+// Applying a diff to the first text results in the second text.
 func TestDiffMakesOneTextOfTheOther(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

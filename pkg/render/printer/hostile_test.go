@@ -58,15 +58,14 @@ func fill(v reflect.Value, depth int) {
 	}
 }
 
-// filled is a model of which every text is hostile.
+// filled returns a value in which every string is hostile.
 func filled[T any]() T {
 	var model T
 	fill(reflect.ValueOf(&model).Elem(), 0)
 	return model
 }
 
-// hostileReports are objects in every state, whose pods are shown by themselves
-// and folded.
+// hostileReports returns reports in every state, with single pods and folded ones.
 func hostileReports() []status.Report {
 	var all []status.Report
 	for _, verdict := range []status.Verdict{status.Ready, status.Progressing, status.Failed, status.NotReconciled, status.Deleted, hostile} {
@@ -187,7 +186,7 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 	}
 }
 
-// Whoever writes a message cannot make a table or a screen of others unreadable.
+// The author of a message cannot make tables or screens unreadable.
 func TestLongTextsAreCut(t *testing.T) {
 	t.Parallel()
 	r := ready()

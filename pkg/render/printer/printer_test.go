@@ -52,7 +52,7 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
-// ready is an object that has what it wants.
+// ready returns a report on a ready object.
 func ready() status.Report {
 	return status.Report{
 		Metadata: status.Metadata{
@@ -70,7 +70,7 @@ func ready() status.Report {
 	}
 }
 
-// failed is an object that is short of pods, each in a trouble of its own.
+// failed returns a report on an object whose pods fail for different reasons.
 func failed() status.Report {
 	r := ready()
 	r.Metadata.Name, r.Metadata.ObservedGeneration = "a-longer-name", 2
@@ -91,7 +91,7 @@ func failed() status.Report {
 	return r
 }
 
-// unseen is an object that no controller has seen.
+// unseen returns a report on an object that no controller has seen.
 func unseen() status.Report {
 	r := ready()
 	r.Metadata.Namespace, r.Metadata.Name, r.Metadata.ObservedGeneration = "other", "bar", 0
@@ -101,7 +101,7 @@ func unseen() status.Report {
 	return r
 }
 
-// guarded is an object whose number others set, with one problem.
+// guarded returns a report on an object with an autoscaler and a budget, and with one problem.
 func guarded() status.Report {
 	r := ready()
 	r.Verdict, r.ReasonCode, r.Reason = status.Progressing, problem.CodeProbeFailed, "1 of 2 pods ready; pod foo-01234567-1: container web is not ready: Readiness probe failed"
@@ -113,7 +113,7 @@ func guarded() status.Report {
 	return r
 }
 
-// crashed is an object of which a pod crashes and has written something.
+// crashed returns a report on an object with a crashing pod and its last log line.
 func crashed() status.Report {
 	r := ready()
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = status.Failed, problem.CodeCrashLoop, "pod foo-01234567-1: container web crashes: 4 restarts", "kubectl imoocpod logs imoocpod/foo -n default --failing"
@@ -148,8 +148,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What is watched comes a line at a time: one row of headers, and columns that
-// do not get narrower again.
+// A watched table prints its headers once, and its columns do not become narrower.
 func TestTableOfChanges(t *testing.T) {
 	t.Parallel()
 	var w strings.Builder

@@ -12,8 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// What a screen says about how long a rollout takes, and how fast it is, as an object is
-// seen again and again.
+// The table has the duration and the rate of a rollout as an object is seen repeatedly.
 func TestRollout(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
@@ -55,7 +54,7 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// A rollout that was under way when the object was seen first began when the object changed.
+// A rollout that was under way at first sight began when the object changed.
 func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
@@ -89,7 +88,7 @@ func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	}
 }
 
-// How many pods are ready is counted where the pods may be ahead of the status.
+// Ready pods are counted from the pods if these may be ahead of the status.
 func TestReadyNow(t *testing.T) {
 	t.Parallel()
 	pods := func(ready ...bool) []problem.Pod {

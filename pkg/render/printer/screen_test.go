@@ -18,11 +18,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// screenTime is when the screens of these tests are shown.
+// screenTime returns the time of the screens in these tests.
 func screenTime() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) }
 
-// seen makes evidence on an ImoocPod of which a controller has seen the newest
-// generation.
+// seen returns a snapshot of an ImoocPod whose controller has seen the newest generation.
 func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 	return status.Snapshot{
 		Object: status.Object{
@@ -35,7 +34,7 @@ func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 	}
 }
 
-// podOf makes a pod of an owner that is running and ready, unless it is changed.
+// podOf returns a ready pod of an owner. change may change it.
 func podOf(owner types.UID, name string, change func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -55,7 +54,7 @@ func podOf(owner types.UID, name string, change func(*corev1.Pod)) corev1.Pod {
 	return pod
 }
 
-// waiting makes a container wait for a reason.
+// waiting returns a change that makes a container wait for a reason.
 func waiting(reason, message string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.Phase = corev1.PodPending
@@ -95,7 +94,7 @@ func eventOf(pod, kind, reason, message string, ago time.Duration) corev1.Event 
 	}
 }
 
-// screens are what a person may come to see.
+// screens returns the screens by name.
 func screens() map[string]Screen {
 	const noImage = `Back-off pulling image "registry.example.com/team-a/web:v2": rpc error: code = NotFound desc = failed to pull and unpack image: not found`
 	one := func(e status.Snapshot) Screen { return Screen{Reports: []status.Report{status.NewReport(e)}} }
@@ -196,7 +195,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// What is wrong is on the screen, however small it is.
+// The screen shows what is wrong, however small it is.
 func TestScreenShowsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for height := 5; height < 60; height++ {
@@ -229,7 +228,7 @@ func FuzzScreen(f *testing.F) {
 	})
 }
 
-// A frame of ten thousand pods is no bigger than any other.
+// BenchmarkScreen draws a frame of ten thousand pods.
 func BenchmarkScreen(b *testing.B) {
 	s := Screen{Reports: []status.Report{status.NewReport(seen(10000, 10000, 9990,
 		append(podsNamed("foo", "foo", 0, 9990, nil), podsNamed("foo", "foo", 9990, 10000, crashing)...)...))}}

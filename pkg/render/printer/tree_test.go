@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Of many pods that are alike, only some are shown by themselves.
+// Only some of many equal pods are shown individually.
 func TestByThemselves(t *testing.T) {
 	t.Parallel()
 	const rankReady, rankFatal = 3, 0

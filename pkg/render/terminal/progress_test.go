@@ -54,7 +54,7 @@ imoocpod/foo: ready: 3 of 3 pods ready, took 8s
 	})
 }
 
-// A wait that nothing was told of says nothing at its end.
+// A wait that never saw an object prints nothing at its end.
 func TestProgressOfNothing(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -66,7 +66,7 @@ func TestProgressOfNothing(t *testing.T) {
 	}
 }
 
-// A wait that ends before it has anything to tell has a last line, too.
+// A wait that ends before its first line still prints a summary.
 func TestProgressOfAMoment(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -100,8 +100,8 @@ func TestDeployForATeam(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "imoocpod/foo-a", "imoocpod/foo-b")
 }
 
-// shippedObjects are the objects of the built-in kinds in some namespaces: what
-// each is, by its UID.
+// shippedObjects returns the objects of the built-in kinds in some namespaces, as type and name by
+// UID.
 func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 	t.Helper()
 	crds, err := deploy.CRDs()
@@ -127,10 +127,9 @@ func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 
 // form is a way to install the controller.
 type form struct {
-	// where are the flags that say which controller is meant, user those that say
-	// who asks.
+	// where holds the flags that select the controller, and user the flags that select the user.
 	where, user string
-	// namespace is where it is put.
+	// namespace is the namespace of the controller.
 	namespace string
 }
 
@@ -140,7 +139,7 @@ func (f form) run(t *testing.T, verb string) harness.Result {
 	return cluster.Kubectl(t, "", harness.Words("imoocpod "+verb+" "+f.where+" "+f.user)...)
 }
 
-// version asks for the versions.
+// version runs the verb version.
 func (f form) version(t *testing.T) harness.Result {
 	t.Helper()
 	return cluster.Kubectl(t, "", harness.Words("imoocpod version -n "+f.namespace+" "+f.user)...)
@@ -148,9 +147,9 @@ func (f form) version(t *testing.T) harness.Result {
 
 const controllerSaid = "deployment.apps/imoocpod-controller"
 
-// A controller is installed, brought up to date and removed, and each says what
-// it did: the one for all namespaces by whoever may do everything, the one for
-// one namespace by whoever administers that.
+// A controller is installed, upgraded, and removed, and each verb reports what it did: the
+// controller for all namespaces by an administrator of the cluster, the controller for one
+// namespace by an administrator of that namespace.
 func TestInstallController(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo")
@@ -174,8 +173,8 @@ func TestInstallController(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "foo")
 }
 
-// A controller whose image cannot be pulled is installed, and does not run: install says
-// so, and check does.
+// If the image of a controller cannot be pulled, it is installed and does not run. install and
+// check report that.
 func TestInstallControllerWithoutItsImage(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	f := form{where: "-n " + ns, namespace: ns}
@@ -190,8 +189,7 @@ func TestInstallControllerWithoutItsImage(t *testing.T) {
 	f.uninstalls(t)
 }
 
-// peopleMay holds what the built-in roles of a namespace let people do with the
-// shipped kinds to what they are for.
+// peopleMay checks the permissions of the built-in roles of a namespace on the shipped kinds.
 func peopleMay(t *testing.T, ns string) {
 	t.Helper()
 	for _, role := range []string{"view", "edit"} {
@@ -218,7 +216,7 @@ func peopleMay(t *testing.T, ns string) {
 	}
 }
 
-// may asks whether a user has a right, such as "patch imoocpods/status".
+// may reports whether a user has a permission, such as "patch imoocpods/status".
 func may(t *testing.T, user, namespace, group, right string) bool {
 	t.Helper()
 	verb, resource, _ := strings.Cut(right, " ")

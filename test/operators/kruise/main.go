@@ -1,8 +1,7 @@
-// Command kruise is OpenKruise's manager, with all of its controllers and
-// webhooks. Its own command listens on all addresses of the machine; this one
-// listens on loopback alone, and needs no election. What its own command reads
-// from the environment (WEBHOOK_HOST, WEBHOOK_PORT, WEBHOOK_CERT_DIR) is read here,
-// too.
+// Command kruise is OpenKruise's manager, with all of its controllers and webhooks. The original
+// command listens on all addresses of the machine; this one listens on loopback only, and needs no
+// election. It reads the settings that the original reads from the environment (WEBHOOK_HOST,
+// WEBHOOK_PORT, WEBHOOK_CERT_DIR).
 package main
 
 import (

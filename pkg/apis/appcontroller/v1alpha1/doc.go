@@ -8,7 +8,7 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// GroupVersion is the API group and version of the types in this package.
+// GroupVersion returns the API group and version of the types in this package.
 func GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: "appcontroller.k8s.io", Version: "v1alpha1"}
 }

@@ -7,7 +7,7 @@ package v1beta1
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// GroupVersion is the API group and version of the types in this package.
+// GroupVersion returns the API group and version of the types in this package.
 func GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: "apps.zhongmingmao.io", Version: "v1beta1"}
 }

@@ -7,7 +7,7 @@ import (
 // nobody is the user that owns no files on any common image.
 const nobody = 65534
 
-// DefaultTemplate is the pod template of an ImoocPod that names none. The CRD
+// DefaultTemplate returns the pod template of an ImoocPod that names none. The CRD
 // holds the same value as the default of spec.template (a test compares the
 // two), so that it applies while no process of this project runs.
 func DefaultTemplate() *corev1.PodTemplateSpec {

@@ -106,8 +106,7 @@ func TestCheckImage(t *testing.T) {
 	}
 }
 
-// Whatever is an image, a variable or amounts of resources is set in a pod template, and
-// nothing else is.
+// Any valid image, variable, or quantity can be set in a pod template, and nothing else.
 func FuzzSettings(f *testing.F) {
 	for _, word := range []string{"", "nginx:1.30", "web=nginx", "*=nginx@sha256:0", "=nginx", "KEY=VALUE", "KEY=", "KEY-", "-", "cpu=200m,memory=512Mi", "cpu=", "cpu=1,cpu=2"} {
 		f.Add(word)

@@ -23,7 +23,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
 }
 
-// Revisions as the controllers write them.
+// The table has revisions as the controllers write them.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	template := fieldpath.Fields("spec", "template")
@@ -168,7 +168,7 @@ func TestHistory(t *testing.T) {
 	}
 	now := func(image string) []Field { return []Field{{fieldpath.Fields("spec", "image"), image}} }
 
-	// 1 is what the object returned to: it has a new number and its old annotations.
+	// The object returned to revision 1, which has a new number and its old annotations.
 	h := NewHistory([]Revision{image(4, "a", "ann", "first"), image(2, "b", "bob", ""), image(3, "c", "bob", "why not")}, now("a"), "eve", "undo of 3")
 	if got, want := rows(h), []string{"eve: image c → a: undo of 3", "bob: image b → c: why not", "bob: image b"}; !slices.Equal(got, want) || h.Current() != 0 {
 		t.Errorf("the history is %q, want %q", got, want)
@@ -186,7 +186,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("b is %d, %t", r.Number, found)
 	}
 
-	// Its controller has not seen the last change: the newest is the one before.
+	// The controller has not seen the last change: the newest revision is the one before.
 	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "", "")}, now("c"), "", "")
 	if r, err := h.Pick(0); err != nil || r.Number != 2 || h.Current() != -1 {
 		t.Errorf("the one before is %d, %v; want 2", r.Number, err)
@@ -267,7 +267,7 @@ func TestOverwriters(t *testing.T) {
 	}
 }
 
-// What is undone is as it was, byte for byte, and all else as it is.
+// An undo restores the fields byte for byte, and leaves everything else unchanged.
 func TestUndoGivesBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -333,7 +333,7 @@ func text(t *rapid.T, value any) string {
 	return string(data)
 }
 
-// patched does what the server does with a patch.
+// patched applies a patch as the server does.
 func patched(t *rapid.T, obj map[string]any, patch []byte) map[string]any {
 	before, err := json.Marshal(obj)
 	if err != nil {

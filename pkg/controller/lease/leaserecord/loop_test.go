@@ -102,7 +102,7 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 			t.Errorf("a lease in %s that speaks of %q is taken for one of %q", namespace, said, got)
 		}
 	}
-	// What others made of a lease, or wrote into it, is read as far as it goes.
+	// An invalid lease is read as far as possible.
 	holder := "somebody"
 	foreign := LoopOf(&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}})
 	if foreign.String() != "somebody" || foreign.Live(since) {
@@ -113,7 +113,7 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 	}
 }
 
-// Only a loop that holds its lease is live, and only while it renews that.
+// A loop is live only if it holds its lease and renews it.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

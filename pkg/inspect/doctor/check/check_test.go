@@ -67,7 +67,7 @@ func TestCheckRights(t *testing.T) {
 	pods := func(namespace, verb string) Right {
 		return Right{Namespace: namespace, Verb: verb, Resource: "pods"}
 	}
-	// rights checks a right that the user has beside those that are missing.
+	// rights checks a permission besides the missing ones.
 	rights := func(verb string, missing []Right, asked bool, user string) Result {
 		other := Right{Namespace: "a", Verb: "get", Resource: "others"}
 		answers := map[Right]*bool{other: new(true)}

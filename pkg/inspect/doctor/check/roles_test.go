@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// One binding to an installed role takes the place of many commands.
+// One binding to an installed role replaces many commands.
 func TestBindRoles(t *testing.T) {
 	t.Parallel()
 	needed := []VerbRights{{Verb: "scale", Role: Editor}, {Verb: "status", Role: Viewer}, {Verb: "install"}, {Verb: "run-controller", Role: Controller}}

@@ -101,7 +101,7 @@ func Recount(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
 	}
 	b.Status.ExpectedPods, b.Status.CurrentHealthy = 0, 0
 	for _, pod := range pods {
-		if !problem.Live(pod) || !selector.Matches(labels.Set(pod.Labels)) {
+		if !problem.Active(pod) || !selector.Matches(labels.Set(pod.Labels)) {
 			continue
 		}
 		b.Status.ExpectedPods++

@@ -43,7 +43,7 @@ func (s *history) addPods(e *status.Snapshot) {
 	live := 0
 	for _, pod := range e.OwnPods().Objects() {
 		s.pods[pod.UID] = true
-		if problem.Live(pod) {
+		if problem.Active(pod) {
 			live++
 		}
 	}

@@ -90,7 +90,7 @@ func Sound(pod *corev1.Pod) bool {
 		return c.State.Running != nil && c.LastTerminationState.Terminated != nil
 	}
 	ready, _ := Ready(pod)
-	return ready && Live(pod) &&
+	return ready && Active(pod) &&
 		!slices.ContainsFunc(pod.Status.ContainerStatuses, ended) && !slices.ContainsFunc(pod.Status.InitContainerStatuses, ended)
 }
 
@@ -99,8 +99,8 @@ func Finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
-// Live reports whether a pod has not finished and is not being deleted.
-func Live(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !Finished(pod) }
+// Active reports whether a pod has not finished and is not being deleted.
+func Active(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !Finished(pod) }
 
 // Ready reports whether a pod is ready, and since when.
 func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
@@ -311,7 +311,7 @@ func (f *Finding) gated(pod *corev1.Pod) bool {
 // Lasting explains why a pod will not become ready without help, from the pod alone. The code
 // is "" if it may become ready.
 func Lasting(pod *corev1.Pod) (code Code, message string) {
-	if ready, _ := Ready(pod); ready || !Live(pod) {
+	if ready, _ := Ready(pod); ready || !Active(pod) {
 		return "", ""
 	}
 	var f Finding

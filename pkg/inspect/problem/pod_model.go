@@ -153,8 +153,8 @@ func exit(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("exit code %d", t.ExitCode)
 }
 
-// Live reports whether the pod has not finished and is not being deleted.
-func (p Pod) Live() bool {
+// Active reports whether the pod has not finished and is not being deleted.
+func (p Pod) Active() bool {
 	return !p.Ending && p.Phase != corev1.PodSucceeded && p.Phase != corev1.PodFailed
 }
 

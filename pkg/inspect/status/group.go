@@ -60,7 +60,7 @@ func (o Object) labeled(pods []problem.Pod) Object {
 	for i := range o.Groups {
 		g := &o.Groups[i]
 		for _, pod := range pods {
-			if g.Name == "" || !pod.Live() || pod.Object.Labels[label] != g.Name {
+			if g.Name == "" || !pod.Active() || pod.Object.Labels[label] != g.Name {
 				continue
 			}
 			g.current++
@@ -159,7 +159,7 @@ func outOfBounds(v *view) *ruling {
 // podsAtZero returns the verdict on an object with a count of zero that has pods: some controllers
 // treat zero as unset.
 func podsAtZero(v *view) *ruling {
-	o, live := v.Object, v.report.LivePods()
+	o, live := v.Object, v.report.ActivePods()
 	if o.Desired > 0 || o.Total != nil && *o.Total > 0 || live == 0 || o.exact() {
 		return nil
 	}
@@ -170,7 +170,7 @@ func podsAtZero(v *view) *ruling {
 func (o Object) sorts(pods []problem.Pod) map[string]int32 {
 	all := map[string]int32{}
 	for _, pod := range pods {
-		if pod.Owner != o.UID || !pod.Live() {
+		if pod.Owner != o.UID || !pod.Active() {
 			continue
 		}
 		words := strings.Split(pod.Name, "-")

@@ -157,7 +157,7 @@ func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.U
 func (o Object) counted(pods []problem.Pod, children []Child) Object {
 	current, ready, failed := int32(0), int32(0), int32(0)
 	for _, pod := range pods {
-		if !pod.Live() {
+		if !pod.Active() {
 			if pod.Phase == corev1.PodFailed && !pod.Ending && pod.Owner == o.UID {
 				failed++
 			}
@@ -191,7 +191,7 @@ func (o Object) counted(pods []problem.Pod, children []Child) Object {
 func (o Object) updatedOf(pods []problem.Pod) Object {
 	n := int32(0)
 	for _, pod := range pods {
-		if template := pod.Object.Labels[apis.LabelTemplateHash]; pod.Live() && (template == "" || template == o.Template) {
+		if template := pod.Object.Labels[apis.LabelTemplateHash]; pod.Active() && (template == "" || template == o.Template) {
 			n++
 		}
 	}

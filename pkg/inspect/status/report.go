@@ -217,11 +217,11 @@ func (r Report) Gone() Report {
 	return r
 }
 
-// LivePods counts the pods that have not finished and are not being deleted.
-func (r Report) LivePods() int {
+// ActivePods counts the pods that have not finished and are not being deleted.
+func (r Report) ActivePods() int {
 	n := 0
 	for _, pod := range r.Pods {
-		if pod.Live() {
+		if pod.Active() {
 			n++
 		}
 	}

@@ -54,7 +54,7 @@ func failed(p problem.Problem) *ruling {
 // reported returns the verdict on an object that counts no pods and has no known desired count. Its
 // controller's own report decides.
 func reported(v *view) *ruling {
-	o, live, all := v.Object, v.report.LivePods(), len(v.report.Pods)
+	o, live, all := v.Object, v.report.ActivePods(), len(v.report.Pods)
 	s := o.claim()
 	const uncounted = "no replica field is known for this type, and "
 	nothing := &ruling{verdict: Unknown, code: problem.CodeNothingReported, reason: "its status has " + strings.Join(o.Fields, ", ") +
@@ -192,7 +192,7 @@ func phaseUnsettled(v *view) *ruling {
 // complete returns the verdict on an object that has ended well, and so has no pods anymore.
 func complete(v *view) *ruling {
 	s := v.Object.claim()
-	if s.Meaning != words.Done || v.report.LivePods() > 0 || v.Object.Pause != nil {
+	if s.Meaning != words.Done || v.report.ActivePods() > 0 || v.Object.Pause != nil {
 		return nil
 	}
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: s.String()}
@@ -219,7 +219,7 @@ func readyWhenUnmet(v *view) *ruling {
 }
 
 func surplusPods(v *view) *ruling {
-	own, desired := v.report.LivePods(), int(v.Object.Desired)
+	own, desired := v.report.ActivePods(), int(v.Object.Desired)
 	if v.Pods == nil || own <= desired {
 		return nil
 	}
@@ -307,7 +307,7 @@ func (v *view) switchSeen() bool {
 		return o.Conditions[i].Status == metav1.ConditionTrue
 	}
 	since, _ := v.sinceChange()
-	waits := since < absentAfter && v.report.LivePods() > 0 && !v.Acted && !answered(by.Spec, by.Status)
+	waits := since < absentAfter && v.report.ActivePods() > 0 && !v.Acted && !answered(by.Spec, by.Status)
 	return o.BuiltIn || (by.Status != nil || o.ObservedGeneration > 0 || len(o.Conditions) > 0 || o.Word.Phase != "") && !waits
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// absentAfter is how long after a change the verdict is ChangeNotSeen without evidence of
-// another program's controller. After that, the controller counts as absent.
+// absentAfter is how long after a change the controller of another program may take to act.
+// Until then, an object without a sign of it is progressing.
 const absentAfter = 10 * time.Second
 
 // noticedWithin is the maximum time that a running controller takes to see a change.
@@ -136,7 +136,7 @@ func (v *view) countBelow() bool {
 		below++
 		sum += *c.Desired
 	}
-	return o.indirect() || o.NoCount || below+len(v.report.Pods) == 0 || below > 0 && sum == o.Desired || v.report.LivePods() == int(o.Desired)
+	return o.indirect() || o.NoCount || below+len(v.report.Pods) == 0 || below > 0 && sum == o.Desired || v.report.ActivePods() == int(o.Desired)
 }
 
 // byItself reports whether the controller changed the spec.

@@ -12,7 +12,7 @@ import (
 // controller need not report it as ready.
 func parked(v *view) *ruling {
 	o := v.Object
-	if o.Parked == nil || o.Current > 0 || v.report.LivePods() > 0 || v.given.verdict != Ready && !v.given.doubtsZero() {
+	if o.Parked == nil || o.Current > 0 || v.report.ActivePods() > 0 || v.given.verdict != Ready && !v.given.doubtsZero() {
 		return nil
 	}
 	return &ruling{
@@ -25,7 +25,7 @@ func parked(v *view) *ruling {
 // controller need not report it as ready.
 func scaledToZero(v *view) *ruling {
 	o, by := v.Object, competing.ZeroBy(v.Object.competed(), v.Autoscalers)
-	none := !o.NoCount && o.Desired == 0 && o.Current == 0 && v.report.LivePods() == 0
+	none := !o.NoCount && o.Desired == 0 && o.Current == 0 && v.report.ActivePods() == 0
 	if by == "" || !none || v.given.verdict != Ready && !v.given.doubtsZero() {
 		return nil
 	}

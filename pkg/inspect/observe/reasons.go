@@ -202,9 +202,10 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	for _, namespace := range namespaces {
 		f := m.Leases(namespace)
 		leases, _, err := contents(ctx, m, f)
-		for _, obj := range leases {
-			loop, bad := holder.Read(obj)
-			err = cmp.Or(err, bad)
+		for _, lease := range leases {
+			err = cmp.Or(err, lease.Err)
+			loop := lease.Loop
+			loop.Ended = lease.Here && !holder.Alive(loop.PID)
 			loops = append(loops, loop)
 		}
 		if err != nil {

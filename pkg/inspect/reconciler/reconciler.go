@@ -17,8 +17,8 @@ import (
 
 // Reconciler describes the controller of an object.
 type Reconciler struct {
-	// Loops are the run-controllers that cover the object, live ones first. They are absent if no
-	// one looked for them.
+	// Loops are the run-controllers that cover the object, live ones first, and at most ten. They
+	// are absent if no one looked for them.
 	Loops []Loop `json:"loops,omitempty"`
 	// Status is the last write of the object's status. Spec is the last write of anything else.
 	Status *fieldpath.Write `json:"status,omitempty"`
@@ -56,26 +56,34 @@ type Loop struct {
 // whatever the leases say.
 const recently = time.Minute
 
+// mostLoops is the maximum number of loops in a report. Anyone who can create leases can create
+// many.
+const mostLoops = 10
+
 // New finds who reconciles an object. loops is nil if no one looked for them.
 func New(of Object, loops []leaserecord.Loop) Reconciler {
 	r := Reconciler{of: of, searched: loops != nil}
 	r.Spec, r.Status = fieldpath.LastWrites(of.Managers)
+	var covering []leaserecord.Loop
 	for _, loop := range loops {
 		if loop.Holder != "" && loop.Scope.Covers(of.Namespace, of.Resource, of.Labels) {
-			r.Loops = append(r.Loops, Loop{
-				Who: loop.String(), Scope: loop.Scope.String(), Live: loop.Live(of.Now), Renewed: metav1.NewTime(loop.Renewed),
-			})
+			covering = append(covering, loop)
 		}
 	}
-	slices.SortStableFunc(r.Loops, func(a, b Loop) int {
-		switch {
-		case a.Live && !b.Live:
+	slices.SortStableFunc(covering, func(a, b leaserecord.Loop) int {
+		switch aLive, bLive := a.Live(of.Now), b.Live(of.Now); {
+		case aLive && !bLive:
 			return -1
-		case b.Live && !a.Live:
+		case bLive && !aLive:
 			return 1
 		}
-		return b.Renewed.Compare(a.Renewed.Time)
+		return b.Renewed.Compare(a.Renewed)
 	})
+	for _, loop := range covering[:min(len(covering), mostLoops)] {
+		r.Loops = append(r.Loops, Loop{
+			Who: loop.String(), Scope: loop.Scope.String(), Live: loop.Live(of.Now), Renewed: metav1.NewTime(loop.Renewed),
+		})
+	}
 	return r
 }
 

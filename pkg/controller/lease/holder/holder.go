@@ -51,10 +51,14 @@ func Read(obj *unstructured.Unstructured) (leaserecord.Loop, error) {
 	return LoopOf(lease), nil
 }
 
-// LoopOf returns the loop that a lease selected by Selector records. If its holder is a
-// process on this machine, LoopOf checks whether it has ended.
+// LoopOf returns the loop that a lease selected by Selector records, and whether it has ended.
 func LoopOf(lease *coordinationv1.Lease) leaserecord.Loop {
 	l := leaserecord.LoopOf(lease)
-	l.Ended = l.Machine != "" && l.Machine == Machine() && l.PID > 0 && !Alive(l.PID)
+	l.Ended = Here(l) && !Alive(l.PID)
 	return l
+}
+
+// Here reports whether a loop is or was a process on this machine.
+func Here(l leaserecord.Loop) bool {
+	return l.Machine != "" && l.Machine == Machine() && l.PID > 0
 }

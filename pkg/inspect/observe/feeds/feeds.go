@@ -17,6 +17,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -61,8 +62,18 @@ type (
 	// Nodes run pods.
 	Nodes = follow.Feed[*corev1.Node, *corev1.Node]
 	// Leases show which run-controllers are running.
-	Leases = follow.Feed[*unstructured.Unstructured, *unstructured.Unstructured]
+	Leases = follow.Feed[*unstructured.Unstructured, Lease]
 )
+
+// Lease is a lease as the loop that it records, or the error if it cannot be read. It is read
+// once for all targets, because anyone who can create leases can create many.
+type Lease struct {
+	name string
+	Loop leaserecord.Loop
+	// Here means that the loop is or was a process on this machine.
+	Here bool
+	Err  error
+}
 
 // key identifies the content of a feed: the selected objects of a kind.
 type key struct {
@@ -168,7 +179,10 @@ func (s *Feeds) Node(name string) *Nodes {
 // Leases returns the feed of the leases of the run-controllers in a namespace.
 func (s *Feeds) Leases(namespace string) *Leases {
 	return feedOf(s, key{coordinationv1.SchemeGroupVersion.WithKind("Lease"), namespace, ""}, func() *Leases {
-		f := follow.New(follow.Whole[*unstructured.Unstructured], follow.Compare)
+		f := follow.New(func(obj *unstructured.Unstructured) Lease {
+			loop, err := holder.Read(obj)
+			return Lease{obj.GetName(), loop, holder.Here(loop), err}
+		}, func(a, b Lease) int { return strings.Compare(a.name, b.name) })
 		s.run(f, follow.SourceOf(holder.Leases(s.Dynamic, namespace)), metav1.ListOptions{LabelSelector: holder.Selector})
 		return f
 	})

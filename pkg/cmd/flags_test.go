@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
@@ -76,6 +77,29 @@ func TestPathWithPlaceholder(t *testing.T) {
 		}
 		if _, err := parseReplicasPath(path); err != nil {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// The pod template and the image are fields of the spec.
+func TestSpecFieldFlag(t *testing.T) {
+	t.Parallel()
+	for path, valid := range map[string]bool{
+		".spec.template": true, ".spec.sets[0].template": true, ".spec": false, ".status.template": false, ".spec.sets[0]": false,
+	} {
+		var value *fieldpath.Path
+		if err := specFieldFlag(&value).Set(path); (err == nil) != valid || (value != nil) != valid {
+			t.Errorf("%s: %v, and the value is %v", path, err, value)
+		}
+	}
+}
+
+// The name of a new object may be as long as the value of a label.
+func TestCheckLength(t *testing.T) {
+	t.Parallel()
+	for length, valid := range map[int]bool{1: true, 63: true, 64: false} {
+		if err := checkLength(strings.Repeat("a", length)); (err == nil) != valid {
+			t.Errorf("%d characters: %v", length, err)
 		}
 	}
 }

@@ -99,7 +99,7 @@ type changeWaitFlags struct {
 
 // addTimeout adds --timeout of a verb that may wait without a limit.
 func addTimeout(cmd *cobra.Command, timeout *time.Duration) {
-	addDuration(cmd.Flags(), timeout, "timeout", "The length of time to wait before giving up, such as 1m; implies --wait. Zero means no limit.")
+	addDuration(cmd.Flags(), timeout, "timeout", "The length of time to wait before giving up, such as 1m. A value above zero implies --wait. With --wait, zero means no limit.")
 }
 
 // onFailure is what to do with a change if the wait for it fails or times out.

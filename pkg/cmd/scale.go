@@ -58,7 +58,7 @@ See docs/scaling.md.`,
 	cmd.Flags().VarP(numberFlag(&o.count.Replicas, 0), "replicas", "r", "The desired number of replicas.")
 	cmd.Flags().Var(optional(&o.count.By, candidates.ParseCountChange, "change"), "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
 	cmd.Flags().StringSliceVar(&o.count.Remove, "remove", nil, "Pods to remove, as NAME or pod/NAME. The number of replicas goes down by as many.")
-	cmd.Flags().BoolVar(&o.count.Undo, "undo", false, "Return to the number of replicas before the last change by this command, if nobody has changed it since.")
+	cmd.Flags().BoolVar(&o.count.Undo, "undo", false, "Return to the number of replicas before the last change by this command, if nobody has changed it since. Only for kinds that run-controller reconciles.")
 	cmd.Flags().BoolVar(&o.count.Reuse, "reuse", false, "Scale up into the slots of pods that --remove removed.")
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringVar(&o.group, "group", "", "Group of pods to scale, in a resource that has several: the key of a list element, or the name of a field.")

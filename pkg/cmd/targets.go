@@ -46,7 +46,7 @@ func (f *targetFlags) addFlags(cmd *cobra.Command) {
 // addSelectFlags adds the flags that select objects.
 func (f *targetFlags) addSelectFlags(cmd *cobra.Command) {
 	addSelectorFlag(cmd, &f.selector)
-	cmd.Flags().BoolVar(&f.all, "all", false, "Select all objects of the TYPE in the namespace, or without a TYPE, of all types with replicas.")
+	cmd.Flags().BoolVar(&f.all, "all", false, "Select all objects of the TYPE in the namespace. Without a TYPE, verbs that need none select all types with replicas.")
 }
 
 func addSelectorFlag(cmd *cobra.Command, selector *string) {

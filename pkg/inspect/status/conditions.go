@@ -77,8 +77,7 @@ func (o Object) excuses(c metav1.Condition, ready bool) bool {
 	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && ready
 }
 
-// claim returns the state that the controller reports in the conditions and in other fields of the
-// status.
+// claim returns the state that the controller reports in conditions and other fields.
 func (o Object) claim() words.Claim {
 	var all []words.Claim
 	conditions := o.newest()

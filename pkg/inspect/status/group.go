@@ -15,8 +15,7 @@ type Group struct {
 	Name, Path string
 	// Desired is the count, and Pods the number of pods that it stands for.
 	Desired, Pods int32
-	// Ready is the number of ready ones, from the status field From, or nil if the status does not
-	// have it.
+	// Ready is the number of ready ones in the status field From, or nil if unknown.
 	Ready *int32
 	From  string
 
@@ -106,8 +105,7 @@ func groupShort(v *view) *ruling {
 	return nil
 }
 
-// grouped reports whether the counts of the groups show whether all pods exist, so that no sum is
-// needed.
+// grouped reports whether the counts of the groups show whether all pods exist.
 func (o Object) grouped() bool {
 	complete := 0
 	for _, g := range o.Groups {
@@ -143,8 +141,7 @@ func violated(all []Bound, count int32) string {
 	return ""
 }
 
-// outOfBounds returns the verdict on a count that the controller has limited to the bounds beside
-// it.
+// outOfBounds returns the verdict on a count that the controller has limited to bounds.
 func outOfBounds(v *view) *ruling {
 	o := v.Object
 	asWanted := v.shortfall == nil && o.Desired == o.Wanted && !o.Several
@@ -183,8 +180,7 @@ func (o Object) sorts(pods []problem.Pod) map[string]int32 {
 	return all
 }
 
-// sorted reports whether the pods are of several sorts, and the largest sort has as many as are
-// wanted.
+// sorted reports whether the largest of several sorts of pods has as many as are wanted.
 func (v *view) sorted() bool {
 	sorts := v.Object.sorts(v.report.Pods)
 	return len(sorts) > 1 && slices.Max(slices.Collect(maps.Values(sorts))) == v.Object.Desired

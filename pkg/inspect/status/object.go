@@ -27,8 +27,7 @@ type Object struct {
 	Pause *Pause
 	// SwitchOff is set if the spec has a field that pauses the object, and the field is off.
 	SwitchOff bool
-	// UserPause is the pause that the annotations of an object of this program declare.
-	// It may be over.
+	// UserPause is the pause in the annotations of this program. It may be over.
 	UserPause apis.Pause
 	// Parked is the count to return to while the count is zero for a time.
 	Parked *apis.ParkedCount
@@ -67,8 +66,8 @@ type Counts struct {
 	// Template is the label of the pods with the newest template; empty if Updated comes
 	// from the status.
 	Template string
-	// ReadyUnknown is set if the status has no number of ready pods, and NoCount if no desired
-	// count is known.
+	// ReadyUnknown is set if the number of ready pods is unknown, and NoCount if the desired count
+	// is.
 	ReadyUnknown, NoCount bool
 	// Count is the path of the desired count. Unit is what it counts; "" means pods.
 	Count, Unit string

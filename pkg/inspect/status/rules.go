@@ -226,8 +226,7 @@ func surplusPods(v *view) *ruling {
 	return v.progressing(problem.CodePodsSurplus, "%s, %d too many", problem.Quantity(own, "pod"), own-desired)
 }
 
-// bound reports whether the object itself reports that it is ready, so that missing counts do not
-// matter.
+// bound reports whether the object reports that it is ready, so that no count is needed.
 func (o Object) bound() bool { return o.declaredReady() || o.NoCount && o.vouched() }
 
 // declaredReady reports whether the type's ready condition holds.

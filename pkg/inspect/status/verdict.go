@@ -72,8 +72,7 @@ type rule struct {
 	verdict func(*view) *ruling
 }
 
-// rules returns the rules of the verdict. The first one that holds decides. docs/any-resource.md
-// has the same list.
+// rules returns the rules of the verdict, as in docs/any-resource.md. The first that holds decides.
 func rules() []rule {
 	return []rule{
 		{"Deleting", always, deleting},

@@ -32,8 +32,7 @@ func scaledToZero(v *view) *ruling {
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: "scaled to zero by " + by}
 }
 
-// doubtsZero reports whether the only reason of a verdict is that nothing shows that no pods are
-// wanted.
+// doubtsZero reports whether a verdict only lacks proof that no pods are wanted.
 func (v ruling) doubtsZero() bool {
 	return slices.Contains([]problem.Code{problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeNoPods, problem.CodeNothingReported}, v.code)
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,10 +68,10 @@ func (f *failAfterFlag) String() string {
 
 func (f *failAfterFlag) Type() string { return "duration" }
 
-// flags returns the given flags, for a command that continues.
-func (f *waitFlags) flags() (words []string) {
+// flags returns the given flags except some, for a command that continues.
+func (f *waitFlags) flags(except ...string) (words []string) {
 	f.own.VisitAll(func(flag *pflag.Flag) {
-		if flag.Changed && flag.Name != "logs" {
+		if flag.Changed && flag.Name != "logs" && !slices.Contains(except, flag.Name) {
 			words = append(words, "--"+flag.Name+"="+flag.Value.String())
 		}
 	})

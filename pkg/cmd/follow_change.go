@@ -82,7 +82,7 @@ func (o *commonOptions) conclude(ctx context.Context, flags *changeWaitFlags, c 
 func (o *commonOptions) changeStays(flags *changeWaitFlags, c *change, err error) error {
 	t := c.Target
 	err = fmt.Errorf("%w\nthe change of %s stays", err, t)
-	err = outcome.WithHint(err, "to wait on", commandOn("wait", &t, flags.limits.flags()...))
+	err = outcome.WithHint(err, "to wait on", commandOn("wait", &t, flags.limits.flags("on-failure")...))
 	if c.back != nil {
 		err = outcome.WithHint(err, "to undo the change", *c.back)
 	}
@@ -153,7 +153,7 @@ func (o *commonOptions) stuckPods(ctx context.Context, t observe.Target) *comman
 	if len(words) == 2 {
 		return nil
 	}
-	return new(commandline.Kubectl(words...).In(t.Namespace))
+	return new(commandline.Kubectl(words[:min(len(words), 12)]...).In(t.Namespace)) // a long command would be cut
 }
 
 // awaitAll waits for several targets and shows the progress: with the format json as one

@@ -117,7 +117,7 @@ func (o *statusOptions) takeWord(ctx context.Context) {
 		o.word = t.Object
 		return
 	}
-	if !apierrors.IsNotFound(err) {
+	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return // find will return this error
 	}
 	// A word such as "no", a short name, must not select a type without replicas.

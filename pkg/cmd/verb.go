@@ -87,8 +87,7 @@ func (f *targetFlags) explain(ctx context.Context, c *kube.Factory, err error) e
 	return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+name)
 }
 
-// noImoocPod reports whether an error means that there is no such ImoocPod or that the server
-// does not serve ImoocPods.
+// noImoocPod reports whether an error means that the server has no such ImoocPod, or none at all.
 func noImoocPod(err error) bool {
 	if unserved := (*outcome.NotServedError)(nil); errors.As(err, &unserved) {
 		return unserved.CRD == kinds.ImoocPod().CRD()

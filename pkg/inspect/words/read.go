@@ -163,6 +163,13 @@ func (r *reader) ratio(path, name, value string, at place) {
 
 // counts compares pairs of counts, such as readyMembers and members.
 func (r *reader) counts(path string, content map[string]any, at place) {
+	totals := map[string][]string{} // the names of counts, by the words without those for a total
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		key := strings.Join(without(Split(name), "desired", "expected", "total", "number", "scheduled"), " ")
+		if _, is := fieldpath.Integer(content[name]); is && len(totals[key]) < mostTotals {
+			totals[key] = append(totals[key], name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		ready, is := fieldpath.Integer(content[name])
 		words := Split(name)
@@ -170,15 +177,21 @@ func (r *reader) counts(path string, content map[string]any, at place) {
 		if !is || len(of) == len(words) {
 			continue
 		}
-		for other, value := range content {
-			all, is := fieldpath.Integer(value)
-			named := without(Split(other), "desired", "expected", "total", "number", "scheduled")
-			if is && other != name && (slices.Equal(of, named) || len(of) == 0 && len(named) == 1 && slices.Contains([]string{"size", "replicas", "members", "instances", "nodes"}, named[0])) {
+		others := totals[strings.Join(of, " ")]
+		if len(of) == 0 {
+			others = slices.Concat(others, totals["size"], totals["replicas"], totals["members"], totals["instances"], totals["nodes"])
+		}
+		for _, other := range others {
+			if all, _ := fieldpath.Integer(content[other]); other != name {
 				r.compare(path+"."+name, strconv.FormatInt(ready, 10)+" of "+strconv.FormatInt(all, 10), ready, all, at)
 			}
 		}
 	}
 }
+
+// mostTotals is the maximum number of totals that a count is compared with. Anyone who can write
+// a status chooses its fields.
+const mostTotals = 10
 
 func without(words []string, drop ...string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(drop, w) })

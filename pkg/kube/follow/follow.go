@@ -77,9 +77,16 @@ func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1
 		if done, err := h.Listed(found); done || err != nil {
 			return err
 		}
+		began := time.Now()
 		err = followChanges(ctx, from, selected, resourceVersion, connection, h.Changed)
 		if !expired(err) {
 			return err
+		}
+		// A broken server may reject every watch as expired.
+		if time.Since(began) < Pause {
+			if err := Sleep(ctx, Pause); err != nil {
+				return err
+			}
 		}
 	}
 }

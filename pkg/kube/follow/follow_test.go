@@ -196,7 +196,7 @@ func TestObjectsStopsBetweenLists(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := script{lists: []error{nil, errAway, errAway, errAway}, watches: []func(chan<- watch.Event) error{refuses(errExpired)}}
-		ctx, stop := context.WithTimeoutCause(t.Context(), 1500*time.Millisecond, errOdd)
+		ctx, stop := context.WithTimeoutCause(t.Context(), 2500*time.Millisecond, errOdd)
 		defer stop()
 		err := Objects(ctx, s.source(), metav1.ListOptions{}, nil, Handler[*corev1.Pod]{Listed: func([]*corev1.Pod) (bool, error) { return false, nil }})
 		if !errors.Is(err, errOdd) || s.listed != 3 {
@@ -295,6 +295,21 @@ func TestObjectsOfAnyType(t *testing.T) {
 		}
 		if want := []string{"list metadata.name=a app=web", "watch metadata.name=a app=web"}; !slices.Equal(c.asked, want) {
 			t.Errorf("it has asked for %q, want %q", c.asked, want)
+		}
+	})
+}
+
+// A server that rejects each watch as expired is not asked without a pause.
+func TestObjectsPausesWhenWatchesExpire(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		watches := slices.Repeat([]func(chan<- watch.Event) error{refuses(errExpired)}, 100)
+		s := script{lists: make([]error, 100), watches: watches}
+		ctx, stop := context.WithTimeoutCause(t.Context(), 10*time.Second+time.Millisecond, errOdd)
+		defer stop()
+		err := Objects(ctx, s.source(), metav1.ListOptions{}, nil, Handler[*corev1.Pod]{Listed: func([]*corev1.Pod) (bool, error) { return false, nil }})
+		if !errors.Is(err, errOdd) || s.listed > 12 {
+			t.Errorf("%v after %d lists", err, s.listed)
 		}
 	})
 }

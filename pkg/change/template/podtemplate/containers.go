@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
@@ -19,8 +20,11 @@ type SeveralContainersError struct {
 }
 
 func (e *SeveralContainersError) Error() string {
-	return fmt.Sprintf("it has %d containers: %s", len(e.Names), strings.Join(e.Names, ", "))
+	return fmt.Sprintf("it has %d containers: %s", len(e.Names), listed(e.Names))
 }
+
+// listed returns names for a message. Whoever may write the object has chosen them.
+func listed(names []string) string { return escape.Cell(strings.Join(names, ", ")) }
 
 // containersOf returns the containers of a pod template as stored, init containers last.
 func containersOf(template map[string]any) []map[string]any {
@@ -50,7 +54,7 @@ func matching(template map[string]any, pattern string) ([]map[string]any, error)
 	case len(all) == 0:
 		return nil, errNoContainers
 	case len(found) == 0:
-		return nil, fmt.Errorf("unable to find container named %q: the containers are %s", pattern, strings.Join(names(all), ", "))
+		return nil, fmt.Errorf("unable to find container named %q: the containers are %s", pattern, listed(names(all)))
 	}
 	return found, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -144,16 +145,16 @@ func (o *commonOptions) stuckPods(ctx context.Context, t observe.Target) *comman
 	if policy, _, err := unstructured.NestedString(t.Object.Object, "spec", "podManagementPolicy"); err != nil || policy == string(appsv1.ParallelPodManagement) {
 		return nil
 	}
-	words := []string{"delete", "pod"}
+	var names []string
 	for _, pod := range status.NewReport(snapshot).Pods {
 		if !pod.Ready && pod.Code != "" {
-			words = append(words, pod.Name)
+			names = append(names, pod.Name)
 		}
 	}
-	if len(words) == 2 {
+	if len(names) == 0 {
 		return nil
 	}
-	return new(commandline.Kubectl(words[:min(len(words), 12)]...).In(t.Namespace)) // a long command would be cut
+	return new(problem.DeletePods(t.Namespace, names))
 }
 
 // awaitAll waits for several targets and shows the progress: with the format json as one

@@ -5,7 +5,33 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
+
+// costOfLooks returns the bytes and the allocations of a look at each target, after a first look that
+// lists. complete reports whether a look has found everything.
+func costOfLooks(t *testing.T, s *apiServer, targets []Target, complete func(status.Snapshot) bool) (bytes, allocations uint64) {
+	t.Helper()
+	reader, err := NewReader(t.Context(), s.factory(t), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Stop()
+	look := func(at Target) {
+		if e, _, err := reader.Read(t.Context(), at, Extent{Depth: Reasons}); err != nil || !complete(e) {
+			t.Fatalf("%s has %d pods, %d children, %d events, and %d loops, %v", at, len(e.Pods), len(e.Children), len(e.Events), len(e.Loops), err)
+		}
+	}
+	look(targets[0])
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, at := range targets {
+		look(at)
+	}
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs
+}
 
 // Anyone who can create objects in a namespace can create many. Looking at all of them together
 // allocates in proportion to their number.
@@ -27,24 +53,8 @@ func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts al
 				targets = append(targets, Target{Kind: deployments(), Namespace: "ns", Name: name, Object: object})
 			}
 		})
-		reader, err := NewReader(t.Context(), s.factory(t), true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer reader.Stop()
-		read := func(of Target) {
-			if e, _, err := reader.Read(t.Context(), of, Extent{Depth: Reasons}); err != nil || len(e.Pods) != 2 || len(e.Children) != 1 || len(e.Events) != 2 {
-				t.Fatalf("%s has %d pods, %d children, and %d events, %v", of, len(e.Pods), len(e.Children), len(e.Events), err)
-			}
-		}
-		read(targets[0]) // which lists
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for _, of := range targets {
-			read(of)
-		}
-		runtime.ReadMemStats(&after)
-		return after.TotalAlloc - before.TotalAlloc
+		bytes, _ := costOfLooks(t, s, targets, func(e status.Snapshot) bool { return len(e.Pods) == 2 && len(e.Children) == 1 && len(e.Events) == 2 })
+		return bytes
 	}
 	size := 50
 	before := cost(size)
@@ -75,25 +85,9 @@ func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocat
 			targets = append(targets, Target{Kind: imoocPods(), Namespace: "ns", Name: name, Object: object})
 		}
 	})
-	reader, err := NewReader(t.Context(), s.factory(t), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Stop()
-	read := func(of Target) {
-		if e, _, err := reader.Read(t.Context(), of, Extent{Depth: Reasons}); err != nil || len(e.Loops) != leases {
-			t.Fatalf("%s has %d loops, %v", of, len(e.Loops), err)
-		}
-	}
-	read(targets[0]) // which lists
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for _, of := range targets {
-		read(of)
-	}
-	runtime.ReadMemStats(&after)
+	_, allocations := costOfLooks(t, s, targets, func(e status.Snapshot) bool { return len(e.Loops) == leases })
 	// Each loop of a report has a few texts. Reading a lease takes a hundred allocations.
-	if each := (after.Mallocs - before.Mallocs) / objects / leases; each > 20 {
+	if each := allocations / objects / leases; each > 20 {
 		t.Errorf("a look allocates %d times for each lease", each)
 	}
 }

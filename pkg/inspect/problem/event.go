@@ -136,7 +136,6 @@ func LastSeen(e corev1.Event) time.Time {
 	return time.Time{}
 }
 
-// firstSeen returns when an event first occurred.
 func firstSeen(e corev1.Event) time.Time {
 	for _, t := range []metav1.Time{e.FirstTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
 		if !t.IsZero() {
@@ -146,7 +145,6 @@ func firstSeen(e corev1.Event) time.Time {
 	return LastSeen(e)
 }
 
-// times returns how often an event occurred.
 func times(e corev1.Event) int32 {
 	if e.Series != nil {
 		return max(e.Series.Count, 1)

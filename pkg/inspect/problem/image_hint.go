@@ -16,9 +16,11 @@ type Template struct {
 	Images map[string]string
 }
 
-// mostToDelete is the maximum number of pods in a suggested command. A long command would be cut,
-// and would lose the namespace and the cluster at its end.
-const mostToDelete = 10
+// DeletePods returns the command that deletes the first ten of some pods. A long command would be
+// cut, and would lose the namespace and the cluster at its end.
+func DeletePods(namespace string, pods []string) commandline.Command {
+	return commandline.Kubectl("delete", "pod").With(pods[:min(len(pods), 10)]...).In(namespace)
+}
 
 // HintImages adds to problems with an image the commands that give the pods another one. It
 // never leads to a template whose pods are not known to have been ready.
@@ -33,12 +35,8 @@ func (t Template) HintImages(problems []Problem, pods Pods, commands commandline
 		}
 		if now := t.Images[p.Container]; now != "" && failing != "" && now != failing {
 			if t.Kind == "StatefulSet" { // whose controller waits for the pod
-				some, these := p.Pods[:min(len(p.Pods), mostToDelete)], "the pods"
-				if len(some) < len(p.Pods) {
-					these = "the first pods"
-				}
-				problems[i].Hint += "; the pod template already has another image; to replace " + these + ": " +
-					commands.Line(commandline.Kubectl(append([]string{"delete", "pod"}, some...)...).In(t.Namespace))
+				problems[i].Hint += "; the pod template already has another image; to replace these pods: " +
+					commands.Line(DeletePods(t.Namespace, p.Pods))
 			}
 			continue
 		}

@@ -155,7 +155,6 @@ func (f *Finding) Held(resource, namespace, name string, finalizers []string, no
 	f.Hint = "its controller must remove it; if that controller no longer exists: " + commands.Line(remove)
 }
 
-// describe returns the command that describes a pod.
 func (f *Finding) describe(pod *corev1.Pod) string {
 	return f.commands.Line(commandline.Kubectl("describe", "pod", pod.Name).In(pod.Namespace))
 }

@@ -2,11 +2,15 @@ package problem
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // Equal problems of several pods are folded into one, and the most serious comes first.
@@ -106,5 +110,15 @@ func TestNotReadySince(t *testing.T) {
 		if got := notReadySince(pod); !got.Equal(test.want) {
 			t.Errorf("%s: since %s, want %s", name, got, test.want)
 		}
+	}
+}
+
+// A suggested command to delete pods is short enough to keep its namespace and cluster.
+func TestDeletePods(t *testing.T) {
+	t.Parallel()
+	names := slices.Repeat([]string{strings.Repeat("a", 63)}, 700)
+	line := commandline.Context{"--context=staging"}.Line(DeletePods("shop", names))
+	if escape.Line(line) != line || !strings.HasSuffix(line, " -n shop --context=staging") {
+		t.Errorf("the command is %q", line)
 	}
 }

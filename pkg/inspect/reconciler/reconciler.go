@@ -64,20 +64,17 @@ const mostLoops = 10
 func New(of Object, loops []leaserecord.Loop) Reconciler {
 	r := Reconciler{of: of, searched: loops != nil}
 	r.Spec, r.Status = fieldpath.LastWrites(of.Managers)
-	var covering []leaserecord.Loop
-	for _, loop := range loops {
-		if loop.Holder != "" && loop.Scope.Covers(of.Namespace, of.Resource, of.Labels) {
-			covering = append(covering, loop)
-		}
-	}
+	covering := slices.DeleteFunc(slices.Clone(loops), func(loop leaserecord.Loop) bool {
+		return loop.Holder == "" || !loop.Scope.Covers(of.Namespace, of.Resource, of.Labels)
+	})
 	slices.SortStableFunc(covering, func(a, b leaserecord.Loop) int {
-		switch aLive, bLive := a.Live(of.Now), b.Live(of.Now); {
-		case aLive && !bLive:
+		switch live := a.Live(of.Now); {
+		case live == b.Live(of.Now):
+			return b.Renewed.Compare(a.Renewed)
+		case live:
 			return -1
-		case bLive && !aLive:
-			return 1
 		}
-		return b.Renewed.Compare(a.Renewed)
+		return 1
 	})
 	for _, loop := range covering[:min(len(covering), mostLoops)] {
 		r.Loops = append(r.Loops, Loop{

@@ -153,26 +153,26 @@ func (f family) tree(o Object, children []Child, pods problem.Pods) Node {
 	for _, c := range children {
 		below[c.Controller] = append(below[c.Controller], c)
 	}
-	return Node{Kind: o.Kind, Name: o.Name, UID: o.UID, Desired: &o.Desired, Ready: &o.Ready, Children: nodes(o.UID, below, leaves, deepest)}
+	return Node{Kind: o.Kind, Name: o.Name, UID: o.UID, Desired: &o.Desired, Ready: &o.Ready, Children: nodes(o.UID, below, leaves)}
 }
 
-// nodes returns the nodes below an object, at most depth levels: references may form a ring.
-func nodes(uid types.UID, below map[types.UID][]Child, pods map[types.UID][]Node, depth int) []Node {
-	if depth == 0 {
-		return nil
-	}
+// nodes returns the nodes below an object, and takes the objects out of both maps: references may
+// form a ring.
+func nodes(uid types.UID, below map[types.UID][]Child, pods map[types.UID][]Node) []Node {
 	var all []Node
-	leaves := slices.Clone(pods[uid])
+	leaves, children := pods[uid], below[uid]
+	delete(pods, uid)
+	delete(below, uid)
 	for i := range leaves {
 		if len(below[leaves[i].UID]) > 0 { // a pod that leads a group
-			leaves[i].Children = nodes(leaves[i].UID, below, pods, depth-1)
+			leaves[i].Children = nodes(leaves[i].UID, below, pods)
 		}
 	}
-	for _, c := range below[uid] {
+	for _, c := range children {
 		if slices.ContainsFunc(leaves, func(n Node) bool { return n.UID == c.UID }) {
 			continue
 		}
-		n := Node{Kind: c.Kind, Name: c.Name, UID: c.UID, Desired: c.Desired, Ready: c.Ready, Children: nodes(c.UID, below, pods, depth-1)}
+		n := Node{Kind: c.Kind, Name: c.Name, UID: c.UID, Desired: c.Desired, Ready: c.Ready, Children: nodes(c.UID, below, pods)}
 		if len(n.Children) > 0 || c.Desired == nil || *c.Desired > 0 {
 			all = append(all, n)
 		}

@@ -39,7 +39,7 @@ func TestHintImages(t *testing.T) {
 		"another that fails":   {foo, pod("foo-0", "older", corev1.ConditionFalse), problem.CodeImagePullFailed, look, set},
 		"another that is well": {foo, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, set + "; to return to the last one: kubectl imoocpod undo imoocpod/foo -n shop --context=staging"},
 		"mended":               {mended, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, look},
-		"mended, and stuck":    {stuck, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, look + "; the pod template already has another image; to replace the pods: kubectl delete pod foo-1 -n shop --context=staging"},
+		"mended, and stuck":    {stuck, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, look + "; the pod template already has another image; to replace these pods: kubectl delete pod foo-1 -n shop --context=staging"},
 		"other problem":        {foo, failing, problem.CodeStartFailed, look, look},
 		"no hint":              {foo, failing, problem.CodeImagePullFailed, "", ""},
 		"owned":                {owned, failing, problem.CodeImagePullFailed, look, look},

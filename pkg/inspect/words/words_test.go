@@ -1,7 +1,9 @@
 package words
 
 import (
+	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -131,5 +133,25 @@ func TestConditions(t *testing.T) {
 	}
 	if Conditions("odd") != nil {
 		t.Error("a word is a list of conditions")
+	}
+}
+
+// Anyone who can write a status can add many counts. Their cost grows linearly.
+func TestCostOfCounts(t *testing.T) { // not parallel, because it counts allocations
+	cost := func(size int) uint64 {
+		reported := map[string]any{}
+		for i := range size {
+			reported[fmt.Sprint("readyPart", i)], reported[fmt.Sprint("part", i)] = int64(1), int64(2)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if all := Read("Set", map[string]any{"status": reported}); len(all) != size {
+			t.Fatalf("%d pairs of counts are %d claims", size, len(all))
+		}
+		runtime.ReadMemStats(&after)
+		return after.Mallocs - before.Mallocs
+	}
+	if half, all := cost(200), cost(400); all > 5*half/2 {
+		t.Errorf("400 pairs of counts allocate %d times, half of them %d", all, half)
 	}
 }

@@ -83,10 +83,8 @@ func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1
 			return err
 		}
 		// A broken server may reject every watch as expired.
-		if time.Since(began) < Pause {
-			if err := Sleep(ctx, Pause); err != nil {
-				return err
-			}
+		if err := Sleep(ctx, Pause-time.Since(began)); err != nil {
+			return err
 		}
 	}
 }

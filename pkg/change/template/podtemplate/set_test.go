@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
@@ -134,4 +135,19 @@ func FuzzSettings(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Errors escape the names of containers, which whoever may write the object has chosen.
+func TestContainerNamesAreEscaped(t *testing.T) {
+	t.Parallel()
+	template := map[string]any{"spec": map[string]any{"containers": []any{
+		map[string]any{"name": escapetest.Hostile}, map[string]any{"name": "b"},
+	}}}
+	for _, container := range []string{"", "missing"} {
+		if err := SetImages(template, []ImageSetting{{container, "nginx"}}); err == nil {
+			t.Errorf("the container %q is found", container)
+		} else {
+			escapetest.MustBeHarmless(t, err.Error(), err.Error())
+		}
+	}
 }

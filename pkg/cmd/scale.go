@@ -70,13 +70,11 @@ See docs/scaling.md.`,
 	return o.change.targets.command(cmd, common.clients, o.complete, o.run)
 }
 
-// waits reports whether the flags ask for a wait.
 func (o *scaleOptions) waits() bool { return o.change.wait.waits() || o.steps.given() }
 
 func (o *scaleOptions) complete(args []string) error {
 	removes := len(o.count.Remove) > 0
 	err := cmp.Or(
-		o.change.targets.complete(args),
 		o.apart(removes, "remove", "replicas", "by", "reuse", "group", "replicas-path"),
 		o.apart(o.count.Undo, "undo", "replicas", "by", "remove", "reuse", "step"),
 		o.apart(o.given("replicas"), "replicas", "by"),
@@ -101,7 +99,7 @@ func (o *scaleOptions) complete(args []string) error {
 	case o.steps.given() && version != "":
 		return usageErrorf("--step and --resource-version cannot be used together")
 	}
-	return o.change.wait.limits.validate(o.waits())
+	return cmp.Or(o.change.targets.complete(args), o.change.wait.limits.validate(o.waits()))
 }
 
 // apart returns an error if another flag is combined with one that is set.

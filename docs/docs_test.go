@@ -340,8 +340,7 @@ func TestNamedMessagesExist(t *testing.T) {
 	}
 }
 
-// TestTranslation compares the commands and outputs of the Chinese README with those of the English
-// one.
+// TestTranslation checks that both READMEs have the same commands and outputs.
 func TestTranslation(t *testing.T) {
 	var original, translation document
 	for _, d := range documents(t) {

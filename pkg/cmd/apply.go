@@ -89,7 +89,6 @@ func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
 	return printer.PrintObj(obj, a.out)
 }
 
-// applyDeed returns what an apply did, in one word.
 func applyDeed(before, after *unstructured.Unstructured) string {
 	if before == nil {
 		return "created"

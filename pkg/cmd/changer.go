@@ -246,10 +246,8 @@ func (c *changer) follow(ctx context.Context, made []*change) []error {
 	return c.followChanges(ctx, c.reports, &c.flags.wait, made)
 }
 
-// format returns the output format, "" for lines.
 func (c *changer) format() string { return *c.flags.print.OutputFormat }
 
-// edits returns the options of a write.
 func (c *changer) edits() edit.Options {
 	return edit.Options{FieldManager: c.flags.manager, DryRun: c.flags.dryRun.server(), Local: c.flags.dryRun.client()}
 }

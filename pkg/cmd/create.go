@@ -106,7 +106,6 @@ func (o *createOptions) complete(args []string) error {
 	return nil
 }
 
-// run creates the named objects or those in files.
 func (o *createOptions) run(ctx context.Context) error {
 	c, err := newChanger(ctx, &o.change, o.change.wait.waits())
 	if err != nil {

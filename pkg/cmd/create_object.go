@@ -53,7 +53,6 @@ func (o *createOptions) putCount(ctx context.Context, c *changer, t *observe.Tar
 	return path.Set(obj.Object, int64(o.replicas))
 }
 
-// putFields sets the fields of --set and --set-string.
 func (o *createOptions) putFields(finder *discover.Finder, kind kinds.Kind, obj *unstructured.Unstructured) error {
 	for _, pair := range o.setString {
 		path, word, err := fieldpath.ParseSetting(pair)
@@ -141,7 +140,6 @@ func (o *createOptions) putSpec(kind kinds.Kind, obj *unstructured.Unstructured)
 	return err
 }
 
-// putTemplate sets the pod template, if the flags ask for one.
 func (o *createOptions) putTemplate(obj map[string]any, path []string) error {
 	template := o.template()
 	if template == nil {

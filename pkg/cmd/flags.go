@@ -133,7 +133,6 @@ func numberFlag[T int | int32 | int64](value *T, least T) parsed[T] {
 	}, fmt.Sprintf("%T", *value)}
 }
 
-// imageFlag returns a flag for the name of an image.
 func imageFlag(value *string) parsed[string] {
 	return parsed[string]{value, func(word string) (string, error) { return word, podtemplate.CheckImage(word) }, "string"}
 }

@@ -119,7 +119,6 @@ func (f *changeWaitFlags) addFlags(cmd *cobra.Command) {
 	f.limits.addFlags(cmd)
 }
 
-// waits reports whether the flags ask for a wait.
 func (f *changeWaitFlags) waits() bool {
 	return f.wait || f.limits.Timeout > 0 || f.onFailure == revertOnFailure
 }

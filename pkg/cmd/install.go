@@ -204,7 +204,6 @@ func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 	return namespace, err
 }
 
-// versionChange describes a change of the version label.
 func versionChange(before, after *unstructured.Unstructured) string {
 	if before == nil {
 		return ""
@@ -246,7 +245,6 @@ func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*un
 	return outcome.Join(errs)
 }
 
-// awaitEstablished waits until the server serves a CRD.
 func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent *unstructured.Unstructured, timeout time.Duration) error {
 	err := observe.WaitForObject(ctx, crds, sent.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
 		return obj != nil && kinds.Established(obj), nil

@@ -90,7 +90,6 @@ func (o *kindsOptions) complete(args []string) (err error) {
 	return nil
 }
 
-// writer returns the printer for the output format.
 func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) {
 	switch format := *o.print.OutputFormat; format {
 	case "", "wide":

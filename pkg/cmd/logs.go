@@ -194,7 +194,6 @@ func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, r
 	return errs
 }
 
-// followTarget follows the logs of a target until it is gone.
 func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, t observe.Target, f *logs.Follower) error {
 	shown, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

@@ -84,7 +84,6 @@ func (o *scaleOptions) groupPath(ctx context.Context, c *changer, t *observe.Tar
 	return &path, err
 }
 
-// countFlags returns the flag that gives the count.
 func (o *scaleOptions) countFlags() []string {
 	switch {
 	case o.count.By != nil:
@@ -173,7 +172,6 @@ func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*chan
 	return made, nil
 }
 
-// set sets the count of an object.
 func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request replicas.Request) (replicas.Result, error) {
 	field := l.field
 	if len(request.Remove) > 0 {
@@ -234,7 +232,6 @@ func (o *scaleOptions) changed(c *changer, l *located, done replicas.Result) *ch
 	return made
 }
 
-// command returns the command that sets a count of an object.
 func (o *scaleOptions) command(l *located, replicas int32, flags ...string) commandline.Command {
 	command := commandline.Plugin("scale", l.target.Kind.CRD()+"/"+l.target.Name).In(l.target.Namespace).With("--replicas", strconv.Itoa(int(replicas)))
 	if path := l.target.Path; path != nil {

@@ -37,7 +37,6 @@ func (f *stepFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.ignoreBudgets, "ignore-budgets", false, "Scale down even if a step breaks a PodDisruptionBudget.")
 }
 
-// given reports whether the count changes in steps.
 func (f *stepFlags) given() bool { return f.step != nil }
 
 // flags returns the given flags, for a command that continues.

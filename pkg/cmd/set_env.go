@@ -95,7 +95,6 @@ func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {
 	}), nil
 }
 
-// show prints the variables of a target.
 func (o *setEnvOptions) show(c *changer, t *observe.Target, at *fieldpath.Path) error {
 	value, err := at.Value(t.Object.Object)
 	if err != nil {

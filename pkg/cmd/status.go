@@ -159,7 +159,6 @@ func (o *statusOptions) runOnce(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
-// wanted returns the reports that the flags select.
 func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 	return slices.DeleteFunc(reports, func(r status.Report) bool { return !o.only.Wants(r) })
 }
@@ -230,7 +229,6 @@ func (o *statusOptions) extent() observe.Extent {
 	return observe.Extent{Depth: observe.Reasons, Competitors: !row && !o.untyped()}
 }
 
-// report returns the report on an object.
 func (o *statusOptions) report(ctx context.Context, reader *observe.Reader, t observe.Target) (status.Report, error) {
 	extent := o.extent()
 	snapshot, _, err := reader.Read(ctx, t, extent)

@@ -26,7 +26,6 @@ func (o *statusOptions) selects() bool {
 	return o.untyped() || len(o.args) > 0 && o.given()
 }
 
-// find finds the current objects.
 func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if !o.untyped() {
 		targets, errs := o.targetFlags.find(ctx, &o.commonOptions)

@@ -15,7 +15,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// writer returns the printer for the output flags.
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
 	switch format := *o.print.OutputFormat; format {
 	case "", "wide":
@@ -50,7 +49,6 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	}
 }
 
-// printScreen prints a screen once.
 func (o *statusOptions) printScreen(reports []status.Report, width int) error {
 	screen := printer.Screen{Reports: reports, AllPods: o.pods}
 	for _, text := range screen.Frame(width, 0, o.color.style(o.streams.Out), time.Now()) {

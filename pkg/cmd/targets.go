@@ -43,7 +43,6 @@ func (f *targetFlags) addFlags(cmd *cobra.Command) {
 	f.addSelectFlags(cmd)
 }
 
-// addSelectFlags adds the flags that select objects.
 func (f *targetFlags) addSelectFlags(cmd *cobra.Command) {
 	addSelectorFlag(cmd, &f.selector)
 	cmd.Flags().BoolVar(&f.all, "all", false, "Select all objects of the TYPE in the namespace. Without a TYPE, verbs that need none select all types with replicas.")
@@ -189,7 +188,6 @@ func (f *targetFlags) bareName() string {
 	return f.args[0]
 }
 
-// namesType reports whether a bare NAME names a type.
 func (f *targetFlags) namesType(ctx context.Context, c *kube.Factory) bool {
 	name := f.bareName()
 	if name == "" {

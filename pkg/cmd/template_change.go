@@ -102,7 +102,6 @@ func (c *changer) revisionOf(ctx context.Context, t *observe.Target, done templa
 	return history.Find(done.After)
 }
 
-// changedFields returns the fields whose value has changed.
 func changedFields(done template.Result) []revision.Field {
 	var changed []revision.Field
 	for i, f := range done.After {

@@ -104,7 +104,6 @@ func missing(err error) schema.GroupResource {
 	return schema.GroupResource{Group: answer.Status().Details.Group, Resource: answer.Status().Details.Kind}
 }
 
-// noArgs rejects arguments of a verb that takes none.
 func noArgs(verb string, args []string) error {
 	if len(args) > 0 {
 		return usageErrorf("%s %s takes no arguments, got %q", programName, verb, args[0])

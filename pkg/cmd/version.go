@@ -82,7 +82,6 @@ func (o *versionOptions) print(v versions) error {
 	return nil
 }
 
-// controllers returns the installed controllers.
 func (o *commonOptions) controllers(ctx context.Context) ([]doctor.Controller, error) {
 	client, err := o.clients.Dynamic()
 	if err != nil {

@@ -162,7 +162,6 @@ func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	return targets, errs
 }
 
-// nameOnly returns an object with only a type and a name.
 func nameOnly(t observe.Target) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(t.Kind.GroupVersionKind())

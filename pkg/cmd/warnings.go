@@ -74,14 +74,12 @@ func newLoopWarner(ctx context.Context, common commonOptions) *loopWarner {
 	return &loopWarner{commonOptions: common, cached: read("0"), current: read("")}
 }
 
-// begin starts to read the leases while the change is made.
 func (w *loopWarner) begin(t *observe.Target) {
 	if w != nil && t.Kind.Reconciled() {
 		go w.cached()
 	}
 }
 
-// warn warns once per kind and namespace.
 func (w *loopWarner) warn(t *observe.Target) {
 	if w == nil || !t.Kind.Reconciled() || covered(w.cached(), *t, time.Now()) || covered(w.current(), *t, time.Now()) {
 		return

@@ -596,8 +596,8 @@ func TestLongMessageIsCut(t *testing.T) {
 	})
 }
 
-// earlier makes a pod one of an earlier controller: the object controls it, but the name and the
-// labels are those of that controller.
+// earlier returns a change that gives a pod the name and the labels of an earlier controller. The
+// object still controls the pod.
 func earlier(name string) func(*unstructured.Unstructured) {
 	return func(pod *unstructured.Unstructured) {
 		pod.SetName(name)

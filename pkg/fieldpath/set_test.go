@@ -53,8 +53,8 @@ func TestPutThenGet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z.~/"'\[\] é\\]{1,4}`)
-		// The object is empty, so the index is that of a first element. No key has the name of a
-		// field, because it would overwrite that field.
+		// Set appends to an empty list at index 0. No key of an element has the name of a field:
+		// setting the key would overwrite the field.
 		parts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) []Step {
 			last := Step{Name: name.Draw(t, "name")}
 			switch rapid.IntRange(0, 3).Draw(t, "kind") {

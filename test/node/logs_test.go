@@ -141,8 +141,8 @@ func TestLogsThroughARestart(t *testing.T) {
 	kubectl(t, "", "delete", "namespace", namespace)
 }
 
-// The last lines of a crashing container are shown without a flag, whether it is running again or
-// waiting for that, and so are those of a failing init container.
+// "logs" prints the last lines of a crashed container without --previous, whether the container has
+// restarted or waits. The same holds for a failed init container.
 func TestLogsOfCrashes(t *testing.T) {
 	t.Parallel()
 	const namespace = "logs-crash"

@@ -111,7 +111,6 @@ func saved(t observe.Target, obj *unstructured.Unstructured) (*apis.ParkedCount,
 	return p, path, nil
 }
 
-// countAt returns the count of an object at a path.
 func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	n, found, err := path.Get(obj.Object)
 	switch {

@@ -170,7 +170,6 @@ func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.T
 	return removedSlotsChange(removed), nil
 }
 
-// removedSlots returns the slots that an object has given up.
 func removedSlots(t observe.Target, obj *unstructured.Unstructured) (slots.Removed, error) {
 	removed, err := slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots])
 	if err != nil {

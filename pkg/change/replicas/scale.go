@@ -186,7 +186,6 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 	return done, nil
 }
 
-// readScale reads the count through /scale.
 func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (*autoscalingv1.Scale, error) {
 	scale, err := discover.GetScale(ctx, objects, t.Name)
 	if apierrors.IsInternalError(err) && field.Path != nil {

@@ -123,7 +123,6 @@ func changedSince(t observe.Target, obj *unstructured.Unstructured, path fieldpa
 	return outcome.WithHint(err, "to set it back all the same", back)
 }
 
-// scaleTo returns the command that sets the count of an object.
 func scaleTo(t observe.Target, count string) commandline.Command {
 	return commandline.Plugin("scale", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With("--replicas", count)
 }

@@ -147,7 +147,6 @@ func selector(t observe.Target) string {
 	return ""
 }
 
-// whyNone explains why an object has no revisions.
 func whyNone(t observe.Target) string {
 	limit, found, err := unstructured.NestedInt64(t.Object.Object, "spec", "revisionHistoryLimit")
 	switch {

@@ -119,7 +119,6 @@ func (m *Memory) Forget(k Key) {
 	m.Notify()
 }
 
-// update changes the entry of an object, if there is one.
 func (m *Memory) update(k Key, change func(*entry)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

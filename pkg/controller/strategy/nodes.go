@@ -46,7 +46,6 @@ func nodesEqual(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
-// readNodes adds the nodes of the cluster to a view.
 func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) error {
 	all := store.List()
 	v.Nodes = make([]*corev1.Node, 0, len(all))

@@ -251,7 +251,6 @@ func (f *Facts) generation(root, properties map[string]any) {
 	}
 }
 
-// statusAt returns the schema of a part of the status.
 func statusAt(root, properties map[string]any, base string) map[string]any {
 	if base == "" {
 		return properties

@@ -114,7 +114,6 @@ func lag(obj map[string]any) string {
 	return ""
 }
 
-// readCounts reads the counts of pods.
 func (f Facts) readCounts(o *status.Object, obj map[string]any) {
 	ready, counted := f.number(obj, f.Ready)
 	o.Ready, o.ReadyUnknown = ready, !counted && !f.zero(f.Ready)
@@ -254,7 +253,6 @@ func textAt(obj map[string]any, path string) string {
 	return text
 }
 
-// valueAt returns the value at a path of an object, or nil.
 func valueAt(obj map[string]any, word string) any {
 	if word == "" {
 		return nil

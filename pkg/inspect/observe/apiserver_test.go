@@ -29,8 +29,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// apiServer is an API server in memory. It serves a few types, and its watches fail like those of a
-// real server.
+// apiServer serves a few resource types from memory. Watches fail as they do on a real server.
 type apiServer struct {
 	// latency is how long a request takes.
 	latency time.Duration

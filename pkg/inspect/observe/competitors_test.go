@@ -34,7 +34,7 @@ func guards(t *testing.T, c *kube.Factory) (status.Report, error) {
 	return status.NewReport(e), err
 }
 
-// The pods of a budget are counted as they are now: live pods, and those of them that are ready.
+// Recount counts the live pods that a budget selects, and the ready ones among the live pods.
 func TestGuardsCountThePodsOfABudget(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)

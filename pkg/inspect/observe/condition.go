@@ -255,12 +255,10 @@ func statusCondition(name, value string) Condition {
 	}}
 }
 
-// conditionsOf returns the status conditions of an object.
 func conditionsOf(obj map[string]any) []metav1.Condition {
 	return words.Conditions(fieldpath.Object(obj, "status")["conditions"])
 }
 
-// conditionsNow lists the status conditions of an object.
 func conditionsNow(s Observation) string {
 	var all []string
 	for _, c := range conditionsOf(s.Object.Object) {

@@ -34,7 +34,7 @@ type fleetOf struct {
 // closely returns the extent of a look at a named object.
 func closely() Extent { return Extent{Depth: Reasons, Competitors: true} }
 
-// fleet starts to follow the objects of a kind, none of which exists yet.
+// fleet follows the objects of a kind before the first object exists.
 func (s *apiServer) fleet(t *testing.T, x Extent, every bool) *fleetOf {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

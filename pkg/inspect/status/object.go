@@ -139,7 +139,6 @@ type Pause struct {
 	Template, Reported, Switch bool
 }
 
-// argument returns the object as a command-line argument.
 func (o Object) argument() string { return ShortType(o.Type) + "/" + o.Name }
 
 // indirect reports whether the count does not count the object's pods.

@@ -130,7 +130,6 @@ func meaningOf(words []string) Meaning {
 	return last
 }
 
-// moving returns the meaning of Progressing and Running.
 func moving(c metav1.Condition) Meaning {
 	reason := worst(slices.DeleteFunc(Split(c.Reason), func(w string) bool { return w == "running" }))
 	switch {

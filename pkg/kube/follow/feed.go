@@ -143,7 +143,7 @@ func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListO
 	}
 }
 
-// Refuse records the error because of which the objects are unknown.
+// Refuse stores an error that readers get instead of the objects.
 func (f *Feed[T, V]) Refuse(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,7 +151,6 @@ func (f *Feed[T, V]) Refuse(err error) {
 	f.notifyAll()
 }
 
-// poll lists the objects repeatedly.
 func (f *Feed[T, V]) poll(ctx context.Context, from Source, selected metav1.ListOptions) error {
 	f.mu.Lock()
 	f.polled = true

@@ -334,8 +334,8 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 	})
 }
 
-// The UIDs of an object are its own, its controller's, and that of the object that an event is
-// about.
+// uids returns the UID of an object, the UID of its controller, and, for an event, the UID of the
+// involved object.
 func TestUIDs(t *testing.T) {
 	t.Parallel()
 	owned := aPod("a", 0)

@@ -36,7 +36,6 @@ func (l line) dimmed() line {
 	return pieces
 }
 
-// pad appends blanks up to a width.
 func (l line) pad(width int) line { return l.add("", strings.Repeat(" ", max(0, width-l.width()))) }
 
 // columns appends cells to a line that is two columns wide, each followed by two blanks. A
@@ -52,7 +51,6 @@ func (l line) columns(cells []piece, widths []int, style Style) line {
 	return l
 }
 
-// widen widens columns to fit cells.
 func widen(widths []int, cells []piece) {
 	for i, cell := range cells {
 		widths[i] = max(widths[i], plain(cell.text).width())

@@ -204,7 +204,6 @@ func (p *Progress) count() string {
 	return fmt.Sprintf("%d of %d objects are %s", p.done(), len(p.objects), p.Goal)
 }
 
-// done returns how many objects are done.
 func (p *Progress) done() int {
 	n := 0
 	for _, o := range p.objects {

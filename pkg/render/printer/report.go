@@ -57,7 +57,6 @@ func lastLogLine(r status.Report) string {
 	return ""
 }
 
-// desired returns the desired count, if it is known.
 func desired(c status.Replicas) string {
 	if c.Unknown {
 		return "unknown"

@@ -24,7 +24,6 @@ type rollout struct {
 	settled    bool
 }
 
-// see updates the rollout with a report.
 func (o rollout) see(r status.Report, now time.Time) rollout {
 	ready := r.Verdict.Settled()
 	o.now = readyNow(r)

@@ -160,7 +160,6 @@ func urgency(r status.Report) int {
 	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Unknown, status.Progressing, status.Deleted, status.Parked, status.Ready}, r.Verdict)
 }
 
-// object shows one object.
 func (f frame) object(r status.Report, d detail) []line {
 	sign, color := f.style.verdictStyle(r.Verdict)
 	title := line{{color, sign + " "}, {bold, objectName(r)}}

@@ -65,7 +65,6 @@ func (f frame) readyShown(notReady, ready, height int) int {
 	return max(0, room-1) // above the line with the number of folded ones
 }
 
-// tableCells returns the cells of an object.
 func (f frame) tableCells(r status.Report) []piece {
 	_, color := f.style.verdictStyle(r.Verdict)
 	ready := fmt.Sprintf("%d/%d", readyNow(r), r.Replicas.Desired)

@@ -56,7 +56,6 @@ func (s Style) bar(width int, done, all int32) (full, empty string) {
 	return strings.Repeat(s.sign("━", "#"), filled), strings.Repeat(s.sign("─", "-"), width-filled)
 }
 
-// verdictStyle returns the sign and the color of a verdict.
 func (s Style) verdictStyle(v status.Verdict) (sign, color string) {
 	switch v {
 	case status.Ready:

@@ -162,7 +162,6 @@ func envLines(env any) []string {
 	return lines
 }
 
-// envSource describes where the value of a variable comes from.
 func envSource(from map[string]any) string {
 	for field, what := range map[string]string{"secretKeyRef": "secret", "configMapKeyRef": "configmap"} {
 		if ref := fieldpath.Object(from, field); ref != nil {

@@ -81,7 +81,6 @@ func imagesOf(template map[string]any) []string {
 // nameOf returns the name of the last field of a path.
 func nameOf(p fieldpath.Path) string { return p.Steps[len(p.Steps)-1].Name }
 
-// changeOf describes the change of one field.
 func changeOf(at fieldpath.Path, from, to any) []string {
 	if sameValue(from, to) {
 		return nil
@@ -102,7 +101,6 @@ func changeOf(at fieldpath.Path, from, to any) []string {
 	}
 }
 
-// changeOfTemplate describes the change of a pod template.
 func changeOfTemplate(from, to map[string]any) []string {
 	was, is := fieldpath.Object(from, "spec"), fieldpath.Object(to, "spec")
 	var all []string
@@ -168,7 +166,6 @@ func changeOfResources(prefix string, from, to map[string]any) []string {
 	return append(all, fieldsChanged(prefix, fieldpath.Object(from, "resources"), fieldpath.Object(to, "resources"), "requests", "limits")...)
 }
 
-// changeOfEnv describes the changes in an environment.
 func changeOfEnv(prefix string, from, to any) []string {
 	was, is := byName(from), byName(to)
 	var all []string

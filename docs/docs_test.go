@@ -157,7 +157,11 @@ func TestNamedTestsExist(t *testing.T) {
 		}
 	}
 	for _, d := range documents(t) {
-		for _, name := range testName.FindAllString(d.prose, -1) {
+		text := d.prose
+		for _, b := range d.blocks {
+			text += b.text
+		}
+		for _, name := range testName.FindAllString(text, -1) {
 			prefix, several := strings.CutSuffix(name, "…")
 			if !slices.ContainsFunc(names, func(n string) bool { return n == name || several && strings.HasPrefix(n, prefix) }) {
 				t.Errorf("%s names %s, and there is no such test", d.path, name)

@@ -24,7 +24,7 @@ type describeOptions struct {
 func newDescribeCommand(common commonOptions) *cobra.Command {
 	o := &describeOptions{commonOptions: common, targetFlags: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
-		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME)",
+		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME)",
 		Short: "Show details of an ImoocPod or another object, its pods and its events",
 		Long: `Show details of an ImoocPod (NAME) or another object (TYPE/NAME, or other arguments of
 kubectl), its pods and its events. If a pod crashes, the last line of its log is shown,

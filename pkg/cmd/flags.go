@@ -146,7 +146,7 @@ func addAllNamespacesFlag(cmd *cobra.Command, all *bool) {
 }
 
 func addYesFlag(cmd *cobra.Command, yes *bool) {
-	cmd.Flags().BoolVar(yes, "yes", false, "Do not ask before a change that takes away the pods of objects.")
+	cmd.Flags().BoolVar(yes, "yes", false, "Do not ask on a terminal before a change that takes away the pods of objects. Without a terminal, nothing is asked.")
 }
 
 func parseReplicasPath(word string) (fieldpath.Path, error) {

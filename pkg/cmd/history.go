@@ -33,7 +33,7 @@ type historyOptions struct {
 func newHistoryCommand(common commonOptions) *cobra.Command {
 	o := &historyOptions{common: common, targets: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
-		Use:   "history (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--revision=N | --diff=N..M] [flags]",
+		Use:   "history (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [--revision=N | --diff=N..M] [flags]",
 		Short: "Show the earlier pod templates of an object",
 		Long: `Show the revisions of an ImoocPod (NAME) or another resource (TYPE/NAME), the newest
 first: when each was made, by whom, and what it changed. The revisions are those that

@@ -47,7 +47,7 @@ than one object.`,
   # Park all objects with a label, whatever their type, and say why
   kubectl imoocpod park -l env=dev --reason INC-7
 
-  # Park everything in a namespace from a script
+  # Park everything in a namespace, without a question on a terminal
   kubectl imoocpod park --all -n dev --yes`,
 	}
 	addReplicasPathFlag(cmd, &o.path)

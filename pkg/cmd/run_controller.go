@@ -147,7 +147,7 @@ func addKindFlags(cmd *cobra.Command, k *run.Kinds) {
 	}
 	completeFlag(cmd, "kinds", shipped...)
 	cmd.Flags().BoolVar(&k.Declared, "declared-kinds", false, "Also reconcile every kind that a CRD in the cluster declares, now or later.")
-	cmd.Flags().StringSliceVar(&k.Files, "kind-file", nil, "A file with CRDs to use instead of those in the cluster. '-' reads standard input.")
+	cmd.Flags().StringSliceVar(&k.Files, "kind-file", nil, "A file with CRDs whose kinds to reconcile, in addition to the built-in ones. '-' reads standard input.")
 }
 
 func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {

@@ -63,8 +63,8 @@ if its status does not say how it is doing, or "progressing". docs/status-json.m
 explains the verdicts and reasons.
 
 The exit code is 0 if the objects could be read, whatever the verdicts. With
---exit-code it is 0 if all are ready, 3 if one has failed or is paused, and 4
-otherwise.`,
+--exit-code it is 0 if all are ready or parked, 3 if one has failed or is paused,
+and 4 otherwise.`,
 		Example: `  # Show an ImoocPod, or any object that has pods, in full
   kubectl imoocpod status foo
   kubectl imoocpod status deployment/web
@@ -87,8 +87,8 @@ otherwise.`,
 	o.color.addFlag(cmd)
 	o.addFlags(cmd)
 	addAllNamespacesFlag(cmd, &o.allNamespaces)
-	addChoices(cmd, (*[]string)(&o.only), "only", "Show only the objects in these states, with the reasons. Must be %s; commas separate several.", status.States()...)
-	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with code 0 if all objects are ready, 3 if one has failed or is paused, and 4 otherwise.")
+	addChoices(cmd, (*[]string)(&o.only), "only", "Show only the objects in these states, with the reasons. Must be %s (neither ready nor parked); commas separate several.", status.States()...)
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with code 0 if all objects are ready or parked, 3 if one has failed or is paused, and 4 otherwise.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
 	return o.command(cmd, o.clients, o.complete, o.Run)
 }

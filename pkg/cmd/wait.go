@@ -40,7 +40,7 @@ func newWaitCommand(common commonOptions) *cobra.Command {
 		usages = append(usages, form.Usage)
 	}
 	cmd := &cobra.Command{
-		Use:   "wait (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=" + strings.Join(usages, "|") + "] [--timeout=duration]",
+		Use:   "wait (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [--for=" + strings.Join(usages, "|") + "] [--timeout=duration]",
 		Short: "Wait until objects are ready or meet a condition",
 		Long: `Wait until an ImoocPod (NAME) or other objects (TYPE/NAME) are ready, all at the same
 time, or meet a condition of "kubectl wait". A condition that is older than the

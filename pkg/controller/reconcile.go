@@ -243,7 +243,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	defer applied() // also after a panic
 	status := statusWriter{reconciliation: *r, written: p}
 	statusDone := make(chan error, 1)
-	go func() { statusDone <- strategy.Recover(ctx, func() error { return status.keep(during) }) }()
+	go func() { statusDone <- strategy.Recover(ctx, func() error { return status.writeUntilApplied(during) }) }()
 	out, done, err := w.Execute(ctx)
 	applied()
 	statusErr := <-statusDone

@@ -25,9 +25,9 @@ type statusWriter struct {
 	written plan.Actions
 }
 
-// keep writes the status that the plan found and, until the context ends, how far the
+// writeUntilApplied writes the planned status at once and, until the context ends, how far the
 // plan is. Meanwhile nothing else changes what is remembered of the object.
-func (w *statusWriter) keep(ctx context.Context) error {
+func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 	for {
 		if w.plan.WriteStatus && !w.owners.withdrawn.Load() {
 			if err := w.writePlanned(ctx); err != nil {

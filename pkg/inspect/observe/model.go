@@ -81,6 +81,9 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	m.remember(&e)
 	r, err := m.withReasons(ctx, &e)
 	e.Unread = append(e.Unread, unread...)
+	if finder, err := m.Clients.Finder(); err == nil && finder.Unread() && r.Verdict == status.NotReconciled {
+		e.Unread = append(e.Unread, "customresourcedefinitions") // one may declare that run-controller reconciles it
+	}
 	r.Unread = e.Unread
 	return e, r, err
 }

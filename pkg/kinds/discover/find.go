@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // Field is the replica field of a kind.
@@ -45,14 +47,22 @@ type UnknownFieldError struct {
 	// Candidates are possible fields, the likeliest first. Without any, the kind has no
 	// replica count.
 	Candidates []candidates.Field
+	// Unread means that the user must not read the CRD, which may name the field.
+	Unread bool
 }
 
 func (e *UnknownFieldError) Error() string {
-	if len(e.Candidates) == 0 {
+	switch {
+	case e.Unread:
+		return fmt.Sprintf("%s has no /scale, and you have no permission to read its CRD, which may name the replica field", e.Kind.CRD())
+	case len(e.Candidates) == 0:
 		return fmt.Sprintf("%s has no replica count: no /scale, and no such field in .spec", e.Kind.CRD())
 	}
 	return fmt.Sprintf("%s has no /scale, and its CRD does not name the replica field", e.Kind.CRD())
 }
+
+// Is makes the error one of permissions if the CRD was not read.
+func (e *UnknownFieldError) Is(target error) bool { return e.Unread && target == outcome.ErrForbidden }
 
 // Total returns the sum of the candidate counts of an object, nil if it has none.
 func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
@@ -73,6 +83,8 @@ type Finder struct {
 
 	// answers caches the answers about kinds.
 	answers sync.Map
+	// unread means that the server has refused to return a CRD.
+	unread atomic.Bool
 	// discovering guards Discovery: its caches on disk and in memory share the lists that they
 	// encode.
 	discovering sync.Mutex
@@ -110,7 +122,7 @@ func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Un
 			return *field, nil
 		}
 	}
-	return Field{}, &UnknownFieldError{Kind: kind}
+	return Field{}, &UnknownFieldError{Kind: kind, Unread: f.Unread()}
 }
 
 // Invalidate makes the finder ask again, and not rely on the cache on disk.
@@ -171,6 +183,9 @@ func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Un
 	}
 	crds := f.Dynamic.Resource(kinds.CRDResource())
 	crd, err := crds.Get(ctx, kind.CRD(), metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		f.unread.Store(true)
+	}
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil, nil //nolint:nilnil // there is none to be had, and that is no error
 	}
@@ -178,6 +193,18 @@ func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Un
 		return nil, fmt.Errorf("read the CRD of %s: %w", kind.CRD(), err)
 	}
 	return crd, nil
+}
+
+// Unread reports whether the server has refused to return a CRD.
+func (f *Finder) Unread() bool { return f.unread.Load() }
+
+// Undeclared returns an error about what a CRD does not declare. If the CRD was not read, the
+// error says so, and is an ErrForbidden.
+func (f *Finder) Undeclared(err error) error {
+	if err == nil || !f.Unread() {
+		return err
+	}
+	return fmt.Errorf("%w; %w: no permission to read its CRD, which may declare more", err, outcome.ErrForbidden)
 }
 
 // scalePath returns the field behind /scale if it is known. For built-in kinds, it is always

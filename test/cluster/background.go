@@ -65,12 +65,14 @@ func upCommand(ctx context.Context, args []string) error {
 	return nil
 }
 
-// up starts the control plane unless it is running, and waits until it is ready.
+// up starts the control plane unless it is running, and returns its endpoint when
+// it is ready.
 func (b background) up(ctx context.Context, o options) (endpoint, error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return endpoint{}, fmt.Errorf("create the directory: %w", err)
 	}
-	// One at a time: a second up finds the control plane of the first.
+	// Run one up at a time, so that a second one finds the control plane of the
+	// first.
 	lock, err := openLock(filepath.Join(b.dir, "up.lock"), os.O_CREATE)
 	if err != nil {
 		return endpoint{}, fmt.Errorf("open the lock: %w", err)
@@ -93,7 +95,7 @@ func (b background) up(ctx context.Context, o options) (endpoint, error) {
 		launcher.release()
 	}
 
-	// Build here, where users see the progress; later it only goes to the log.
+	// Build here, so that users see the progress. The launcher would only log it.
 	if _, _, err := ensureAll(ctx, o); err != nil {
 		return endpoint{}, err
 	}
@@ -101,7 +103,8 @@ func (b background) up(ctx context.Context, o options) (endpoint, error) {
 	return b.start(ctx, o)
 }
 
-// start starts the launcher of the control plane in a new session.
+// start starts the launcher in a new session, and waits until the control plane
+// is ready. If that fails, it stops the launcher.
 func (b background) start(ctx context.Context, o options) (endpoint, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -163,7 +166,8 @@ func (b background) serveArgs(o options) []string {
 	return args
 }
 
-// awaitReady waits until the control plane is ready or its launcher has exited.
+// awaitReady returns the endpoint of the control plane when it is ready. It
+// returns an error if ended reports that the launcher has exited.
 func (b background) awaitReady(ctx context.Context, ended func() (bool, error)) (endpoint, error) {
 	var e endpoint
 	err := poll(ctx, func(context.Context) (bool, error) {
@@ -207,7 +211,7 @@ func downCommand(ctx context.Context, args []string) error {
 	return nil
 }
 
-// down stops the control plane, and returns when it is gone.
+// down stops the control plane if it is running, and removes its state directory.
 func (b background) down(ctx context.Context) error {
 	launcher, free, err := openStateLock(b.stateDir())
 	if err != nil {

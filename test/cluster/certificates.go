@@ -74,7 +74,7 @@ func (a *authority) server() (keyPair, error) {
 	return a.issue(template)
 }
 
-// client returns a client certificate for a user.
+// client returns a client certificate for a user who is in the given groups.
 func (a *authority) client(user string, groups ...string) (keyPair, error) {
 	template, err := certificateTemplate(pkix.Name{CommonName: user, Organization: groups})
 	if err != nil {
@@ -112,7 +112,8 @@ func certificateTemplate(subject pkix.Name) (*x509.Certificate, error) {
 	}, nil
 }
 
-// sign returns a certificate for key, signed by the parent's key.
+// sign returns key and a certificate for it that is signed with the parent's
+// key.
 func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) (keyPair, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), parentKey)
 	if err != nil {
@@ -125,7 +126,8 @@ func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) 
 	return keyPair{cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key: keyPEM}, nil
 }
 
-// newSigningKey returns the signing key of service account tokens.
+// newSigningKey returns a new PEM-encoded key that signs service account
+// tokens.
 func newSigningKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

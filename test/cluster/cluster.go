@@ -27,8 +27,8 @@ type cluster struct {
 	api        *apiClient
 }
 
-// withCluster starts a control plane, calls use when it is ready, and stops it
-// again in any case.
+// withCluster builds missing programs, starts a control plane, and calls use when
+// it is ready. It always stops the control plane before it returns.
 func withCluster(ctx context.Context, o options, use func(context.Context, *cluster) error) (err error) {
 	state, err := claimStateDir(ctx, o.dir)
 	if err != nil {
@@ -56,8 +56,9 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 	return use(ctx, c)
 }
 
-// ensureAll builds missing programs. It first checks that real nodes can run,
-// because a build takes minutes.
+// ensureAll builds missing programs, and returns the directories of the programs.
+// nodeBin is "" without real nodes. Because a build takes minutes, it first checks
+// that real nodes can run.
 func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) {
 	version, err := o.version(ctx)
 	if err != nil {
@@ -86,8 +87,8 @@ func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) 
 	return bin, nodeBin, err
 }
 
-// startCluster starts a control plane. It tries again if another process took one
-// of the chosen ports in the meantime.
+// startCluster starts a control plane. It tries up to three times if another
+// process takes one of the chosen ports in the meantime.
 func startCluster(ctx context.Context, o options, dir, bin, nodeBin string, ca *authority, starter *starter) (*cluster, error) {
 	for attempt := 1; ; attempt++ {
 		c, err := newCluster(o, dir, bin, nodeBin, ca, starter)
@@ -110,7 +111,8 @@ func startCluster(ctx context.Context, o options, dir, bin, nodeBin string, ca *
 	}
 }
 
-// portClash reports whether a component exited because one of its ports was taken.
+// portClash reports whether a component exited, according to its log, because one
+// of its ports was taken.
 func portClash(log string) bool {
 	return strings.Contains(log, "address already in use")
 }
@@ -189,8 +191,8 @@ func (c *cluster) start(ctx context.Context, nodes int) error {
 	})
 }
 
-// startComponent starts a component. If others depend on it, it waits until it is
-// ready.
+// startComponent starts a component. If the component is etcd or the API server,
+// on which others depend, it also waits until the component is ready.
 func (c *cluster) startComponent(ctx context.Context, name string) error {
 	if err := c.supervisor.start(c.components[name]); err != nil {
 		return err
@@ -222,8 +224,8 @@ func (c *cluster) checkEtcd(ctx context.Context) error {
 	return nil
 }
 
-// await waits until check returns no error. On a timeout, it returns the last
-// error and the log of the component.
+// await waits until check returns no error. On a timeout, it returns an error with
+// the last error of check and the end of the component's log.
 func (c *cluster) await(ctx context.Context, component string, check func(context.Context) error) error {
 	errTimeout := errors.New("timeout")
 	waitCtx, cancel := context.WithTimeoutCause(ctx, readyTimeout, errTimeout)

@@ -35,7 +35,7 @@ func isComponent(name string) bool {
 // ports are the ports that a control plane listens on.
 type ports struct {
 	etcdClient, etcdPeer, apiServer int
-	// kubelets are the ports of the real nodes.
+	// kubelets holds the ports of the kubelets of the real nodes, by index.
 	kubelets []int
 }
 
@@ -70,13 +70,14 @@ func url(scheme string, port int) string {
 // layout locates the programs, files, and ports of a control plane.
 type layout struct {
 	bin string
-	// assets, if set, has the programs of assets.
+	// assets is the directory of the programs that assets returns, or "" if they are
+	// in bin.
 	assets string
 	dir    string
 	ports  ports
 }
 
-// assets returns the programs that --assets replaces.
+// assets returns the names of the programs that --assets replaces.
 func assets() []string { return []string{etcd, apiServer} }
 
 func (l layout) program(name string) string {
@@ -93,7 +94,7 @@ func (l layout) etcdURL() string      { return url("http", l.ports.etcdClient) }
 func (l layout) kubeconfig() string   { return l.file("kubeconfig") }
 func (l layout) auditLog() string     { return l.file("audit.log") }
 
-// components returns all components by name.
+// components returns the components by name, without the real nodes.
 func (l layout) components(o options) map[string]component {
 	all := map[string]component{}
 	for name, args := range map[string][]string{
@@ -153,9 +154,9 @@ func (l layout) apiServerArgs() []string {
 		"--audit-policy-file=" + l.file("audit-policy.json"),
 		"--audit-log-path=" + l.auditLog(),
 		"--audit-log-mode=blocking",
-		// In megabytes. Large enough for a single file.
+		// This size, in megabytes, is large enough for a single file.
 		"--audit-log-maxsize=1048576",
-		// Otherwise open watches delay its exit for a minute.
+		// Otherwise, open watches delay the exit of the API server for a minute.
 		"--shutdown-watch-termination-grace-period=2s",
 		"--profiling=false",
 	}
@@ -180,7 +181,8 @@ func (l layout) controllerManagerArgs() []string {
 		// kwok sends a heartbeat every ten minutes. A busy machine or a stopped
 		// component must not make a node unreachable.
 		"--node-monitor-grace-period=1h",
-		// It creates this directory, by default in the system.
+		// The controller manager creates this directory. The default is a system
+		// directory.
 		"--flex-volume-plugin-dir=" + l.file("flex-volume-plugins"),
 		"--profiling=false",
 	}
@@ -191,16 +193,16 @@ func (l layout) schedulerArgs() []string {
 		"--kubeconfig=" + l.file("scheduler.kubeconfig"),
 		"--secure-port=0",
 		"--leader-elect=false",
-		// These limit how many pods it binds in a second.
+		// These limit the number of pods that the scheduler binds per second.
 		"--kube-api-qps=1000",
 		"--kube-api-burst=2000",
 		"--profiling=false",
 	}
 }
 
-// realNodeArgs returns further arguments of the API server for real nodes: it
-// authorizes kubelets, and connects to them for logs and exec. Lists are appended
-// to existing ones.
+// realNodeArgs returns the arguments with which the API server authorizes the
+// kubelets of real nodes, and connects to them for logs and exec. The values of
+// list flags are added to those of apiServerArgs.
 func (l layout) realNodeArgs() []string {
 	if len(l.ports.kubelets) == 0 {
 		return nil

@@ -40,7 +40,7 @@ func (l layout) writeFiles(ca *authority) error {
 	return l.writeCredentials(ca)
 }
 
-// superusers is the group that RBAC permits everything.
+// superusers is the group that RBAC allows to do everything.
 const superusers = "system:masters"
 
 func (l layout) writeCredentials(ca *authority) error {
@@ -118,10 +118,10 @@ func kwokConfiguration() object {
 		"metadata":   object{"name": "kwok"},
 		"options": object{
 			"cidr": podRange,
-			// There are no node leases: a restarted kwok would do nothing until
-			// those of its predecessor expire.
+			// There are no node leases, because a restarted kwok would do nothing until
+			// the leases of its predecessor expire.
 			//
-			// If one of these is set, the others default to zero.
+			// If one of these parallelisms is set, the others default to zero.
 			"podPlayStageParallelism":   64,
 			"nodePlayStageParallelism":  4,
 			"nodeLeaseParallelism":      4,
@@ -130,8 +130,8 @@ func kwokConfiguration() object {
 	}
 }
 
-// auditPolicy logs all requests of clients. Health checks and requests of the API
-// server itself are left out.
+// auditPolicy returns an audit policy that logs the metadata of all requests,
+// except health checks and requests of the API server itself.
 func auditPolicy() object {
 	return object{
 		"apiVersion": "audit.k8s.io/v1",

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// holdKwokToKubelet limits kwok to what a kubelet would delete: a pod whose
-// deletion someone else has begun. kwok deletes by name, not by UID, so a repeated
-// deletion could otherwise delete the next pod of that name.
+// holdKwokToKubelet creates an admission policy under which kwok, like a kubelet,
+// can delete only pods that are being deleted already. kwok deletes by name, not
+// by UID, so a repeated deletion could otherwise delete the next pod of that name.
 func holdKwokToKubelet(ctx context.Context, api *apiClient) error {
 	const name = "kwok-as-kubelet"
 	for path, o := range map[string]object{

@@ -22,25 +22,26 @@ const versionVariable = "IMOOCPOD_CLUSTER_KUBERNETES"
 // kubernetesModule is the module of the programs of Kubernetes.
 const kubernetesModule = "k8s.io/kubernetes"
 
-// kubernetesSum has the checksums of the versions of Kubernetes that are not in go.mod. The
-// module files of k8s.io/kubernetes, which it covers, pin all other modules.
+// kubernetesSum contains the checksums of the versions of Kubernetes that are not in go.mod.
+// It covers the module files of k8s.io/kubernetes, which pin all other modules.
 //
 //go:embed kubernetes.sum
 var kubernetesSum string
 
-// kubernetesVersions returns the versions of Kubernetes that can be built, the oldest first.
+// kubernetesVersions returns the versions of Kubernetes that can be built, oldest first.
 func kubernetesVersions() ([]string, error) {
 	ours, err := requiredVersion(goMod, kubernetesModule)
 	all := []string{ours}
 	for _, match := range regexp.MustCompile(`(?m)^`+kubernetesModule+` ([^\s/]+) `).FindAllStringSubmatch(kubernetesSum, -1) {
 		all = append(all, match[1])
 	}
-	slices.Sort(all) // all minors have two digits
+	slices.Sort(all) // as strings, because all minor versions have two digits
 	return all, err
 }
 
-// findKubernetes returns the version that can be built for one such as "1.33". For "", it
-// returns the one of go.mod.
+// findKubernetes returns the full version of Kubernetes to build for a version such as
+// "1.33", or the version in go.mod for "". It returns an error if the version cannot be
+// built.
 func findKubernetes(wanted string) (string, error) {
 	if wanted == "" {
 		return requiredVersion(goMod, kubernetesModule)
@@ -58,8 +59,8 @@ func findKubernetes(wanted string) (string, error) {
 	return "", fmt.Errorf("cannot build Kubernetes %s, only %s", wanted, strings.Join(all, ", "))
 }
 
-// version returns the Kubernetes version of a control plane. Without --kubernetes, the API
-// server in the assets decides.
+// version returns the Kubernetes version of a control plane. With --assets but without
+// --kubernetes, this is the version for the minor version of the API server in the assets.
 func (o options) version(ctx context.Context) (string, error) {
 	if o.assets == "" || o.kubernetes != "" {
 		return findKubernetes(o.kubernetes)
@@ -96,9 +97,8 @@ func checksums(goSum, version string) string {
 // Kubernetes are published.
 func stagingVersion(version string) string { return strings.Replace(version, "v1.", "v0.", 1) }
 
-// complete adds the module files of k8s.io/kubernetes, if the module builds another version
-// than the one of go.mod. They replace the staging modules with directories, which a
-// published module does not contain.
+// complete returns the module with the module files of k8s.io/kubernetes, which it
+// downloads. A module that builds the version in go.mod is returned unchanged.
 func (m module) complete(ctx context.Context) (module, error) {
 	if m.kubernetes == "" {
 		return m, nil
@@ -122,7 +122,9 @@ func (m module) complete(ctx context.Context) (module, error) {
 	return m, nil
 }
 
-// requireKubernetes turns the go.mod of k8s.io/kubernetes into one that requires it.
+// requireKubernetes turns the go.mod of k8s.io/kubernetes into one that requires this
+// module. Published staging modules replace the staging directories, which the module does
+// not contain.
 func requireKubernetes(goMod, version string) string {
 	goMod = regexp.MustCompile(`=> \./staging/src/(\S+)`).ReplaceAllString(goMod, "=> $1 "+stagingVersion(version))
 	return strings.Replace(goMod, "module "+kubernetesModule+"\n", "module programs\n\nrequire "+kubernetesModule+" "+version+"\n", 1)

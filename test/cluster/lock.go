@@ -41,7 +41,7 @@ func (l *fileLock) wait(ctx context.Context) error {
 	return poll(ctx, func(context.Context) (bool, error) { return l.try() })
 }
 
-// release releases the lock if it is held.
+// release closes the lock file, which releases the lock if it is held.
 func (l *fileLock) release() {
 	l.file.Close()
 }

@@ -1,11 +1,11 @@
 // Command cluster runs a real Kubernetes control plane on loopback: etcd,
-// kube-apiserver, kube-controller-manager, kube-scheduler and kwok, which plays
-// the part of the kubelets. With --real-nodes there are nodes with a kubelet and
-// containers that run, too. All of them are built from Go modules, so neither a
-// container runtime nor a cluster is needed to test against the real thing.
+// kube-apiserver, kube-controller-manager, kube-scheduler and kwok, which
+// simulates the kubelets. With --real-nodes, it also runs nodes with a kubelet
+// and real containers. All programs are built from Go modules, so tests against
+// a real control plane need neither a container runtime nor a cluster.
 //
-// It is a module of its own so that none of this reaches the go.mod of the
-// plugin.
+// The command is a module of its own, to keep its dependencies out of the go.mod
+// of the plugin.
 package main
 
 import (
@@ -132,11 +132,13 @@ type options struct {
 	realNodes   int
 	images      []image
 	kwokConfigs []string
-	// extraArgs are additional arguments by component. They override the defaults.
+	// extraArgs holds additional arguments by component. They override the
+	// defaults.
 	extraArgs map[string][]string
 }
 
 // flagSet returns the common flags of all commands that start a control plane.
+// Parsing them sets the options.
 func (o *options) flagSet(name string) *flag.FlagSet {
 	flags := newFlagSet(name)
 	o.addBuildFlags(flags)
@@ -201,13 +203,13 @@ func (o *options) addStateFlags(flags *flag.FlagSet) {
 
 func newFlagSet(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet("cluster "+name, flag.ContinueOnError)
-	flags.Usage = func() {} // parse prints it on request
+	flags.Usage = func() {} // parse prints the flags on request
 	flags.SetOutput(io.Discard)
 	return flags
 }
 
-// parse parses args, and prints the flags on stdout if requested. An invalid
-// argument is returned as a one-line error.
+// parse parses args. If the help is requested, it prints the flags on stdout and
+// returns flag.ErrHelp. The error for an invalid argument has one line.
 func parse(flags *flag.FlagSet, args []string) error {
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {

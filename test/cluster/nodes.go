@@ -42,7 +42,8 @@ func playedNode(name string) object {
 	}
 }
 
-// checkNodes returns nil if pods can be scheduled to all nodes.
+// checkNodes returns an error about the first node to which pods cannot be
+// scheduled, because it has a taint or is not ready.
 func checkNodes(ctx context.Context, api *apiClient) error {
 	var nodes struct {
 		Items []struct {

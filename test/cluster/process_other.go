@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// endWithParent does nothing: only Linux can kill a process with its parent.
-// Elsewhere, the next launcher stops the processes of a killed one.
+// endWithParent does nothing, because only Linux can kill a process with its
+// parent. Elsewhere, the next launcher stops the processes of a killed one.
 func endWithParent(*syscall.SysProcAttr) {}
 
 // commandLine returns the command line of a process, or "" if it does not exist.

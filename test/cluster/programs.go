@@ -37,27 +37,28 @@ var (
 
 // programSet is a set of programs that are built together, once per machine.
 type programSet struct {
-	// what is the name of the set for users, and duration the approximate time of
-	// a first build on two cores.
+	// what names the set in messages. duration is the approximate time of a first build on two
+	// cores.
 	what, duration string
 	modules        []module
-	// omitted has the programs of the set that need not be built.
+	// omitted lists the programs that are not built because they exist elsewhere.
 	omitted []string
 }
 
 // module is a Go module and the programs to build from it.
 type module struct {
 	goMod, goSum string
-	// kubernetes is set if the module files of this version of Kubernetes complete them.
+	// kubernetes is the version of Kubernetes whose module files complete adds, or "" if goMod
+	// and goSum are complete.
 	kubernetes string
-	// sources are additional files, by path.
+	// sources holds additional files by path.
 	sources  map[string][]byte
 	args     []string
 	programs []node.Program
 }
 
-// kubernetesOfControlPlane returns the programs of Kubernetes in a control plane. Later builds
-// are faster because they share packages.
+// kubernetesOfControlPlane returns the programs of Kubernetes in a control plane. The later
+// ones build faster because they share packages with the earlier ones.
 func kubernetesOfControlPlane() []node.Program {
 	return []node.Program{
 		{Name: "kube-apiserver", ImportPath: "k8s.io/kubernetes/cmd/kube-apiserver", Duration: "3 minutes"},
@@ -67,7 +68,8 @@ func kubernetesOfControlPlane() []node.Program {
 	}
 }
 
-// othersOfControlPlane returns the programs that are the same for all versions of Kubernetes.
+// othersOfControlPlane returns the programs of a control plane that are the same for all
+// versions of Kubernetes.
 func othersOfControlPlane() []node.Program {
 	return []node.Program{
 		{Name: "etcd", ImportPath: "go.etcd.io/etcd/server/v3", Duration: "1 minute"},
@@ -80,7 +82,7 @@ func kubelet() node.Program {
 }
 
 // controlPlanePrograms returns the programs of a control plane of a version of Kubernetes,
-// without those that exist.
+// except the existing ones.
 func controlPlanePrograms(version string, existing ...string) (programSet, error) {
 	m, err := kubernetesPrograms(version, kubernetesOfControlPlane()...)
 	others := module{goMod: goMod, goSum: goSum, args: m.args, programs: othersOfControlPlane()}
@@ -228,7 +230,7 @@ func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 	}
 	key := set.key()
 	bin := filepath.Join(cache, key, "bin")
-	// The directory is renamed into place when it is complete.
+	// If the directory exists, it is complete, because a build renames it into place at the end.
 	if _, err := os.Stat(bin); err == nil {
 		markUsed(filepath.Join(cache, key))
 		return bin, nil
@@ -256,7 +258,8 @@ func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 		return bin, nil
 	}
 
-	// Remove the rest of a killed build. This process holds the lock.
+	// Remove the remains of a killed build. No other build is running, because this process holds
+	// the lock.
 	work := filepath.Join(cache, "building")
 	if err := os.RemoveAll(work); err != nil {
 		return "", fmt.Errorf("remove the rest of an unfinished build: %w", err)
@@ -307,7 +310,7 @@ func (s programSet) build(ctx context.Context, work string) error {
 	return nil
 }
 
-// hasCompiler reports whether the C compiler of go exists.
+// hasCompiler reports whether the C compiler that go uses is installed.
 func hasCompiler() bool {
 	output, err := exec.Command("go", "env", "CC").Output()
 	if err != nil || len(strings.Fields(string(output))) == 0 {
@@ -349,7 +352,7 @@ func (m module) build(ctx context.Context, dir, work string, p node.Program) err
 	cmd.Dir = dir
 	// Ignore the user's settings for other builds.
 	cmd.Env = append(os.Environ(), cgo, "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+temp, "PWD="+dir)
-	// The group includes the compilers that go starts.
+	// Interrupt the process group, which includes the compilers that go starts.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second

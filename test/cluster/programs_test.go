@@ -112,7 +112,8 @@ func TestProgramsAreTools(t *testing.T) {
 		}
 		for _, m := range set.modules {
 			for _, p := range m.programs {
-				// The kubelet is built from the module of the control plane.
+				// The kubelet is built from the module of the control plane, but is not a tool of that
+				// module.
 				tool := p.Name == "kubelet" || strings.HasPrefix(p.ImportPath, "./") || strings.Contains(m.goMod, "\t"+p.ImportPath+"\n")
 				if !tool {
 					t.Errorf("%s is not a tool in the module file of %s", p.ImportPath, set.what)
@@ -150,7 +151,7 @@ func TestKeysOfProgramSetsDiffer(t *testing.T) {
 	}
 }
 
-// otherNodePrograms returns nodePrograms with other sources.
+// otherNodePrograms returns the set of nodePrograms with empty sources.
 func otherNodePrograms(version string) (programSet, error) {
 	set, err := nodePrograms(version)
 	if err == nil {
@@ -161,8 +162,8 @@ func otherNodePrograms(version string) (programSet, error) {
 	return set, err
 }
 
-// TestProgramsOfAssetsAreNotBuilt checks both versions whose programs are in one module and
-// in two.
+// TestProgramsOfAssetsAreNotBuilt checks the version whose programs are built from one
+// module, and the versions whose programs are built from two.
 func TestProgramsOfAssetsAreNotBuilt(t *testing.T) {
 	versions, err := kubernetesVersions()
 	if err != nil {

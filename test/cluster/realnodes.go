@@ -19,19 +19,21 @@ type image struct {
 	name, layout string
 }
 
-// realNode is a node with a kubelet and running containers.
+// realNode is a node that runs a kubelet and containers.
 type realNode struct {
 	name string
 	dir  string
 	// port is the port of its kubelet.
 	port int
-	// index is the number of the node.
+	// index is the number of the node, from 0. It selects the range of pod
+	// addresses.
 	index int
 }
 
 const realNodePrefix = "real-"
 
-// isRealNode reports whether a name belongs to one of count real nodes.
+// isRealNode reports whether a name has the form of a real node's name, such as
+// real-0.
 func isRealNode(name string) bool {
 	number, found := strings.CutPrefix(name, realNodePrefix)
 	_, err := strconv.ParseUint(number, 10, 8)
@@ -50,7 +52,7 @@ func (l layout) realNodes() []realNode {
 	return all
 }
 
-// component returns the component that runs the node: this program.
+// component returns a component that runs this program as the node.
 func (n realNode) component() (component, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -62,7 +64,8 @@ func (n realNode) component() (component, error) {
 // imageDir returns the directory of the registry of the real nodes.
 func (l layout) imageDir() string { return l.file("images") }
 
-// writeRealNodes writes the configuration files of the real nodes.
+// writeRealNodes writes the configuration files of the real nodes, and their
+// images.
 func (l layout) writeRealNodes(ca *authority, nodeBin string, o options) error {
 	nodes := l.realNodes()
 	if len(nodes) == 0 {
@@ -113,9 +116,10 @@ func (l layout) writeRealNode(ca *authority, nodeBin string, n realNode, kubelet
 	}.Write(n.dir)
 }
 
-// createRealNodes creates the Node objects of the real nodes. A kubelet does not
-// set the addresses of an existing node: it would reject loopback addresses, and
-// the API server would resolve a name by DNS.
+// createRealNodes creates the Node objects of the real nodes with their
+// addresses, because a kubelet keeps the addresses of an existing node. On its own,
+// it would reject a loopback address, and the API server would have to resolve a
+// host name with DNS.
 func createRealNodes(ctx context.Context, api *apiClient, nodes []realNode) error {
 	for _, n := range nodes {
 		if err := api.create(ctx, "/api/v1/nodes", object{
@@ -149,8 +153,8 @@ func nodeCommand(ctx context.Context, name string, args []string) error {
 	return node.Run(ctx, dir, []string{"node-inside", dir}, []string{"node-clean-up", dir})
 }
 
-// removeCgroupsOfStale removes the cgroups of the real nodes of a dead launcher,
-// if their cleanup was killed, too.
+// removeCgroupsOfStale removes the cgroups of the real nodes of a dead launcher.
+// They remain if the cleanup of a node was killed, too.
 func removeCgroupsOfStale(stateDir string) error {
 	dirs, err := filepath.Glob(filepath.Join(stateDir, realNodePrefix+"*", node.Kubeconfig))
 	if err != nil {

@@ -69,8 +69,8 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 	target := cmd.Process.Pid
 	if !interactive {
 		target = -target
-		// Kill the background processes of the command: their control plane is
-		// gone.
+		// Kill the background processes of the command, because the control plane stops
+		// now.
 		defer kill(target, syscall.SIGKILL)
 	}
 	done := make(chan error, 1)
@@ -107,8 +107,8 @@ func kill(target int, signal os.Signal) {
 	}
 }
 
-// lookPath finds a program like a shell with the programs of the control plane
-// first in its path.
+// lookPath returns the path of a program. It searches the programs of the control
+// plane before $PATH, unless the name contains a separator.
 func (c *cluster) lookPath(name string) (string, error) {
 	if !strings.ContainsRune(name, filepath.Separator) {
 		path := filepath.Join(c.layout.bin, name)
@@ -123,7 +123,9 @@ func (c *cluster) lookPath(name string) (string, error) {
 	return path, nil
 }
 
-// commandError returns the exit code that a shell would report for the command.
+// commandError returns the exit code of a shell for the result of Wait as an
+// exitCode, or nil if the command succeeded. It returns other errors with the
+// name of the command.
 func commandError(name string, err error) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {

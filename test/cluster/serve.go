@@ -27,7 +27,7 @@ func serveCommand(ctx context.Context, args []string) error {
 	defer cancel(nil)
 	lines := make(chan string)
 	if !*detached {
-		// If stdin closes, cancel the start, too: the client is gone.
+		// If stdin ends, the client is gone, so cancel even a start in progress.
 		go func() { cancel(readLines(ctx, os.Stdin, lines)) }()
 	}
 	return withCluster(ctx, o, func(ctx context.Context, c *cluster) error {
@@ -40,12 +40,13 @@ func serveCommand(ctx context.Context, args []string) error {
 	})
 }
 
-// readLines sends lines of the input to a channel until the end of the input.
+// readLines sends the lines of the input to a channel. It returns errStdinEnded
+// at the end of the input.
 func readLines(ctx context.Context, input io.Reader, lines chan<- string) error {
 	scanner := bufio.NewScanner(input)
 	for scanner.Scan() {
-		// A client waits for the answer to each command. If one does not, the end
-		// of the input is noticed only after its commands were executed.
+		// Clients wait for the answer to each command. If a client does not wait, the
+		// end of the input is noticed only after its commands were executed.
 		select {
 		case lines <- scanner.Text():
 		case <-ctx.Done():
@@ -58,8 +59,9 @@ func readLines(ctx context.Context, input io.Reader, lines chan<- string) error 
 	return errStdinEnded
 }
 
-// obey executes commands until ctx ends. It returns an error only if a component
-// has exited.
+// obey executes commands, and prints an answer to each, until ctx is done. It
+// returns an error if a component has exited unexpectedly or an answer cannot be
+// printed.
 func (c *cluster) obey(ctx context.Context, lines <-chan string) error {
 	for {
 		select {

@@ -21,12 +21,12 @@ const tempPrefix = "imoocpod-cluster-"
 // Files of a state directory.
 const (
 	lockName  = "launcher.lock" // held by its launcher, contains its process id
-	readyName = "ready.json"    // appears when the control plane is ready
+	readyName = "ready.json"    // contains the endpoint, exists if the control plane is ready
 	pidSuffix = ".pid"          // contains the process id of a component
 )
 
 // stateDir is the directory of one control plane. It belongs to the launcher that
-// holds its lock. Processes in it stop with that launcher.
+// holds its lock. Its components stop with that launcher.
 type stateDir struct {
 	path string
 	lock *fileLock
@@ -107,7 +107,8 @@ func lockStateDir(path string) (*stateDir, error) {
 
 func (s *stateDir) file(name string) string { return filepath.Join(s.path, name) }
 
-// announce signals to other processes that the control plane is ready.
+// announce writes the endpoint atomically, which signals to other processes that
+// the control plane is ready.
 func (s *stateDir) announce(e endpoint) error {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -152,9 +153,9 @@ func (e *inUseError) Error() string {
 	return fmt.Sprintf("state directory %s is in use by process %d", e.path, e.pid)
 }
 
-// openStateLock opens the lock of a state directory, and reports whether it was
-// free. In that case, the lock is held now. It returns no lock if the file does
-// not exist.
+// openStateLock opens the lock of a state directory, and takes it if it is free.
+// free reports whether this process holds the lock now. lock is nil if there is no
+// lock file.
 func openStateLock(path string) (lock *fileLock, free bool, err error) {
 	name := filepath.Join(path, lockName)
 	lock, err = openLock(name, 0)
@@ -184,8 +185,9 @@ func openStateLock(path string) (lock *fileLock, free bool, err error) {
 	return lock, free, nil
 }
 
-// removeStale stops the remaining components in the directory and removes it if
-// its launcher is dead. If the launcher is running, it returns an inUseError.
+// removeStale stops the remaining components of a dead launcher, and removes its
+// state directory. It returns an inUseError if the launcher is running, and does
+// nothing if the directory has no lock file.
 func removeStale(ctx context.Context, path string) error {
 	lock, free, err := openStateLock(path)
 	if lock == nil {
@@ -257,7 +259,7 @@ func removeStaleTemporaries(ctx context.Context) error {
 	for _, dir := range dirs {
 		err := removeStale(ctx, dir)
 		var inUse *inUseError
-		// Directories without permission belong to other users.
+		// Directories that this user cannot access belong to other users.
 		if err != nil && !errors.As(err, &inUse) && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}

@@ -69,7 +69,8 @@ func TestWhatADeadLauncherLeftIsCleanedUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The kernel does only this when a launcher dies: it releases the lock.
+	// The only thing that the kernel does when a launcher dies is to release the
+	// lock.
 	state.lock.release()
 	stray := startSleeper(t, state.file("data"))
 	foreign := startSleeper(t, filepath.Join(t.TempDir(), "data"))

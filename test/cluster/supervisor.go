@@ -95,8 +95,8 @@ func (e *diedError) Error() string {
 type supervisor struct {
 	dir     string
 	starter *starter
-	// died is closed when a component has exited unexpectedly; death is the first
-	// one.
+	// died is closed when a component has exited unexpectedly. From then on, death is
+	// the error about the first such exit.
 	died     chan struct{}
 	death    *diedError
 	diedOnce sync.Once
@@ -174,7 +174,7 @@ func (s *supervisor) watch(p *process) {
 }
 
 // untilDeath returns a context that is canceled with ctx or when a component exits
-// unexpectedly, which is its cause.
+// unexpectedly. In the latter case, its cause is a diedError.
 func (s *supervisor) untilDeath(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -187,7 +187,8 @@ func (s *supervisor) untilDeath(ctx context.Context) (context.Context, context.C
 	return ctx, func() { cancel(nil) }
 }
 
-// stop stops a component with a signal, and waits until it has exited.
+// stop stops a component with a signal, and waits until it has exited. After
+// stopTimeout, or when ctx is done, it kills the component and returns an error.
 func (s *supervisor) stop(ctx context.Context, name string, signal syscall.Signal) error {
 	s.mutex.Lock()
 	p := s.processes[name]
@@ -214,8 +215,8 @@ func (s *supervisor) stop(ctx context.Context, name string, signal syscall.Signa
 	return errors.Join(err, p.kill())
 }
 
-// stopAll kills all components at once, except those that have to clean up. Their
-// data is not used again.
+// stopAll stops all components at once. It kills those that do not have to clean
+// up, because their data is not used again.
 func (s *supervisor) stopAll() error {
 	s.mutex.Lock()
 	processes := s.processes
@@ -241,7 +242,7 @@ func (s *supervisor) stopAll() error {
 	return errors.Join(errs...)
 }
 
-// signal sends a signal that is expected to stop the process.
+// signal records that the process is stopped on purpose, and sends it a signal.
 func (p *process) signal(signal syscall.Signal) error {
 	p.stopOnce.Do(func() { close(p.stopped) })
 	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {

@@ -82,7 +82,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 		switch r.Code {
 		case 0:
 			want[fmt.Sprintf("set-%d", i)] = int64(i + 2)
-		case harness.ExitPrecondition: // it lost every race and reports that
+		case harness.ExitPrecondition: // the command lost every race and reports that
 		default:
 			t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
 		}

@@ -15,19 +15,20 @@ import (
 
 // refusal is an invalid command line and its expected result.
 type refusal struct {
-	// args follow "kubectl imoocpod".
+	// args holds the words after "kubectl imoocpod".
 	args string
 	// env is added to the environment.
 	env  []string
 	code int
-	// says are words that the message must contain.
+	// says lists strings that the message must contain.
 	says []string
-	// prints is a regular expression for standard output; empty means no output.
+	// prints is a regular expression for the beginning of standard output, or "" if
+	// there must be no output.
 	prints string
 }
 
-// mustRefuse runs the command lines and checks that every message follows the same
-// rules.
+// mustRefuse runs the command lines, and checks their results and that their
+// messages follow the rules for all messages.
 func mustRefuse(t *testing.T, namespace string, refusals []refusal) {
 	t.Helper()
 	for _, r := range refusals {

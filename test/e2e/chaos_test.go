@@ -42,14 +42,14 @@ const (
 	chaosLanes = 4
 )
 
-// tally sums up the random runs. excess counts the creates by two controllers without a
-// lease beyond the wanted number of pods.
+// tally sums up the random runs. excess is the number of pods that two controllers
+// without a lease created beyond the wanted number.
 var tally struct{ runs, actions, faults, writes, excess atomic.Int64 }
 
-// Random runs: one or two controllers without a lease, a user who scales up and down,
-// pods that are deleted, evicted, failed and modified, and an unreliable network and
-// server. In the end the state is exactly as requested, and at no time were there too
-// many pods, or too many deletions.
+// In a random run, a user scales an object up and down, pods are deleted, evicted,
+// failed and modified, and one or two controllers without a lease run with an
+// unreliable network and server. At the end, the state is exactly as requested. At no
+// time are there too many pods, or too many deletions.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	if *chaosSeed != 0 {
@@ -88,13 +88,14 @@ type chaos struct {
 	namespace string
 	w         *harness.Witness
 	rand      *rand.Rand
-	stable    *harness.Faults // of the first controller
-	stale     *harness.Faults // of the second controller, whose watches are sometimes held back
+	stable    *harness.Faults // of controllers whose watches are never held back
+	stale     *harness.Faults // of controllers whose watches are sometimes held back
 	most      int32
-	// alone means that one controller runs at a time, without held-back watches. Two
-	// without a lease may create extra pods for a while, since neither sees the other's
-	// latest pods: at most one for each slot ever wanted. If slots are removed and
-	// reused, these can exceed the number wanted at once.
+	// alone means that one controller runs at a time, and its watches are not held back.
+	// Otherwise, two controllers without a lease may create extra pods for a while,
+	// because neither sees the latest pods of the other. They create at most one pod for
+	// each slot that was ever wanted. If slots are removed and reused, this can be more
+	// than the number of pods wanted at any moment.
 	alone bool
 	// earlier is the number of pods created by an earlier controller.
 	earlier int32
@@ -114,7 +115,7 @@ func chaosRun(t *testing.T, seed uint64) {
 		}
 	})
 	ns := cluster.NewNamespace(t)
-	if *chaosDuration > 0 { // for many runs, because the pods would fill the nodes
+	if *chaosDuration > 0 { // the pods of many runs would fill the nodes
 		t.Cleanup(func() {
 			if err := cluster.Core.Namespaces().Delete(context.Background(), ns, metav1.DeleteOptions{}); err != nil {
 				t.Error(err)
@@ -140,8 +141,9 @@ func chaosRun(t *testing.T, seed uint64) {
 	c.stale.SetCalm(true)
 	last := int32(c.rand.IntN(7))
 	c.scaleTo(last)
-	// Removed slots are an annotation, which does not change the generation. One of two
-	// controllers may still fill a slot that the other has given up.
+	// The removed slots are in an annotation, which does not change the generation. So
+	// when the status is current, one of two controllers may still fill a slot that was
+	// removed.
 	c.whileLettingGo(func() { w.AwaitConvergedPods(t, "foo", last, c.inWantedSlot) })
 	bound := int(c.most)
 	if !c.alone {
@@ -188,7 +190,8 @@ func (c *chaos) begin() {
 	}
 }
 
-// adopted creates pods with a reference to foo, as an earlier controller did.
+// adopted creates n pods that are owned by foo but have no slot, as an earlier
+// controller did.
 func (c *chaos) adopted(n int) {
 	kind := kinds.ImoocPod()
 	owner := *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "foo", UID: c.UID}, kind.GroupVersionKind())
@@ -205,7 +208,7 @@ func (c *chaos) adopted(n int) {
 	}
 }
 
-// comment adds another writer's condition to foo.
+// comment adds a condition of another writer to foo, and expects that it is kept.
 func (c *chaos) comment() {
 	foreign := map[string]any{"type": "Synced", "status": "Unknown", "reason": "Other", "message": "of somebody else", "lastTransitionTime": "2026-01-02T03:04:05Z"}
 	c.toStatus(func(obj *unstructured.Unstructured) error {
@@ -226,7 +229,8 @@ func (c *chaos) comment() {
 	c.foreign = foreign
 }
 
-// toStatus changes the status of foo as another writer.
+// toStatus changes the status of foo as another writer. It gives up after several
+// conflicts.
 func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) {
 	foos := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -262,8 +266,8 @@ func (c *chaos) mustKeepTheForeignCondition() {
 	}
 }
 
-// start starts a controller that resumes, as after regaining a lease: it must not give
-// up, whatever the server answers.
+// start starts a controller as if it had regained its lease, so that it must not exit
+// by itself, whatever the server answers.
 func (c *chaos) start(f *harness.Faults) {
 	count := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if harness.IsWrite(r) {
@@ -291,7 +295,8 @@ func (c *chaos) start(f *harness.Faults) {
 	})
 }
 
-// someLoop returns a random controller that has been started, dead or alive.
+// someLoop returns a random one of the controllers that were started, running or
+// killed.
 func (c *chaos) someLoop() *harness.Controller {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -332,7 +337,7 @@ func (c *chaos) act() {
 		c.onSomePod(func(pod *corev1.Pod) error {
 			return c.patch(pod, `{"metadata":{"annotations":{"someone":"was here"}}}`)
 		})
-	case 9: // kill -9 of a controller, and a new one
+	case 9: // kill a controller, and start a new one
 		c.someLoop().Kill()
 		if next := c.rand.IntN(2); c.alone {
 			c.start(c.stable)
@@ -364,7 +369,8 @@ func (c *chaos) act() {
 	}
 }
 
-// remove removes one of the wanted slots, so that one pod less is wanted.
+// remove removes a random wanted slot, if there is any, so that one pod fewer is
+// wanted.
 func (c *chaos) remove() {
 	n := int32(0)
 	var wanted []int32
@@ -386,7 +392,8 @@ func (c *chaos) patch(pod *corev1.Pod, patch string, subresources ...string) err
 	return err
 }
 
-// onSomePod calls do with one of foo's pods, which may be gone already.
+// onSomePod calls do with a random pod of foo, if it has any. The pod may be gone
+// already.
 func (c *chaos) onSomePod(do func(*corev1.Pod) error) {
 	c.t.Helper()
 	pods := c.w.Owned("foo")
@@ -399,7 +406,7 @@ func (c *chaos) onSomePod(do func(*corev1.Pod) error) {
 	}
 }
 
-// whileLettingGo calls do while terminating pods are released.
+// whileLettingGo calls do, and meanwhile removes the finalizer from terminating pods.
 func (c *chaos) whileLettingGo(do func()) {
 	if !c.slow {
 		do()
@@ -433,7 +440,8 @@ func (c *chaos) letGo() {
 	}
 }
 
-// bystanders returns pods that resemble foo's but are not.
+// bystanders creates and returns pods that have labels of foo's pods but are not owned
+// by foo.
 func (c *chaos) bystanders() []*corev1.Pod {
 	var made []*corev1.Pod
 	for name, labels := range map[string]map[string]string{

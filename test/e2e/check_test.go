@@ -33,7 +33,8 @@ func TestCheck(t *testing.T) {
 		return byName, r
 	}
 
-	// As an unprivileged user, without a controller, and with an exhausted quota.
+	// Check as an unprivileged user, without a controller, and with an exhausted
+	// quota.
 	quota(t, ns, "0")
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	alice := "alice-" + ns
@@ -68,7 +69,8 @@ func TestCheck(t *testing.T) {
 		t.Errorf("delete: %+v, install: %+v", checks["permission to delete"], checks["permission to install"])
 	}
 
-	// As an administrator: without a controller, then with one that has problems.
+	// Check as an administrator, first without a controller, and then with one that
+	// has problems.
 	checks, _ = run()
 	for name, c := range checks {
 		if passed := c[0].State == check.Passed; passed == (name == "controller") {

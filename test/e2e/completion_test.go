@@ -12,9 +12,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// completions asks kubectl, as a shell's completion script does, to complete the last
-// word of "kubectl imoocpod …". It returns a line for each candidate and one for the
-// directive to the shell.
+// completions completes the last word of "kubectl imoocpod …" with kubectl, as the
+// completion script of a shell does. It returns a line for each candidate and one for
+// the directive to the shell.
 func completions(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	return harness.Must(t, cluster.KubectlWith(t, env, "", append([]string{"__complete", "imoocpod"}, args...)...))
@@ -95,7 +95,7 @@ func TestCompletionInstall(t *testing.T) {
 		t.Error("the file was changed")
 	}
 
-	// Called by its path, from a directory that is not on PATH.
+	// Call the program by its path, in a directory that is not on PATH.
 	elsewhere := exec.Command(filepath.Join(filepath.Dir(dir), "store", "v1", "kubectl-imoocpod"), "completion", "install")
 	elsewhere.Env = append(cluster.Environment(), env...)
 	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), "v1/kubectl_complete-imoocpod created\nWarning: ") {
@@ -154,7 +154,7 @@ PS1='ready> '
 // Completion works in a terminal through kubectl's own script: it completes a name,
 // lists several with their states, and quotes special characters. bash is always
 // available, because make requires it. The other shells are tested where CI installs
-// them; their scripts are cobra's and ask for the same candidates.
+// them. Their scripts, which cobra generates, request the same candidates.
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
 	installKinds(t)

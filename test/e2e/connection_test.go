@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Within seconds, a watcher sees that the connection is lost, however it broke, and that
-// the screen may be out of date. The screen recovers by itself.
+// Within seconds after a connection breaks in any way, the screen shows that it is lost
+// and that the last known state may be outdated. The screen recovers by itself.
 func TestLostConnection(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -15,8 +15,8 @@ import (
 // long selects the thorough variants of some tests, as "make chaos" does.
 var long = flag.Bool("long", false, "run a longer scenario at every crash point, and let every write and request go wrong in every way")
 
-// For every write of a scenario and every way in which it can fail, a new controller
-// reaches exactly the requested state, and there is never an extra pod.
+// If any write of a scenario fails in any way, a new controller reaches exactly the
+// requested state, and there is never an extra pod.
 func TestEveryCrashPoint(t *testing.T) {
 	t.Parallel()
 	steps := []int32{5, 2, 3, 0}
@@ -41,10 +41,11 @@ func TestEveryCrashPoint(t *testing.T) {
 	})
 }
 
-// everyCrashPoint runs a story undisturbed, which takes at least the given number of
-// writes, and then again with one write failing: with -long, each write in each way;
-// otherwise every third write in one way, from a random start. A story returns the
-// number of its writes.
+// everyCrashPoint runs a story without a failure, which must take at least the given
+// number of writes. Then it runs the story again and again, each time with one failing
+// write. With -long, each write fails in each way. Otherwise, every third write, from
+// a random start, fails in one way. A story makes its k-th write fail in the given
+// way, and returns the number of its writes.
 func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64, way string) int64) {
 	t.Helper()
 	total := story(t, 0, "")
@@ -67,8 +68,8 @@ func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64
 	}
 }
 
-// startCrashing starts a controller whose k-th write fails, and a new one if the first
-// dies of it. It returns the counter of the writes of both.
+// startCrashing starts a controller whose k-th write fails in the given way, and a new
+// one if that kills the first. It returns the counter of the writes of both.
 func startCrashing(t *testing.T, namespace string, d *harness.Driver, kind kinds.Kind, k int64, way string, interceptors ...harness.Interceptor) *atomic.Int64 {
 	t.Helper()
 	writes := &atomic.Int64{}

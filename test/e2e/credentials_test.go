@@ -15,8 +15,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// When its token has expired, a controller continues once the file holds a new token, as
-// written by the kubelet. The tokens expire with the secrets that they are bound to.
+// A controller whose token has expired continues once its token file, which a kubelet
+// would write, has a new token. The tokens expire when the secrets that they are bound
+// to are deleted.
 func TestCredentialsAreRenewed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -47,7 +47,7 @@ spec:
 `, group, plural, kind, spec, status, subresources, strings.Join(annotations, ", "), strings.ToLower(kind))
 }
 
-// Parts of these CRDs.
+// Properties for crdOf.
 const (
 	sizeAndImage  = "size: {type: integer, format: int32, minimum: 0}, image: {type: string}"
 	observed      = "observedGeneration: {type: integer, format: int64}"
@@ -70,15 +70,15 @@ func kindIn(t *testing.T, manifest string) kinds.Kind {
 	return kind
 }
 
-// gadget returns a CRD for pods from a template, without /scale and with few status
-// fields.
+// gadget returns a CRD that declares the plan pods, with a pod template and few status
+// fields, and without /scale.
 func gadget(group string) string {
 	return crdOf(group, "Gadget", "size: {type: integer, format: int32, minimum: 0}, "+podTemplate, "live: {type: integer}, readyReplicas: {type: integer}", "",
 		"imoocpod.dev/plan: pods", "imoocpod.dev/replicas-path: .spec.size", "imoocpod.dev/template-path: .spec.pod", "imoocpod.dev/current-path: .status.live")
 }
 
-// site returns a CRD for a Deployment, with a command and an environment, and with
-// /scale.
+// site returns a CRD that declares the plan deployment, with a command, an environment,
+// and /scale.
 func site(group string) string {
 	return crdOf(group, "Site", sizeAndImage+", run: {type: array, items: {type: string}}, env: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}",
 		observed+", "+someCondition+", selector: {type: string}, replicas: {type: integer}, availableReplicas: {type: integer}, names: {type: array, items: {type: string}}",
@@ -87,13 +87,13 @@ func site(group string) string {
 		"imoocpod.dev/name-label: site", "imoocpod.dev/pod-names-path: .status.names")
 }
 
-// agent returns a CRD for a pod on every node.
+// agent returns a CRD that declares the plan nodes.
 func agent(group string) string {
 	return crdOf(group, "Agent", "image: {type: string}", observed+", "+someCondition+", desiredNumberScheduled: {type: integer}, currentNumberScheduled: {type: integer}, numberReady: {type: integer}", "",
 		"imoocpod.dev/plan: nodes", "imoocpod.dev/image-path: .spec.image", "imoocpod.dev/image: nginx")
 }
 
-// images returns the distinct images of pods.
+// images returns the distinct images of pods, sorted.
 func images(pods []corev1.Pod) []string {
 	var all []string
 	for _, pod := range pods {
@@ -176,10 +176,11 @@ func TestDeclaredKinds(t *testing.T) {
 	}
 }
 
-// kubectl annotate declares a CRD scaffolded by kubebuilder (with a size and an image)
-// while the controller runs. The controller picks up changes of the declaration, reports
-// invalid ones and stops reconciling only that kind. When the declaration is removed,
-// the objects stay unchanged.
+// A kind whose CRD was scaffolded by kubebuilder, with a size and an image, is declared
+// with kubectl annotate while the controller runs. The controller picks up changes of
+// the declaration. If the declaration is invalid, the controller reports that, and stops
+// reconciling only that kind. When the declaration is removed, the objects stay
+// unchanged.
 func TestAnnotateAKind(t *testing.T) {
 	t.Parallel()
 	const group = "annotated.example.com"
@@ -229,8 +230,8 @@ func TestAnnotateAKind(t *testing.T) {
 	}
 }
 
-// kinds and check report an invalid declaration. The test is not parallel, because check
-// fails for everyone meanwhile.
+// The verbs kinds and check report an invalid declaration. The test is not parallel,
+// because check fails in every test meanwhile.
 func TestInvalidDeclaration(t *testing.T) { //nolint:paralleltest // see above
 	const group = "wrong.example.com"
 	crd := strings.Replace(gadget(group), ".status.live", ".status.alive", 1)
@@ -244,7 +245,7 @@ func TestInvalidDeclaration(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// Without permission to read CRDs, a file can declare the kinds.
+// A file can declare a kind whose CRD has no annotations.
 func TestKindFile(t *testing.T) {
 	t.Parallel()
 	const group = "filed.example.com"
@@ -268,8 +269,8 @@ func TestKindFile(t *testing.T) {
 	}
 }
 
-// Removing a declaration while the controller is listing its objects stops only that,
-// not the controller.
+// Removing a declaration while the controller is listing the objects of its kind stops
+// the list, but not the controller.
 func TestDeclarationRemovedDuringList(t *testing.T) {
 	t.Parallel()
 	const group = "hasty.example.com"
@@ -297,7 +298,8 @@ func TestDeclarationRemovedDuringList(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 2)
 }
 
-// Removing a declaration while pods are being created stops the creates under way.
+// Removing a declaration while pods are being created stops the creates that have not
+// begun.
 func TestDeclarationRemovedDuringCreate(t *testing.T) {
 	t.Parallel()
 	const group = "withdrawn.example.com"

@@ -32,8 +32,9 @@ func replicasOf(deployment *unstructured.Unstructured) int64 {
 	return n
 }
 
-// An object that has its pods through a Deployment is created, scaled, modified by
-// others, restarted, and deleted. Then nothing happens any more.
+// An object whose pods belong to a Deployment is created, scaled, restarted, and
+// deleted, and its Deployment is modified by others. While the object is converged,
+// nothing is reconciled or written.
 func TestDeploymentPlan(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -67,7 +68,7 @@ func TestDeploymentPlan(t *testing.T) {
 				}
 			}
 
-			// Fields of others stay; our fields are restored.
+			// Fields that others set are kept, and fields of the controller are restored.
 			patchDeployment(t, ns, test.deployment, `{"metadata":{"annotations":{"mine":"yes"}},"spec":{"revisionHistoryLimit":3}}`)
 			patchDeployment(t, ns, test.deployment, `{"spec":{"replicas":5,"template":{"spec":{"containers":[{"name":"app","image":"other"}]}}}}`)
 			harness.Eventually(t, "the Deployment is as foo wants it again", func() bool {
@@ -90,7 +91,7 @@ func TestDeploymentPlan(t *testing.T) {
 			})
 			foo.AwaitReady("the new Deployment is available")
 
-			// A restart, although the kind has no template to record it in.
+			// Restart the object, although its kind has no template that records a restart.
 			before := foo.LivePods()
 			foo.Patch(`{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}`)
 			harness.Eventually(t, "the pods are replaced", func() bool {
@@ -128,8 +129,8 @@ func TestDeploymentPlan(t *testing.T) {
 	}
 }
 
-// A Deployment of another owner is reported and not touched, also if it appears between
-// the controller's read and write. When it is gone, work continues.
+// A Deployment of another owner is reported and not touched, even if it appears between
+// the controller's read and write. When it is gone, the controller creates its own.
 func TestForeignDeployment(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"before", "between look and write"} {
@@ -190,12 +191,12 @@ func TestForeignDeployment(t *testing.T) {
 	}
 }
 
-// For every write of a story and every way in which it can fail, a new controller ends
-// with only the last requested Deployment.
+// If any write of a story fails in any way, a new controller ends with only the last
+// requested Deployment.
 func TestEveryCrashPointOfADeployment(t *testing.T) {
 	t.Parallel()
-	// The writes: the first Deployment, its count, the second Deployment, the deletion
-	// of the first, the count.
+	// The story writes the first Deployment, its count, the second Deployment, the
+	// deletion of the first, and the count of the second.
 	everyCrashPoint(t, 5, func(t *testing.T, k int64, way string) int64 {
 		ns := cluster.NewNamespace(t)
 		d := cluster.NewDriver(t, ns, nil)

@@ -33,9 +33,9 @@ type difference struct {
 	success, objects, output bool
 }
 
-// comparison is a command line that follows "scale", and the intended differences, if
-// any. VERSION stands for the resource version of widget/one, DIR/m for a directory with
-// the manifests of deployment/one and widget/one.
+// comparison holds the words after "scale" in a command line, and the intended
+// difference, if any. VERSION stands for the resource version of widget/one, and DIR/m
+// stands for a directory with the manifests of deployment/one and widget/one.
 type comparison struct {
 	args  string
 	stdin string
@@ -197,10 +197,12 @@ func first(differ []difference) difference {
 	return differ[0]
 }
 
-// Older versions of kubectl take YAML that begins with a brace for JSON.
+// widgetOne begins with a separator, because older versions of kubectl take YAML that
+// begins with a brace for JSON.
 const widgetOne = "---\n{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: one}}"
 
-// stageObjects returns the objects that each command line runs on.
+// stageObjects returns the manifests of the objects on which each command line runs, by
+// resource.
 func stageObjects() map[string][]string {
 	workload := func(kind, name string, n int, more string) string {
 		return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, %s selector: {matchLabels: {app: %[2]s}},
@@ -210,7 +212,7 @@ func stageObjects() map[string][]string {
 		return fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: %s}", strings.SplitN(resource, ".", 2)[1], kind, name, spec)
 	}
 	return map[string][]string{
-		// A paused Deployment creates no pods, which would only take time.
+		// The Deployments are paused, because creating their pods would only take time.
 		"deployments.apps":                    {workload("Deployment", "one", 2, "paused: true,"), workload("Deployment", "two", 1, "paused: true,")},
 		"statefulsets.apps":                   {workload("StatefulSet", "one", 0, "")},
 		"replicasets.apps":                    {workload("ReplicaSet", "one", 0, "")},
@@ -255,7 +257,7 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 		}
 	}
 	differences := harness.ReadFile(t, "../../docs/differences.md")
-	// Run as many at a time as there are pairs of stages; stages are reused.
+	// Each comparison takes a free pair of stages, so four comparisons run at a time.
 	type pair struct{ kubectl, plugin *stage }
 	free := make(chan pair, 4)
 	for range cap(free) {
@@ -321,7 +323,7 @@ func (c comparison) compare(t *testing.T, kubectl, plugin outcome) {
 	}
 }
 
-// stable returns output without the parts that are unique to an object.
+// stable returns output without the values that are unique to an object.
 func stable(out string) string {
 	return regexp.MustCompile(`"?(uid|resourceVersion|creationTimestamp|namespace)"?: "?[^",\n]+"?`).ReplaceAllString(out, "$1")
 }

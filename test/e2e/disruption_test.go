@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// newNode creates a node simulated by kwok, and deletes it when the test ends. A taint keeps
-// the pods of other tests away.
+// newNode creates a node that kwok simulates, waits until it is ready, and deletes it when
+// the test ends. The taints should keep the pods of other tests away.
 func newNode(t *testing.T, name string, labels map[string]string, taints ...corev1.Taint) {
 	t.Helper()
 	room := corev1.ResourceList{"cpu": resource.MustParse("100"), "memory": resource.MustParse("1Ti"), "pods": resource.MustParse("500")}
@@ -47,9 +47,9 @@ func isReadyNode(node *corev1.Node) bool {
 	return false
 }
 
-// awaitBudget waits until the PodDisruptionBudget foo expects the given number of pods
-// and allows n evictions. The disruption controller discovers new CRDs only every half
-// minute, and backs off between retries unless the budget changes.
+// awaitBudget waits until the PodDisruptionBudget foo expects the given number of pods and
+// allows n evictions. The disruption controller discovers new CRDs only every half minute,
+// and backs off between retries unless the budget changes, so each try changes it.
 func awaitBudget(t *testing.T, namespace string, pods, n int32) {
 	t.Helper()
 	var status policyv1.PodDisruptionBudgetStatus
@@ -131,9 +131,9 @@ spec:
 	awaitBudget(t, ns, 3, 1)
 	fewest := w.FewestHealthy()
 
-	// A budget remembers evicted pods by name. A disruption controller that has not seen
-	// the pod terminate mistakes its replacement of the same name for it, for two
-	// minutes (k8s.io/kubernetes/pkg/controller/disruption, DeletionTimeout).
+	// A budget records evicted pods by name. If the disruption controller does not see an
+	// evicted pod terminate, it counts the replacement of the same name as evicted for two
+	// minutes (k8s.io/kubernetes/pkg/controller/disruption, DeletionTimeout), so allow more.
 	harness.Must(t, cluster.Kubectl(t, "", "drain", first, "--timeout=3m"))
 	w.AwaitConverged(t, "foo", 3)
 	if n := fewest(); n < 2 {

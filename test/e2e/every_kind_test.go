@@ -18,11 +18,13 @@ import (
 // kindStory describes how to use one of the four kinds from the command line.
 type kindStory struct {
 	kind kinds.Kind
-	// create are the arguments that create an object, with two pods if it has a count.
+	// create holds the arguments that create an object, with two pods if it has a count.
 	create string
-	// image is a merge patch that sets the image; "" if there is none.
+	// image is the format of a merge patch that sets the image, or "" if the image is
+	// fixed.
 	image string
-	// deployment is the name of the Deployment that owns the pods, if any.
+	// deployment is the name of the Deployment that owns the pods, or "" if there is
+	// none.
 	deployment string
 }
 
@@ -37,7 +39,7 @@ func kindStories() []kindStory {
 
 // Each kind is used from the command line with a real controller: created, scaled,
 // restarted, updated, broken and fixed, modified by others, and deleted in each of the
-// three ways, with the controller killed in between. The witness watches.
+// three ways. The controller is killed in between. A witness watches the pods.
 func TestEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, story := range kindStories() {
@@ -104,8 +106,8 @@ func (s kindStory) run(t *testing.T) {
 	l.Stop()
 }
 
-// images changes the image, then to one that cannot be pulled, and back. The broken
-// rollout stops after the first pods.
+// images changes the image, then to one that cannot be pulled, and then to a good one
+// again. The broken rollout stops after the first pods.
 func (s kindStory) images(t *testing.T, w *harness.Witness, foo *harness.Owner, n int) {
 	t.Helper()
 	of := func(image string) int {
@@ -126,7 +128,7 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, foo *harness.Owner, 
 	harness.Eventually(t, "a pod waits for its image", func() bool { return of("no-such-image") > 0 })
 	harness.Eventually(t, "the object is not ready", func() bool { return foo.Condition("Ready").Status == metav1.ConditionFalse })
 	w.AwaitQuiet(t, harness.QuietFor)
-	// At most a quarter, and at least one, may be unavailable.
+	// A quarter of the pods, rounded down, but at least one, may be unavailable.
 	if now := fewest(); now < n-max(1, n/4) {
 		t.Errorf("of %d pods %d were healthy at one moment of a broken change", n, now)
 	}
@@ -135,7 +137,8 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, foo *harness.Owner, 
 	foo.AwaitReady("the third image")
 }
 
-// tamper modifies the children as users do.
+// tamper deletes a pod and, unless the pods belong to a Deployment, orphans a pod, as
+// users do.
 func (s kindStory) tamper(t *testing.T, foo *harness.Owner, n int) {
 	t.Helper()
 	pods := foo.LivePods()
@@ -149,7 +152,7 @@ func (s kindStory) tamper(t *testing.T, foo *harness.Owner, n int) {
 	if s.deployment != "" {
 		return // its pods belong to the Deployment
 	}
-	// An orphan has no owner, and its name is taken until it is gone.
+	// An orphan has no owner. No other pod can have its name until the orphan is gone.
 	orphan := foo.LivePods()[0]
 	if _, err := cluster.Core.Pods(foo.Namespace).Patch(t.Context(), orphan.Name, types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -166,7 +169,7 @@ func (s kindStory) tamper(t *testing.T, foo *harness.Owner, n int) {
 	foo.AwaitReady("the orphan is gone")
 }
 
-// delete deletes the object in each way and creates it again.
+// delete deletes the object with each value of --cascade, and creates it again.
 func (s kindStory) delete(t *testing.T, foo *harness.Owner, n int) {
 	t.Helper()
 	object := s.kind.String() + "/foo"

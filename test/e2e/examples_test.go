@@ -23,20 +23,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 )
 
-// try is an example of a verb and how to run it.
+// try describes how to run an example of a verb, and its expected result.
 type try struct {
 	// before is a script that prepares the example.
 	before string
 	// after is a script that checks the effect of the example, run in the same shell.
 	after string
-	// says are words of the expected output. A long-running example is then stopped with
-	// Ctrl-C.
+	// says is a part of the expected output. If goesOn is set, the example runs until it
+	// has printed says, and is then stopped with Ctrl-C.
 	says   string
 	code   int
 	goesOn bool
 }
 
-// exampleObjects are the objects named in the examples.
+// exampleObjects holds the manifests of the objects that the examples name.
 const exampleObjects = `
 apiVersion: apps/v1
 kind: Deployment
@@ -62,7 +62,7 @@ metadata: {name: es}
 spec: {nodeSets: [{name: master, count: 3}, {name: hot, count: 2}]}
 `
 
-// exampleKinds are the foreign kinds named in the examples.
+// exampleKinds holds the CRDs of the foreign kinds that the examples name.
 const exampleKinds = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -87,9 +87,9 @@ spec:
     replicas: {type: integer}, deploymentName: {type: string}}}}}}}]
 `
 
-// examplesInNamespaces are examples of verbs that affect one namespace. They run in the
-// order of the help, with a controller, and with the objects already created, except
-// the examples of create.
+// examplesInNamespaces returns how to run the examples of each verb that affects one
+// namespace, in the order of its help. They run with a controller, and after the
+// objects were created, except the examples of create.
 func examplesInNamespaces() map[string][]try {
 	const none, foo = "kubectl delete imoocpods --all", "kubectl imoocpod create foo --replicas 2"
 	const three = "kubectl imoocpod create foo --replicas 3"
@@ -121,7 +121,7 @@ func examplesInNamespaces() map[string][]try {
 			{says: "foo: ready: 2 of 2 pods ready"}, {says: "deployment/web: ready"}, {before: stuck, says: "stuck"}, {says: "deployment/web: ready: "}, {says: "Ready"},
 		},
 		"describe": {{says: "2 of 2 pods ready"}, {says: "web"}},
-		// The kubelets are simulated and have no logs; test/node tests these.
+		// The kubelets are simulated and have no logs. test/node tests real logs.
 		"logs": {
 			{says: "read the log of container busybox", code: harness.ExitError}, {says: "all pods of deployment/web are ready"},
 			{says: "imoocpod/foo has no pod whose name ends in -2", code: harness.ExitError},
@@ -147,28 +147,29 @@ func examplesInNamespaces() map[string][]try {
 		"run-controller": {
 			{before: replaced, says: "3 of 3 pods ready", goesOn: true},
 			{says: "namespaces team-a, team-b", goesOn: true},
-			{}, // see examplesForAll
+			{}, // see TestExamplesForAll
 			{says: "widgets.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan; waiting for it", goesOn: true},
 			{before: replaced}, {before: replaced, says: "3"},
 		},
 	}
 }
 
-// examplesForAll are examples that affect the whole cluster.
+// examplesForAll returns how to run the examples of each verb that affects the whole
+// cluster.
 func examplesForAll() map[string][]try {
 	return map[string][]try{
 		"install": {{says: "imoocpods.batch.tutorial.kubebuilder.io unchanged"}, {says: "deployment.apps/imoocpod-controller created"}, {says: "kind: Deployment"}},
 		"uninstall": {
 			{says: "deployment.apps/imoocpod-controller deleted"},
 			{before: "kubectl imoocpod create foo", says: "refused: removing imoocpods.batch.tutorial.kubebuilder.io", code: harness.ExitPrecondition},
-			// TestUninstall covers this with objects; there, the garbage collector has
-			// discovered the kinds.
+			// Run it without objects, because the garbage collector may not have discovered the
+			// kinds yet. TestUninstall tests it with objects.
 			{before: "kubectl delete imoocpod foo", says: "imoocpods.batch.tutorial.kubebuilder.io deleted"},
 		},
 	}
 }
 
-// Every verb's help has examples, and each has the promised effect.
+// The help of every verb has examples, and each example has the promised effect.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	cluster.Apply(t, "", exampleKinds)
@@ -178,7 +179,7 @@ func TestExamples(t *testing.T) {
 		t.Cleanup(func() { _ = cluster.Core.Namespaces().Delete(context.Background(), team, metav1.DeleteOptions{}) })
 	}
 	tries := examplesInNamespaces()
-	// Run each group in one namespace, sequentially.
+	// Run the examples of each group in one namespace, one after the other.
 	for _, group := range [][]string{
 		{"create"},
 		{""},
@@ -261,8 +262,8 @@ func examplesOf(t *testing.T, verb string, many int) []string {
 	return lines
 }
 
-// inContext returns an environment with a current namespace, and with the plugin
-// installed as by krew.
+// inContext returns an environment with a kubeconfig that has a current namespace, and
+// in which the plugin is installed as by krew.
 func inContext(t *testing.T, namespace string) []string {
 	t.Helper()
 	_, env := asKrew(t)
@@ -271,7 +272,7 @@ func inContext(t *testing.T, namespace string) []string {
 	return append(append(cluster.Environment(), env...), "KUBECONFIG="+kubeconfig)
 }
 
-// run runs the example in a shell.
+// run runs the example in a shell, and checks its exit code and output.
 func (want try) run(t *testing.T, env []string, line string) {
 	t.Helper()
 	dir := t.TempDir()

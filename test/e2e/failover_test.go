@@ -39,8 +39,8 @@ func TestSecondCopyTakesOver(t *testing.T) {
 		t.Errorf("saw %d pods at once and %d ever, want %d and %d", most, made, n, n)
 	}
 
-	// A copy that hangs keeps the lease until it expires. When it resumes, it writes
-	// nothing.
+	// A copy that hangs keeps the lease until the lease expires. When the copy resumes,
+	// it writes nothing.
 	third := d.start(t)
 	third.AwaitOutput("waiting until it stops")
 	second.Freeze(t)

@@ -30,7 +30,7 @@ func TestKindsNew(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	for _, test := range []struct {
 		args, plural string
-		// count is the output column in which the default of 1 appears, or "".
+		// count is the path of the field that /scale sets, or "" if there is no /scale.
 		count string
 	}{
 		{"Podder --plan pods", "podders", ".spec.replicas"},

@@ -23,7 +23,7 @@ func TestKindsRBAC(t *testing.T) {
 	for _, test := range []struct {
 		kind string
 		plan kinds.Strategy
-		// unused are rights for situations that do not occur here.
+		// unused lists rights for situations that do not occur here.
 		unused []string
 	}{
 		{"Ranger", kinds.StrategyPods, nil},
@@ -115,8 +115,8 @@ func TestKindsRBAC(t *testing.T) {
 	}
 }
 
-// grantedBy returns the controller with the roles in a text, bound for one namespace as
-// the comments in it describe.
+// grantedBy creates the roles in a text, binds them for one namespace with the commands
+// in the comments of the text, and returns the controller that has these rights.
 func grantedBy(t *testing.T, namespace, text string) *deployed {
 	t.Helper()
 	d := &deployed{namespace: namespace}

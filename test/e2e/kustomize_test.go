@@ -50,7 +50,7 @@ func TestInstallsWhatKustomizeMakes(t *testing.T) {
 	}
 }
 
-// manifests parses a YAML stream into objects by their identity.
+// manifests parses a YAML stream into objects by kind, namespace, and name.
 func manifests(t *testing.T, text string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string]*unstructured.Unstructured{}

@@ -17,7 +17,7 @@ import (
 
 var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 
-// leaseOf returns the lease of a scope.
+// leaseOf returns the controller that the lease of a scope describes.
 func leaseOf(t *testing.T, scope leaserecord.Scope) leaserecord.Loop {
 	t.Helper()
 	namespace, name := scope.Lease()
@@ -32,8 +32,8 @@ func leaseOf(t *testing.T, scope leaserecord.Scope) leaserecord.Loop {
 	return leaserecord.LoopOf(&lease)
 }
 
-// One controller of a scope is active at a time. The second names the active one, and
-// waits or exits. It takes over when the first stops, and at once if it was killed.
+// One controller of a scope is active at a time. The second names the active one, and waits
+// or exits. It takes over when the first stops, and at once if the first was killed.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -106,7 +106,7 @@ func TestLostLease(t *testing.T) {
 }
 
 // Controllers with overlapping scopes report the overlap. A user without permission for the
-// lease sees what to do.
+// lease is shown what to do.
 func TestOverlappingLeases(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

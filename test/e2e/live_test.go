@@ -16,8 +16,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// A user watches while an object is scaled and the terminal is resized, and stops with
-// Ctrl-C.
+// The live screen of an object is current and fits while the object is scaled and the
+// terminal is resized, and Ctrl-C ends it.
 func TestLiveScreen(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -112,14 +112,14 @@ func TestLiveWait(t *testing.T) {
 		}
 	}
 
-	// All objects, while one is deleted.
+	// Watch all objects while one is deleted.
 	all := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "-n", ns, "-w")
 	awaitRow(all, "✖", "imoocpod/foo", "2/5", "failed")
 	awaitRow(all, "✔", "imoocpod/bar", "0/0", "ready")
 	cluster.Imoocpod(t, ns, "delete", "bar")
 	all.AwaitScreen("bar is off the screen", func(text string) bool { return !strings.Contains(text, "/bar") && strings.Contains(text, "/foo") })
 
-	// Only objects that are not ready, including later ones.
+	// Watch only objects that are not ready, including those that are created later.
 	one := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "foo", "-n", ns, "-w", "--only=not-ready")
 	one.AwaitText("✖ imoocpod/foo in " + ns + ": failed")
 	selected := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "imoocpods", "-l", "!nothing", "-n", ns, "-w", "--only=not-ready")
@@ -127,7 +127,7 @@ func TestLiveWait(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "late", "--replicas", "1")
 	awaitRow(selected, "✖", "imoocpod/late", "0/1", "failed")
 
-	// An object that never existed leaves no output.
+	// An object that never existed is not reported as deleted.
 	none := wait(100, 30, nil, "none -w")
 	none.AwaitText("after 6")
 	if text := none.Text(); strings.Contains(text, "deleted") || !strings.Contains(text, `"none" not found`) {
@@ -141,8 +141,8 @@ func TestLiveWait(t *testing.T) {
 		t.Errorf("escape sequences for a terminal that has none: %q", dumb.Written())
 	}
 
-	// Without a terminal, print one line with the result, or a document for every
-	// change.
+	// Without a terminal, the command prints one line with the result, or with -o json a
+	// document for every change.
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
 	if out, want := cluster.Imoocpod(t, ns, "status", "foo", "--wait"), "imoocpod/foo: ready: 2 of 2 pods ready\n"; out != want {
 		t.Errorf("--wait printed %q, want %q", out, want)
@@ -199,8 +199,8 @@ func TestLiveScreenIsInterruptedTwice(t *testing.T) {
 	token := strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, ns, "create", "token", "looker")))
 	dir := t.TempDir()
 	plugin := filepath.Join(dir, "login")
-	// A credential plugin that runs before each request, because its credentials have
-	// expired.
+	// This credential plugin runs before each request, because its credentials have
+	// always expired.
 	script := fmt.Sprintf(`#!/bin/sh
 if [ -e %[1]s/deaf ]; then
 	trap '' INT

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The log of a starting controller has no alarming line, whatever the server lacks.
+// A starting controller logs nothing alarming, even if the server lacks optional
+// features.
 func TestStartIsQuiet(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

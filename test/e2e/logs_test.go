@@ -8,11 +8,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// The output of logs if there are none. The kubelets here are simulated; test/node
-// follows real containers.
+// The tests in this file check the output of the verb logs if there are no logs,
+// because the kubelets here are simulated. test/node follows the logs of real
+// containers.
 
-// lookerIn creates a user who may read the ImoocPods and pods of a namespace, but not
-// their logs.
+// lookerIn creates a user who can read the ImoocPods and pods of a namespace, but not
+// the logs of the pods, and returns the name of the user.
 func lookerIn(t *testing.T, ns string) string {
 	t.Helper()
 	user := "looker-" + ns

@@ -98,7 +98,8 @@ func TestWorkers(t *testing.T) {
 		g, through := newGate(t)
 		l := cluster.StartRunController(t, ns, append(through, "--workers", fmt.Sprint(workers), "--metrics-bind-address", ":0")...)
 		metrics := l.AwaitServing(t, "metrics") + "/metrics"
-		// All five are in the queue: those that are worked on, too, as their revisions were written.
+		// All five objects are in the queue, even those that are being reconciled, because the
+		// writes of their revisions have triggered another reconcile.
 		waiting := fmt.Sprintf("\nworkqueue_depth{name=\"kubectl-imoocpod/%s\"} 5\n", ns)
 		harness.Eventually(t, fmt.Sprintf("%d are worked on and the others wait", workers), func() bool {
 			_, body := page(t, metrics)

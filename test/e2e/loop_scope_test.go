@@ -56,8 +56,9 @@ func TestKindsAndSelector(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "bar", 2)
 }
 
-// The tutorials count the reconciles that one change causes. This test counts ours, and
-// prints them with -v; docs/how-it-works.md has the numbers.
+// A change causes only a limited number of reconciles. The tutorials count theirs, so
+// with -v this test prints the counts of this controller, which are also in
+// docs/how-it-works.md.
 func TestReconcileCounts(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.HelloWorld()} {

@@ -15,12 +15,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// For every write of a story and every way in which it can fail, a new controller ends
-// with one pod of the last image on every node.
+// If any write of a story fails in any way, a new controller ends with one pod of the
+// last image on every node.
 func TestEveryCrashPointOfNodes(t *testing.T) {
 	t.Parallel()
 	nodes := cluster.NodeNames(t)
-	// For each node: create a pod, delete it, and create another.
+	// For each node, the controller creates a pod, deletes it, and creates another.
 	everyCrashPoint(t, int64(3*len(nodes)), func(t *testing.T, k int64, way string) int64 {
 		ns := cluster.NewNamespace(t)
 		w := cluster.WatchPods(t, ns)
@@ -63,8 +63,8 @@ func TestStaleCache(t *testing.T) {
 	foo.AwaitPodsOn(len(nodes), "nginx", nodes...)
 }
 
-// A controller that may not read nodes reports that and reconciles the other kinds. When
-// the right is granted, the pods are created.
+// A controller without permission to read nodes reports that, and reconciles only the
+// other kinds. When the permission is granted, it creates the pods.
 func TestForbiddenNodes(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

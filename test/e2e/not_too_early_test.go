@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// imagesOf returns the images of the pods with a label that are not terminating.
+// imagesOf returns the images of those pods with a label that are not terminating.
 func imagesOf(t *testing.T, ns, label string) []string {
 	t.Helper()
 	out := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", label, "-o", `go-template={{range .items}}{{if not .metadata.deletionTimestamp}}{{(index .spec.containers 0).image}}{{"\n"}}{{end}}{{end}}`))
@@ -51,7 +51,7 @@ func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 		if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "is paused: ") || !strings.Contains(r.Stderr, "hint: kubectl imoocpod resume deployment/paused -n "+ns) {
 			t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 		}
-		// The count takes effect nevertheless.
+		// A scale takes effect although the rollout is paused.
 		harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "scale", "deployment/paused", "--replicas", "2", "--timeout", "2m"))
 		if r := cluster.Kubectl(t, ns, "imoocpod", "status", "deployment/paused", "--exit-code"); r.Code != harness.ExitFailed || !strings.Contains(r.Stdout, ": paused: ") {
 			t.Errorf("exit code %d, printed %q", r.Code, r.Stdout)

@@ -16,8 +16,9 @@ var (
 	kindsInstalled  bool
 )
 
-// installKinds installs the small CRDs of testdata/crds once: one for each way in which
-// CRDs hold a replica count. They do not disturb other tests, and remain.
+// installKinds installs the small CRDs of testdata/crds once. There is a CRD for each
+// way in which CRDs hold a replica count. They do not disturb other tests, and are not
+// removed.
 func installKinds(t *testing.T) {
 	t.Helper()
 	installingKinds.Lock()
@@ -40,7 +41,8 @@ func installKinds(t *testing.T) {
 	kindsInstalled = true
 }
 
-// below returns an element of a map or list.
+// below returns the element of a map or list at a key or index, or nil if in is
+// neither.
 func below(in, key any) any {
 	switch key := key.(type) {
 	case string:
@@ -70,8 +72,7 @@ func contains(t *testing.T, got, pattern string) {
 	}
 }
 
-// The other verbs, on kinds that this program does not ship.
-
+// workload returns a manifest of a Deployment or StatefulSet.
 func workload(kind, name string, replicas int) string {
 	return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, selector: {matchLabels: {app: %[2]s}},
   template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: main, image: web}]}}}}`, kind, name, replicas)

@@ -30,14 +30,13 @@ func TestOnce(t *testing.T) {
 			t.Errorf("it ended when %d of %d pods of %s were ready", s.ReadyReplicas, n, name)
 		}
 	}
-	// An outdated status is ignored: pods that were deleted in the meantime are
-	// replaced.
+	// An outdated status is ignored, so pods that were deleted in the meantime are replaced.
 	foo := cluster.ImoocPod(t, ns, "foo")
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", cluster.PodsOf(t, ns, foo.UID)[0].Name))
 	harness.Must(t, once())
 	cluster.AwaitConverged(t, ns, "foo", 3)
 
-	// No node matches this one.
+	// No node matches the node selector of this object.
 	cluster.Apply(t, ns, `
 apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
 kind: ImoocPod
@@ -89,7 +88,7 @@ spec: {image: busybox}`, other))
 	}
 	cluster.AwaitConverged(t, other, "foo", 2)
 
-	// If a kind may not be listed, --once cannot report success.
+	// Without permission to list a kind, --once cannot report success.
 	cluster.Apply(t, other, fmt.Sprintf(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -107,7 +106,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: some-of-%s}]`
 	}
 }
 
-// --dry-run prints what a controller would do, and writes nothing: read access is
+// --dry-run prints what a controller would do, and writes nothing, so read access is
 // enough.
 func TestLoopDryRun(t *testing.T) {
 	t.Parallel()
@@ -164,8 +163,8 @@ func TestDryRunOfBlockedObject(t *testing.T) {
 	}
 }
 
-// newReader creates a user with read access to everything in a namespace that a
-// controller reads.
+// newReader creates a user with read access to everything in a namespace, and returns the
+// name of the user.
 func newReader(t *testing.T, namespace string) string {
 	t.Helper()
 	name := "reader-" + namespace
@@ -185,7 +184,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 	return name
 }
 
-// A controller for several namespaces continues in the others when one refuses access.
+// A controller for several namespaces skips those that do not exist. If none exists, it
+// exits.
 func TestSeveralNamespaces(t *testing.T) {
 	t.Parallel()
 	a, b := cluster.NewNamespace(t), cluster.NewNamespace(t)
@@ -206,8 +206,8 @@ func TestSeveralNamespaces(t *testing.T) {
 	}
 }
 
-// The final state of the objects is reported after --once has stopped the controller,
-// with the reasons for failures.
+// A controller that has stopped still has the states of its objects, which --once reports
+// at the end.
 func TestFinalStateAfterOnce(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

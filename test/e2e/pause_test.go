@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// A controller that is to exit when done does not wait for paused objects.
+// A controller with --once does not wait for paused objects.
 func TestOnceWithAPausedObject(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

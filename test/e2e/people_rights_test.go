@@ -13,8 +13,8 @@ import (
 )
 
 // A verb needs the permissions that "check" lists, uses each of them, and works without any other.
-// Further requests are optional: they find who else sets the count, who reconciles the object, and
-// what guards it.
+// Further requests are optional. They find out what else sets the count, what reconciles the
+// object, and which budgets protect it.
 func TestRightsOfVerbs(t *testing.T) {
 	t.Parallel()
 	const (
@@ -36,10 +36,10 @@ func TestRightsOfVerbs(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.StartRunController(t, ns)
 	for verb, test := range map[string]struct {
-		// commands run one after the other; NAME is an object of the verb. They exit with code.
+		// commands run one after the other and exit with code. NAME stands for the object.
 		commands []string
 		rights   []string
-		// more are permissions that the verb uses if it has them.
+		// more lists permissions that the verb uses if it has them.
 		more  []string
 		image string
 		code  int
@@ -118,8 +118,9 @@ func TestRightsOfVerbs(t *testing.T) {
 	}
 }
 
-// grantTo grants a user permissions in a namespace, such as "list /pods". Permissions on imoocpods
-// include those on the other installed kinds, which "check" asks for as well.
+// grantTo grants permissions in a namespace, such as "list /pods", to a user and to another user
+// with the prefix of-check-. Permissions on imoocpods include those on the other installed kinds,
+// because "check" requires these, too.
 func grantTo(t *testing.T, namespace, user string, granted []string) {
 	t.Helper()
 	others := map[string]string{

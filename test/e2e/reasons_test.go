@@ -37,8 +37,8 @@ func explains(t *testing.T, namespace, object string, want expected) status.Repo
 	if !strings.Contains(r.Hint, want.hint) {
 		t.Errorf("%s: the hint is %q, want %q in it", object, r.Hint, want.hint)
 	}
-	// The wording may change between looks, as restarts are counted and time passes, but
-	// it always contains the expected part.
+	// The wording may change between commands, because it includes counts and times, but it
+	// always contains the expected part.
 	first, _, _ := strings.Cut(cluster.Imoocpod(t, namespace, "status", object), "\n")
 	if said := fmt.Sprintf(": %s: ", want.verdict); !strings.Contains(first, said) || !strings.Contains(first, want.reason) {
 		t.Errorf("status %s says %q, want %q and %q", object, first, said, want.reason)
@@ -55,7 +55,8 @@ func explains(t *testing.T, namespace, object string, want expected) status.Repo
 	return r
 }
 
-// ailing returns an ImoocPod whose pods get the given status, as from a kubelet.
+// ailing returns the manifest of an ImoocPod with two pods, whose status kwok sets to
+// podStatus.
 func ailing(name, podSpec, podStatus string) string {
 	return fmt.Sprintf(`
 apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
@@ -83,7 +84,7 @@ func waiting(restarts int, reason, message, last string) string {
 		notReady, restarts, reason, message, last)
 }
 
-// The controller reports once why pods do not become ready, and when.
+// The controller reports once, with the time, why pods do not become ready.
 func TestControllerReportsFailingPods(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -103,7 +104,7 @@ func TestControllerReportsFailingPods(t *testing.T) {
 	}
 }
 
-// Reasons of the scheduler, the server and the garbage collector are reported verbatim.
+// The reason why the scheduler finds no node is reported verbatim.
 func TestReasonsOfTheControlPlane(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -121,8 +122,8 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 	})
 }
 
-// The reason why pods cannot be created is reported for our own objects, for those with
-// a Deployment, and for foreign ones.
+// The reason why pods cannot be created is reported for objects of the shipped kinds, with
+// and without a Deployment, and for objects of the built-in kinds.
 func TestReasonsOfRefusal(t *testing.T) {
 	t.Parallel()
 	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {hostNetwork: true, containers: [{name: web, image: web}]}}}}`

@@ -9,7 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// For a Deployment, the ReplicaSet controller gets a hint which pod to delete.
+// When a pod of a Deployment is removed, the ReplicaSet controller gets a hint
+// about which pod to delete.
 func TestRemovePodOfADeployment(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

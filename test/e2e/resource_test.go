@@ -114,7 +114,7 @@ func TestExplain(t *testing.T) {
 				t.Errorf("explain %s does not say %q:\n%s", field, words, out)
 			}
 		}
-		// Our own fields all have descriptions.
+		// All fields of our own types have descriptions.
 		if !strings.Contains(field, "template") && (strings.Contains(out, "<no description>") || strings.Contains(out, "<empty>")) {
 			t.Errorf("explain %s leaves something without words:\n%s", field, out)
 		}

@@ -37,10 +37,10 @@ func revisionOf(u *unstructured.Unstructured) int64 {
 	return n
 }
 
-// For every write of A → B → A and every way in which it can fail, whether A is
-// requested again after the rollout, or in the middle of it with a second controller: no
-// pod of A is replaced while A is wanted, the count is unchanged, and in the end the
-// history has A as the newest revision, and B.
+// The template is changed from A to B and back to A, either after the rollout of B, or
+// in the middle of it and with a second controller. If any write fails in any way, no
+// pod of A is replaced while A is wanted, and the count does not change. At the end, the
+// history consists of A as the newest revision, and B.
 func TestEveryCrashPointOfAHistory(t *testing.T) {
 	t.Parallel()
 	const n = 2
@@ -49,7 +49,7 @@ func TestEveryCrashPointOfAHistory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Three writes of revisions, the pods of A, and at least one of B.
+			// The writes are three of revisions, n of pods of A, and at least one of a pod of B.
 			everyCrashPoint(t, 3+n+1, func(t *testing.T, k int64, way string) int64 {
 				ns := cluster.NewNamespace(t)
 				w := cluster.WatchPods(t, ns)
@@ -116,8 +116,9 @@ func TestEveryCrashPointOfAHistory(t *testing.T) {
 	}
 }
 
-// changesHistory makes a controller write the history in every way: a revision loses its
-// label, and there are more revisions than are kept.
+// changesHistory removes the label of a revision, and then creates more revisions than
+// are kept, so that a controller writes the history in every way. It waits for these
+// writes.
 func changesHistory(t *testing.T, ns string, owner *unstructured.Unstructured) {
 	t.Helper()
 	unlabelRevisions(t, ns)

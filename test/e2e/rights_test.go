@@ -30,19 +30,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// deployed is the controller as in its manifests, run on this machine: with the
-// arguments of the Deployment, and with its service account and rights.
+// deployed is a controller that runs on this machine with the arguments, the service
+// account, and the rights that the manifests give to it.
 type deployed struct {
 	namespace string
-	// kubeconfig has the credentials and the namespace of the pod.
+	// kubeconfig is the path of a kubeconfig with the credentials and the namespace of the
+	// service account. client uses these credentials.
 	kubeconfig string
 	client     dynamic.Interface
 	args       []string
 	rules      []rbacv1.PolicyRule
 }
 
-// deployHere applies what the controller of one namespace needs besides its Deployment.
-// edit may change its rules.
+// deployHere creates what the controller of one namespace needs besides its Deployment.
+// edit, if not nil, changes the rules of the controller.
 func deployHere(t *testing.T, namespace string, edit func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) *deployed {
 	t.Helper()
 	return deployAs(t, deploy.Settings{Namespace: namespace}, edit)
@@ -138,7 +139,8 @@ func argsOf(t *testing.T, deployment *unstructured.Unstructured) []string {
 	return args
 }
 
-// localArgs adapts the arguments of a pod to several copies on one machine.
+// localArgs returns the arguments of a pod with free ports on loopback, so that several
+// copies can run on one machine.
 func localArgs(t *testing.T, args []string) []string {
 	t.Helper()
 	local := slices.Clone(args)
@@ -153,7 +155,8 @@ func localArgs(t *testing.T, args []string) []string {
 	return local
 }
 
-// signIn requests a token of the service account, for a kubeconfig and for mayDo.
+// signIn requests a token of the service account, and sets d.kubeconfig and d.client, which
+// use it.
 func (d *deployed) signIn(t *testing.T) {
 	t.Helper()
 	request, err := cluster.Core.ServiceAccounts(d.namespace).CreateToken(t.Context(), deploy.ControllerName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
@@ -179,7 +182,8 @@ func (d *deployed) signIn(t *testing.T) {
 	}
 }
 
-// mayDo returns the controller's rights in a namespace, according to the server.
+// mayDo returns the rules, in the format of ruleSet, that the server reports for the
+// controller in a namespace.
 func (d *deployed) mayDo(t *testing.T, namespace string) map[string]bool {
 	t.Helper()
 	reviews := d.client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectrulesreviews"})
@@ -238,8 +242,8 @@ func rights(rules []rbacv1.PolicyRule) map[string]bool {
 	return all
 }
 
-// asked returns the rights that a user, who may be impersonated, has used in a namespace, in
-// the format of rights: allowed ones and refused ones.
+// asked returns the rights, in the format of rights, that the requests of a user in a
+// namespace needed. The user may be impersonated.
 func asked(t *testing.T, namespace, user string) (allowed, refused map[string]bool) {
 	t.Helper()
 	allowed, refused = map[string]bool{}, map[string]bool{}
@@ -284,7 +288,7 @@ func TestLeastRights(t *testing.T) {
 	if other := d.mayDo(t, "default"); !maps.Equal(other, ruleSet(ofEverybody())) {
 		t.Errorf("in another namespace it may do %q", slices.Sorted(maps.Keys(other)))
 	}
-	// Nodes are cluster-scoped: their right is granted separately by hand.
+	// The Role of a namespace cannot grant rights on nodes, so grant them separately.
 	harness.Must(t, cluster.Kubectl(t, "", "create", "clusterrole", ns, "--verb=list,watch", "--resource=nodes"))
 	harness.Must(t, cluster.Kubectl(t, "", "create", "clusterrolebinding", ns, "--clusterrole="+ns, "--serviceaccount="+ns+":"+deploy.ControllerName))
 	defer cluster.Kubectl(t, "", "delete", "clusterrole/"+ns, "clusterrolebinding/"+ns)
@@ -331,7 +335,7 @@ func TestLeastRights(t *testing.T) {
 	if !maps.Equal(allowed, want) {
 		t.Errorf("it used the rights %q, and has %q", slices.Sorted(maps.Keys(allowed)), slices.Sorted(maps.Keys(want)))
 	}
-	// Requests that the controller can do without.
+	// Ignore refused requests that the controller can do without.
 	maps.DeleteFunc(refused, func(right string, _ bool) bool {
 		return right == "get /namespaces" || right == "list coordination.k8s.io/leases"
 	})
@@ -340,8 +344,8 @@ func TestLeastRights(t *testing.T) {
 	}
 }
 
-// With the cluster-wide manifests, it works in all namespaces, and on nodes. It affects
-// all objects, so the test runs before the parallel tests.
+// With the cluster-wide manifests, the controller works in all namespaces and on nodes. It
+// affects all objects, so the test runs before the parallel tests.
 func TestLeastRightsInAllNamespaces(t *testing.T) {
 	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
 	d := deployAs(t, deploy.Settings{Namespace: ns, AllNamespaces: true}, nil)
@@ -369,16 +373,17 @@ func TestLeastRightsInAllNamespaces(t *testing.T) {
 	}
 }
 
-// askedByServer reports whether the server itself checks a right while handling a
-// request: admission of references that block a deletion, and apply of a new object.
-// TestMissingRights shows that they are needed.
+// askedByServer reports whether the server itself checks a right while it handles another
+// request, so that the audit log does not show it. The server checks the update of
+// finalizers for references that block a deletion, and the create of a Deployment for an
+// apply.
 func askedByServer(right string) bool {
 	return strings.HasSuffix(right, "/finalizers") || right == "create apps/deployments"
 }
 
-// reconcilesByDeployment waits until a controller has done everything it does for
-// objects with a Deployment: it finds one of another owner, creates its own, and deletes
-// it after a rename.
+// reconcilesByDeployment waits until a controller has done everything it does for objects
+// with a Deployment. It finds a Deployment of another owner, creates its own, and deletes
+// its own after a rename.
 func reconcilesByDeployment(t *testing.T, ns string) {
 	t.Helper()
 	harness.Must(t, cluster.Kubectl(t, ns, "create", "deployment", "web", "--image", "nginx", "--replicas", "0"))
@@ -395,7 +400,7 @@ func reconcilesByDeployment(t *testing.T, ns string) {
 	})
 }
 
-// takeSlot creates a pod without owner that has the name of a slot's pod, and returns
+// takeSlot creates a pod without an owner under the name of the pod in a slot, and returns
 // the name.
 func takeSlot(t *testing.T, ns string, owner *unstructured.Unstructured, slot slots.Slot) string {
 	t.Helper()
@@ -404,7 +409,7 @@ func takeSlot(t *testing.T, ns string, owner *unstructured.Unstructured, slot sl
 	return name
 }
 
-// Each right is needed: without it, something fails, and that is reported.
+// Without any one of these rights, something fails, and the controller reports that.
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
 	scaleDown := func(t *testing.T, ns string) {
@@ -434,7 +439,7 @@ func TestMissingRights(t *testing.T) {
 		right string
 		// after runs when the object exists.
 		after func(t *testing.T, ns string)
-		// says are words that the controller prints.
+		// says is a part of what the controller prints.
 		says string
 	}{
 		{"list " + imoocpods, nil, `cannot list resource "imoocpods"`},
@@ -464,7 +469,7 @@ func TestMissingRights(t *testing.T) {
 			ns := cluster.NewNamespace(t)
 			cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 			d := deployHere(t, ns, without(test.right))
-			d.args = append(d.args, "-v=3", "--log-format=human") // in JSON, their messages are quoted
+			d.args = append(d.args, "-v=3", "--log-format=human") // JSON would escape the quotes in the messages
 			l := d.start(t)
 			if test.after != nil {
 				test.after(t, ns)

@@ -25,7 +25,7 @@ func TestRollingReplacement(t *testing.T) {
 	fewest := w.FewestHealthy()
 	first := w.Owned("foo")
 
-	// A status from before the change does not count.
+	// updated returns the number of updated pods, or -1 if the status is outdated.
 	updated := func() int32 {
 		if s := w.ImoocPods["foo"].Status; s.ObservedGeneration == w.ImoocPods["foo"].Generation {
 			return s.UpdatedReplicas
@@ -56,7 +56,7 @@ func TestRollingReplacement(t *testing.T) {
 	}
 	made := w.EverCreated(foo.UID)
 
-	// Back to the template of the other pods: they stay.
+	// Return to the template of the other pods, so that these stay.
 	cluster.PatchFoo(t, ns, `{"spec":{"template":{"spec":{"nodeSelector":null}}}}`)
 	w.Until(t, "all pods have the same template", func() bool { return w.ImoocPods["foo"].Generation > generation+2 && updated() == 8 })
 	w.AwaitConverged(t, "foo", 8)

@@ -25,7 +25,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// countCreates counts the pods that a controller tries to create.
+// countCreates returns an interceptor that adds the number of pods that a controller
+// tries to create to n.
 func countCreates(n *atomic.Int64) harness.Interceptor {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
@@ -35,8 +36,8 @@ func countCreates(n *atomic.Int64) harness.Interceptor {
 	}
 }
 
-// Rule 7: nothing is planned until the cache has caught up with the controller's own
-// writes: each pod is tried once.
+// Rule 7: the controller plans nothing until its cache has caught up with its own
+// writes, so it tries to create each pod only once.
 func TestLoopWaitsForItsOwnWrites(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -136,8 +137,8 @@ func TestBrokenWebhookIsReported(t *testing.T) {
 	}
 }
 
-// Pods are written only for an owner that has just been read: a controller with an
-// outdated view of the owner, however old, writes nothing.
+// The controller writes pods only after it has read their owner from the server. So with
+// a cache that has an outdated owner, it writes nothing, however old the cache is.
 func TestStaleOwnerWritesNothing(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -207,8 +208,8 @@ func TestStatusShowsProgress(t *testing.T) {
 	w.AwaitConverged(t, "foo", 3)
 }
 
-// A pod that may not be deleted does not delay the others, and after a while an event
-// explains why it still exists.
+// A pod whose deletion is forbidden does not delay the deletion of the others, and an
+// event reports why it still exists.
 func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

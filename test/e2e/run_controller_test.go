@@ -16,8 +16,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
-// The main use case: three running pods take three creates, and the scale takes one
-// request.
+// In the main use case, a scale to three pods takes one request, and the controller takes
+// three creates.
 func TestScaleWithTheControllerRunning(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -26,9 +26,9 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	l.AwaitOutput("in namespace " + ns)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
 	foo := cluster.ImoocPod(t, ns, "foo")
-	cluster.AwaitConverged(t, ns, "foo", 0) // its first status may conflict with the scale
+	cluster.AwaitConverged(t, ns, "foo", 0) // otherwise, the first status may conflict with the scale
 
-	// The audit log distinguishes users.
+	// Scale as another user, to find the requests of the scale in the audit log.
 	out := cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--as", "scaler", "--as-group", "system:masters")
 	if want := "imoocpod.batch.tutorial.kubebuilder.io/foo scaled\n"; out != want {
 		t.Errorf("scale printed %q, want %q", out, want)
@@ -60,15 +60,16 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	}
 }
 
-// quota limits the pods of a namespace.
+// quota limits the number of pods in a namespace, and waits until the limit is in force.
 func quota(t *testing.T, namespace, pods string) {
 	t.Helper()
 	limit(t, namespace, corev1.ResourcePods, pods)
 }
 
-// limit creates a quota, and waits until the API server enforces it. That is later than its
-// status says, because the admission plugin has caches, including one for namespaces without
-// a quota. A dry run of creating a secret, which the quota forbids, shows when.
+// limit creates a quota, and waits until the API server enforces it. The API server does so
+// later than the status of the quota shows, because the admission plugin has caches,
+// including one for namespaces without a quota. So limit tries to create a secret, which the
+// quota forbids, in a dry run.
 func limit(t *testing.T, namespace string, resource corev1.ResourceName, most string) {
 	t.Helper()
 	cluster.Apply(t, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {secrets: "0", %s: %q}}}`, resource, most))

@@ -12,7 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// scale lists the changes of several objects, and asks before it scales several to zero.
+// The verb scale lists the changes of several objects, and requires a confirmation
+// before it scales several objects to zero.
 func TestScaleAsks(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -26,8 +27,8 @@ func TestScaleAsks(t *testing.T) {
 	if code := s.Wait(); code != 0 || *cluster.ImoocPod(t, ns, "foo").Spec.Replicas != 2 {
 		t.Errorf("exit code %d", code)
 	}
-	// No confirmation for one object scaled to zero, for several scaled to more, and
-	// with --yes.
+	// No confirmation is required for one object, for several objects that are not scaled
+	// to zero, and with --yes.
 	for _, args := range []string{"imoocpod/foo --replicas 0", "imoocpod/foo imoocpod/bar --replicas 2", "imoocpod/foo imoocpod/bar --replicas 0 --yes"} {
 		s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", append([]string{"scale", "-n", ns}, harness.Words(args)...)...)
 		if code := s.Wait(); code != 0 || strings.Contains(s.Written(), "continue") {

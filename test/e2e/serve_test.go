@@ -93,7 +93,8 @@ func grepLines(text, word string) string {
 	return strings.Join(lines, "")
 }
 
-// checkDashboard checks the queries of the dashboard against the metrics.
+// checkDashboard checks that the metrics and labels in the queries of the dashboard
+// exist.
 func checkDashboard(t *testing.T, metrics string) {
 	t.Helper()
 	content, err := os.ReadFile("../../deploy/grafana/run-controller.json")

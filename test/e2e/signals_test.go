@@ -29,8 +29,8 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	}
 }
 
-// stuckServer starts a proxy to the API server that never answers a pod create. It sends
-// on begun when one arrives.
+// stuckServer starts a proxy to the API server that never answers a pod create, and
+// returns its URL. The proxy closes begun when the first pod create arrives.
 func stuckServer(t *testing.T, begun chan struct{}) string {
 	t.Helper()
 	proxy := cluster.ServerProxy(t)

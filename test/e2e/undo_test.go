@@ -40,8 +40,8 @@ func stored(t *testing.T, ns string, kind kinds.Kind, name string) *unstructured
 	return obj
 }
 
-// With a running controller, a change and its undo roll out, and the history has both
-// templates, with the first as the newest again.
+// With a running controller, a change and its undo are rolled out. The history has
+// both templates, and the first template is the newest revision again.
 func TestUndoWithTheController(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -57,7 +57,8 @@ func TestYourOwnKind(t *testing.T) {
 	}
 }
 
-// kubeconfigIn returns the --kubeconfig flag for an environment.
+// kubeconfigIn returns a --kubeconfig flag with the file that KUBECONFIG names
+// in an environment.
 func kubeconfigIn(t *testing.T, env []string) string {
 	t.Helper()
 	for _, variable := range slices.Backward(env) {

@@ -22,8 +22,8 @@ const (
 // also has one for devices.
 func neededControllers() []string { return []string{"cpu", "cpuset", "memory", "pids"} }
 
-// hierarchies are the cgroup trees: one for each controller in version 1, a single
-// one in version 2.
+// hierarchies holds the cgroup trees. Version 1 has trees for single controllers
+// or groups of them, and version 2 has one tree.
 type hierarchies struct {
 	roots []string
 	v2    bool
@@ -66,7 +66,8 @@ func (h hierarchies) missing() ([]string, error) {
 	return slices.DeleteFunc(neededControllers(), func(c string) bool { return slices.Contains(have, c) }), nil
 }
 
-// create creates a cgroup in each hierarchy.
+// create creates a cgroup in each hierarchy, unless it exists, and makes its
+// controllers usable.
 func (h hierarchies) create(name string) error {
 	if h.v2 {
 		if err := delegate(cgroupRoot); err != nil {
@@ -84,7 +85,8 @@ func (h hierarchies) create(name string) error {
 			}
 			continue
 		}
-		// A new cgroup of version 1 has no CPUs and no memory nodes.
+		// A new cgroup of version 1 has no CPUs and no memory nodes, so copy those of
+		// the root.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			data, err := os.ReadFile(filepath.Join(root, file))
 			if errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +141,7 @@ func (h hierarchies) remove(name string) error {
 			if err == nil && entry.IsDir() {
 				dirs = append(dirs, path)
 			}
-			return nil // already gone
+			return nil // it is already gone
 		})
 		errs = append(errs, err)
 		// Remove children before their parents.

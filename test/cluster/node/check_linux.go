@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// Check returns an error that explains what a node lacks on this machine.
+// Check returns an error that explains what a node lacks on this machine, or
+// nil if a node can run.
 func Check() error {
 	if os.Geteuid() != 0 {
 		return errors.New("a real node needs root, because containers need namespaces, mounts and cgroups: run this with sudo, or as root")
@@ -37,7 +38,8 @@ func Check() error {
 	return checkNamespaces()
 }
 
-// checkNamespaces creates the namespaces of a node, and mounts something there.
+// checkNamespaces returns an error unless this process can create the
+// namespaces of a node and mount something in them.
 func checkNamespaces() error {
 	cmd := exec.Command("mount", "-t", "tmpfs", "tmpfs", "/run")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Unshareflags: syscall.CLONE_NEWNS}

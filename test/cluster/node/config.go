@@ -17,9 +17,9 @@ const (
 	containerdSocket = "/run/containerd/containerd.sock"
 )
 
-// settings returns the sysctls that the kubelet sets and that are not namespaced.
-// Files with the expected values hide them from the kubelet, so those of the
-// machine stay unchanged.
+// settings returns the sysctls that the kubelet would set on the whole machine, because they
+// are not namespaced, with the values that it expects. Files with these values are mounted
+// over the sysctls, so that the kubelet leaves the machine unchanged.
 func settings() map[string]string {
 	return map[string]string{
 		"vm/overcommit_memory":      "1",
@@ -103,7 +103,7 @@ func (l layout) kubeletConfig() (string, error) {
 
 		"cgroupDriver": "cgroupfs",
 		"cgroupRoot":   cgroup(l.dir),
-		"failCgroupV1": false, // it refuses version 1 by default
+		"failCgroupV1": false, // the kubelet refuses version 1 by default
 		"failSwapOn":   false,
 		"oomScoreAdj":  0, // lower values need privileges
 
@@ -112,7 +112,7 @@ func (l layout) kubeletConfig() (string, error) {
 		"clusterDomain":          "cluster.local",
 		"makeIPTablesUtilChains": false,
 
-		// Disable the limits that protect large clusters: they slow tests down.
+		// Disable the limits that protect large clusters, because they slow tests down.
 		"registryPullQPS":           0,
 		"eventRecordQPS":            0,
 		"serializeImagePulls":       false,
@@ -137,9 +137,9 @@ func (l layout) kubeletConfig() (string, error) {
 	return string(data), nil
 }
 
-// featureGates returns the features that the configuration needs and that the kubelet knows.
-// A kubelet ignores unknown fields, but it refuses unknown features, and fields of features
-// that are disabled.
+// featureGates returns the features that the configuration needs and that the kubelet
+// supports. A kubelet ignores unknown fields, but it refuses unknown features, and fields of
+// features that are disabled.
 func (l layout) featureGates() (map[string]bool, error) {
 	const backOff = "KubeletCrashLoopBackOffMax"
 	help, err := exec.Command(l.KubeletPath, "--help").Output()

@@ -62,8 +62,9 @@ func MakeImages(registry, bin string) error {
 	return nil
 }
 
-// AddImage adds an image to the directory of a registry atomically, under the name
-// that pods use.
+// AddImage adds a link to an OCI image layout to the directory of a registry,
+// under the name that pods use. It returns an error if the layout does not contain
+// the image.
 func AddImage(registry, name, layout string) error {
 	layout, err := filepath.Abs(layout)
 	if err != nil {
@@ -98,7 +99,8 @@ func imageDir(registry, name string) string {
 	return filepath.Join(registry, filepath.FromSlash(repository), tag)
 }
 
-// manifestOf reads the manifest with a tag from a layout, or the only manifest.
+// manifestOf returns the only manifest of a layout, or the one with the given tag
+// if there are several, and its digest.
 func manifestOf(layout, tag string) (digest string, data []byte, err error) {
 	data, err = os.ReadFile(filepath.Join(layout, "index.json"))
 	if err != nil {
@@ -128,7 +130,8 @@ func blobPath(layout, digest string) string {
 	return filepath.Join(layout, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))
 }
 
-// layerOf returns a root file system with a program under several names.
+// layerOf returns a tar archive of a root file system, in which the program is
+// bin/busybox and the applets are links to it.
 func layerOf(program []byte, applets []string) ([]byte, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
@@ -157,7 +160,8 @@ func layerOf(program []byte, applets []string) ([]byte, error) {
 	return layer.Bytes(), errors.Join(append(errs, w.Close())...)
 }
 
-// makeImage writes a layout with one image with a single layer.
+// makeImage writes an OCI layout of an image that has a single layer and runs a
+// command in /bin.
 func makeImage(layout string, layer []byte, command string) error {
 	if err := os.MkdirAll(filepath.Join(layout, "blobs", "sha256"), 0o755); err != nil {
 		return err

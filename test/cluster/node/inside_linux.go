@@ -14,8 +14,8 @@ import (
 // overlayMagic identifies overlayfs, which cannot be nested (linux/magic.h).
 const overlayMagic = 0x794c7630
 
-// RunInside runs the node of a directory as process 1 of its namespaces. It
-// returns when one of its programs exits, which is always an error.
+// RunInside runs the node of a directory as process 1 of the node's namespaces. It
+// returns only on an error, for example when one of the node's programs exits.
 func RunInside(dir string) error {
 	c, err := readConfig(dir)
 	if err != nil {
@@ -59,8 +59,8 @@ func RunInside(dir string) error {
 		"--kubeconfig=" + l.file(Kubeconfig),
 		"--cert-dir=" + l.file("var", "lib", "kubelet", "pki"),
 		"--hostname-override=" + c.Name,
-		// With this, the kubelet does not detect the addresses of the node. It
-		// would refuse loopback addresses.
+		// With an external provider, the kubelet does not detect the addresses of the
+		// node. It would refuse loopback addresses.
 		"--cloud-provider=external",
 		"--v=2",
 	}, c.KubeletArgs...)...); err != nil {
@@ -101,7 +101,7 @@ func (l layout) mount() error {
 
 func (l layout) logFile(program string) string { return l.file(program + ".log") }
 
-// children are the programs of the node, by process ID.
+// children holds the names of the node's programs by process ID.
 type children map[int]string
 
 func (c children) start(l layout, path string, args ...string) error {
@@ -121,7 +121,8 @@ func (c children) start(l layout, path string, args ...string) error {
 	return nil
 }
 
-// wait waits until one of the programs exits. As process 1, it also reaps orphans.
+// wait waits until one of the programs exits, and returns an error about it.
+// Because this is process 1, wait also reaps orphans.
 func (c children) wait(l layout) error {
 	for {
 		var status syscall.WaitStatus

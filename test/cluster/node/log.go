@@ -5,7 +5,8 @@ import (
 	"os"
 )
 
-// LogTail returns the last lines of a log.
+// LogTail returns the last lines of a log, or the error if the log cannot be
+// read.
 func LogTail(path string) string {
 	const maxLines = 20
 	data, err := os.ReadFile(path)

@@ -1,13 +1,13 @@
-// Package node runs a real Kubernetes node on this machine: containerd and a
-// kubelet, in namespaces of their own, with containers that run.
+// Package node runs a real Kubernetes node on this machine: containerd and a kubelet,
+// in namespaces of their own, with containers that run.
 //
-// A node is three processes of one program. The outer one (Run) has two relays,
-// the only ways in and out: to the API server, and back to the kubelet. The inner
-// one (RunInside) is process 1 of the node's namespaces, so that the kernel ends
-// everything in them when it ends, and it ends with the outer one. The third
-// (CleanUp) outlives both by a moment and removes the cgroups, which would stay.
+// A node consists of three processes of one program. The outer process (Run) relays
+// connections to the API server and back to the kubelet, and there is no other
+// connection. The inner process (RunInside) is process 1 of the node's namespaces. It
+// ends with the outer process, and then the kernel ends everything in the namespaces.
+// The third process (CleanUp) outlives both, to remove their cgroups.
 //
-// It needs Linux and root. Check reports what is missing.
+// A node needs Linux and root. Check reports what is missing.
 package node
 
 import (
@@ -21,13 +21,13 @@ import (
 // Config is the configuration of a node, stored in its directory.
 type Config struct {
 	Name string
-	// Bin is the directory of the programs, KubeletPath the kubelet, and Images
-	// the directory of the node's registry.
+	// Bin is the directory of the programs, KubeletPath is the path of the kubelet, and
+	// Images is the directory of the node's registry.
 	Bin, KubeletPath, Images string
-	// API is the address of the API server, and Kubelet the address of the kubelet, both
-	// on the loopback of the host.
+	// API is the address of the API server, and Kubelet is the address of the kubelet.
+	// Both are on the loopback of the host.
 	API, Kubelet string
-	// PodRange is the CIDR of pod addresses, and Gateway its first address.
+	// PodRange is the CIDR of pod addresses, and Gateway is the first address in it.
 	PodRange, Gateway string
 	// ServiceIP is the service address of the API server.
 	ServiceIP string

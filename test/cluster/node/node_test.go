@@ -28,7 +28,8 @@ func TestImageDir(t *testing.T) {
 	}
 }
 
-// TestRegistry pulls images like a container runtime, and requests missing ones.
+// TestRegistry pulls images like a container runtime, and requests images that
+// do not exist.
 func TestRegistry(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, containerProgram), []byte("the program"), 0o755); err != nil {
@@ -85,7 +86,8 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestRelay checks that a relay forwards both directions, and the end of each.
+// TestRelay checks that a relay forwards data, and the end of the data, in both
+// directions.
 func TestRelay(t *testing.T) {
 	far, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

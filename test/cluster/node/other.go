@@ -9,17 +9,17 @@ import (
 
 var errNotLinux = errors.New("a real node needs Linux: run this in a virtual machine with Linux")
 
-// Check returns an error: a node needs Linux.
+// Check returns an error, because a node needs Linux.
 func Check() error { return errNotLinux }
 
-// Run returns an error: a node needs Linux.
+// Run returns an error, because a node needs Linux.
 func Run(context.Context, string, []string, []string) error { return errNotLinux }
 
-// RunInside returns an error: a node needs Linux.
+// RunInside returns an error, because a node needs Linux.
 func RunInside(string) error { return errNotLinux }
 
-// CleanUp returns an error: a node needs Linux.
+// CleanUp returns an error, because a node needs Linux.
 func CleanUp(string) error { return errNotLinux }
 
-// RemoveCgroups does nothing: there are no cgroups.
+// RemoveCgroups does nothing, because there are no cgroups.
 func RemoveCgroups(string) error { return nil }

@@ -5,12 +5,12 @@ import (
 	"io/fs"
 )
 
-// The module files and sources of the programs of a node, except the kubelet,
-// which is built from the module of the control plane: containerd requires other
-// versions of the Kubernetes modules.
+// The module files and sources of the programs of a node, except the kubelet. The
+// kubelet is built from the module of the control plane, because containerd
+// requires other versions of the Kubernetes modules.
 //
-// They are not called go.mod and go.sum because Go does not embed files of another
-// module.
+// The files are not called go.mod and go.sum, because Go does not embed files that
+// belong to another module.
 var (
 	//go:embed programs.mod
 	goMod string
@@ -24,7 +24,7 @@ var (
 type Program struct {
 	Name, ImportPath string
 	// Duration is the approximate time of a first build on two cores, after the
-	// programs before it.
+	// builds of the programs that are listed before this one.
 	Duration string
 	// Cgo is set if the program needs a C compiler.
 	Cgo bool
@@ -33,7 +33,7 @@ type Program struct {
 // Module is the module of the programs of a node.
 type Module struct {
 	GoMod, GoSum string
-	// Sources are additional files, by path.
+	// Sources holds additional files by path.
 	Sources  map[string][]byte
 	Tags     string
 	Programs []Program

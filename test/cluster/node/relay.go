@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// relay forwards connections from one address to another until the process exits.
-// Networks and addresses are as in net.Dial.
+// relay listens at one address and forwards connections to another, in the
+// background, until the process exits. Networks and addresses are as in net.Dial.
 func relay(fromNetwork, from, toNetwork, to string) error {
 	if fromNetwork == "unix" {
 		if err := os.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,7 @@ func connect(near net.Conn, network, address string) {
 	<-answered
 }
 
-// pass copies one direction of a connection, and forwards its end.
+// pass copies data until the end of from, and then closes the write side of to.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	if half, is := to.(interface{ CloseWrite() error }); is && err == nil {

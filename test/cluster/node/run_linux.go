@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// namespaces are the namespaces of a node.
+// namespaces holds the clone flags for the namespaces of a node.
 const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
 
 // The Unix sockets between a node and the loopback of the host.
@@ -20,8 +20,9 @@ const (
 	kubeletSocket = "kubelet.sock"
 )
 
-// Run runs the node of a directory until ctx ends. The program of this process
-// must call RunInside and CleanUp when it runs with these arguments.
+// Run runs the node of a directory until ctx is done. It starts this program
+// again with the arguments inside, for which the program must call RunInside, and
+// cleanUp, for which it must call CleanUp.
 func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) {
 	c, err := readConfig(dir)
 	if err != nil {
@@ -85,7 +86,8 @@ func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) 
 }
 
 // lockCgroups waits until no other node or cleanup uses the cgroups of the
-// directory. The lock is held as long as a process has the file open.
+// directory, and returns the locked file. The lock is held as long as a process
+// has the file open.
 func lockCgroups(dir string) (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(dir, "cgroups.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -98,8 +100,8 @@ func lockCgroups(dir string) (*os.File, error) {
 }
 
 // startCleanUp starts a process that removes the cgroups when this process exits,
-// however it exits. finish removes them earlier, and waits for that. The process
-// holds the lock meanwhile.
+// even if it is killed. finish makes the process remove them at once, and waits
+// for it. The process holds the lock until it exits.
 func startCleanUp(self string, args []string, lock *os.File) (finish func() error, err error) {
 	cmd := exec.Command(self, args...)
 	cmd.ExtraFiles = []*os.File{lock}
@@ -118,8 +120,8 @@ func startCleanUp(self string, args []string, lock *os.File) (finish func() erro
 	}, nil
 }
 
-// CleanUp waits until stdin is closed, which means that the node has exited, and
-// removes its cgroups.
+// CleanUp waits until stdin is closed, which means that the node has exited. Then
+// it removes the cgroups of the node.
 func CleanUp(dir string) error {
 	var buffer [1]byte
 	for {

@@ -32,8 +32,8 @@ func TestDeployKeepsObjects(t *testing.T) {
 		}
 	}
 	kustomize("apply", "--server-side", "--force-conflicts", "--validate=strict", "-k", "../../../deploy/crds")
-	// The CRDs fit into the last-applied annotation of a client-side apply, which warns
-	// that the annotation is missing.
+	// The CRDs fit into the last-applied annotation of a client-side apply. This apply warns that the
+	// annotation is missing, so its stderr is not checked.
 	harness.Must(t, cluster.Kubectl(t, "", "apply", "--dry-run=server", "--validate=strict", "-k", "../../../deploy/crds"))
 	for _, namespace := range []string{ns, deploy.SystemNamespace} {
 		harness.Must(t, cluster.Kubectl(t, namespace, "apply", "--validate=strict", "-k", "../../../deploy/samples"))
@@ -43,7 +43,7 @@ func TestDeployKeepsObjects(t *testing.T) {
 
 	kustomize("apply", "--validate=strict", "--dry-run=server", "-k", "../../../deploy")
 	kustomize("apply", "--validate=strict", "-k", "../../../deploy")
-	// Its pods are admitted to a namespace with the restricted Pod Security level.
+	// The pods of the controller are admitted to a namespace with the restricted Pod Security level.
 	harness.Must(t, cluster.Kubectl(t, deploy.SystemNamespace, "rollout", "status", "deployment/imoocpod-controller", "--timeout", harness.Timeout.String()))
 	kustomize("apply", "--validate=strict", "-k", "../../../deploy")
 	kustomize("delete", "-k", "../../../deploy")
@@ -100,8 +100,8 @@ func TestDeployForATeam(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "imoocpod/foo-a", "imoocpod/foo-b")
 }
 
-// shippedObjects returns the objects of the built-in kinds in some namespaces, as type and name by
-// UID.
+// shippedObjects returns the types and names of the objects of the shipped kinds in some
+// namespaces, by UID.
 func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 	t.Helper()
 	crds, err := deploy.CRDs()
@@ -127,7 +127,7 @@ func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 
 // form is a way to install the controller.
 type form struct {
-	// where holds the flags that select the controller, and user the flags that select the user.
+	// where holds the flags that select the controller. user holds the flags that select the user.
 	where, user string
 	// namespace is the namespace of the controller.
 	namespace string
@@ -147,9 +147,9 @@ func (f form) version(t *testing.T) harness.Result {
 
 const controllerSaid = "deployment.apps/imoocpod-controller"
 
-// A controller is installed, upgraded, and removed, and each verb reports what it did: the
-// controller for all namespaces by an administrator of the cluster, the controller for one
-// namespace by an administrator of that namespace.
+// A controller is installed, upgraded, and removed, and each verb reports what it did. An
+// administrator of the cluster does this for all namespaces, and an administrator of a namespace
+// does this for that namespace.
 func TestInstallController(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo")
@@ -164,7 +164,7 @@ func TestInstallController(t *testing.T) {
 			f.uninstalls(t)
 		})
 		if f.namespace == deploy.SystemNamespace {
-			cluster.Imoocpod(t, "", "install", "--controller", "-A", "--image", "example.com/c:v1") // with it come the rights of people
+			cluster.Imoocpod(t, "", "install", "--controller", "-A", "--image", "example.com/c:v1") // this also grants rights to users
 			defer cluster.Imoocpod(t, "", "uninstall", "-A")
 			peopleMay(t, ns)
 		}
@@ -173,7 +173,7 @@ func TestInstallController(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "foo")
 }
 
-// If the image of a controller cannot be pulled, it is installed and does not run. install and
+// A controller whose image cannot be pulled is installed but does not run. The verbs install and
 // check report that.
 func TestInstallControllerWithoutItsImage(t *testing.T) {
 	ns := cluster.NewNamespace(t)
@@ -245,7 +245,7 @@ func (f form) installs(t *testing.T) {
 	if !strings.Contains(out, controllerSaid+" created\n") || !strings.Contains(out, "serviceaccount/imoocpod-controller created\n") {
 		t.Errorf("the first install printed %q", out)
 	}
-	// It has waited for the controller.
+	// The verb has waited until the controller is available.
 	got := harness.Must(t, cluster.Kubectl(t, f.namespace, "get", controllerSaid, "-o", "jsonpath={.spec.replicas} {..image} {.status.availableReplicas}"))
 	if got != "3 example.com/c:v1 3" {
 		t.Errorf("the Deployment has %q", got)

@@ -29,7 +29,7 @@ func said(others, imoocPods string) string {
 		crdSaid + " " + imoocPods + "\n" + crd + "helloworlds.test.jiaozi.com " + others + "\n"
 }
 
-// getCRD returns the CRD, or nil.
+// getCRD returns the CRD of ImoocPod, or nil if it does not exist.
 func getCRD(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	crd, err := cluster.CRDs().Get(t.Context(), crdName, metav1.GetOptions{})
@@ -119,7 +119,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// install replaces an older CRD completely and keeps the objects.
+// The verb install replaces an older CRD completely and keeps the objects.
 func TestInstallTakesOver(t *testing.T) {
 	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	cluster.Apply(t, "", olderCRD)
@@ -164,7 +164,8 @@ func TestInstallTakesOver(t *testing.T) {
 	l.Stop()
 }
 
-// install waits for a CRD that is being deleted: applying to it would not keep it.
+// The verb install waits until a CRD that is being deleted is gone, because applying
+// the CRD would not stop the deletion.
 func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	cluster.InstallCRDs(t)
 	hold := func(finalizers string) {
@@ -223,8 +224,8 @@ func TestUninstall(t *testing.T) {
 	// The CRD remains as long as it has an object.
 	cluster.SetFinalizers(t, ns, "foo", `["example.com/hold"]`)
 	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "5s")
-	// uninstall waits for the objects in turn, and the garbage collector may discover a
-	// new CRD late.
+	// The error may name either object, because uninstall waits for one after the other, and
+	// the garbage collector may discover a new CRD late.
 	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it still has the finalizers [^\n]+\n$`)
 	if r.Code != harness.ExitTimeout || !held.MatchString(r.Stderr) {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)

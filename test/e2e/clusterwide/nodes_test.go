@@ -22,7 +22,7 @@ func patchNode(t *testing.T, name, patch string, subresources ...string) {
 	}
 }
 
-// There is one pod on each eligible node while nodes come, go and change.
+// Each eligible node has one pod while nodes are created, changed, and deleted.
 func TestNodesPlan(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.WatchPods(t, ns)

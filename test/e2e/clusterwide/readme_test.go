@@ -52,7 +52,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// session is a reader's shell.
+// session runs the commands of the README like the shell of a reader.
 type session struct {
 	t          *testing.T
 	env        []string
@@ -62,8 +62,8 @@ type session struct {
 	code, commands int
 }
 
-// types runs a line and returns its output. A controller runs in another terminal until
-// the next one starts.
+// types runs a line, checks its exit code, and returns its output. A controller runs in
+// the background until the next one starts.
 func (s *session) types(line string) string {
 	s.t.Helper()
 	line, comment, _ := strings.Cut(line, " #")

@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// When the API server or etcd fails and comes back, the controller reports that and
-// catches up.
+// When the API server or etcd is killed and started again, the controller reports
+// the failure and catches up.
 func TestServerGoesAwayAndComesBack(t *testing.T) {
 	// Create both namespaces up front: after an outage, the controller manager needs
 	// time to set up a new one.

@@ -1,8 +1,8 @@
-// Command container is the only program in the images of a real node. The name it
-// is called by selects one of the programs that samples and tests use, reduced to
-// what they need.
+// Command container is the only program in the images of a real node. The name by
+// which it is called selects one of the programs that samples and tests use,
+// reduced to what they need.
 //
-// As "act" it plays the role of a container in a test.
+// Called as "act", it behaves as its flags describe, like a container in a test.
 package main
 
 import (
@@ -71,8 +71,8 @@ func sleep(args []string) error {
 		}
 		duration = time.Duration(seconds * float64(time.Second))
 	}
-	// The kernel drops signals to process 1 that it does not handle. The sleep of
-	// busybox handles none, but a Go program handles all of them.
+	// The kernel drops signals that process 1 does not handle. The sleep of busybox
+	// handles none of them, but a Go program handles them all, so ignore SIGTERM.
 	if os.Getpid() == 1 {
 		signal.Ignore(syscall.SIGTERM)
 	}
@@ -93,7 +93,7 @@ func cat(args []string) error {
 	return nil
 }
 
-// pause holds the namespaces of a pod.
+// pause keeps the namespaces of a pod until SIGINT or SIGTERM.
 func pause() error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCHLD)
@@ -184,7 +184,8 @@ func (r role) play() error {
 	return nil
 }
 
-// count writes numbered lines until last is called, which writes the last one.
+// count prints a numbered line at once and then in the interval r.print, if that
+// is set. last prints a final line and waits until it is printed.
 func (r role) count(begin time.Time) (last func()) {
 	if r.print == 0 {
 		return func() {}
@@ -210,7 +211,9 @@ func (r role) count(begin time.Time) (last func()) {
 	}
 }
 
-// becomeReady is called when the container becomes ready.
+// becomeReady waits for r.readyAfter, creates the file r.touch, and then accepts
+// connections at r.tcp, as far as they are set. It returns an error or, without
+// r.tcp, nil.
 func (r role) becomeReady() error {
 	time.Sleep(r.readyAfter)
 	if r.touch != "" {

@@ -211,7 +211,7 @@ func (c *chaos) adopted(n int) {
 // comment adds a condition of another writer to foo, and expects that it is kept.
 func (c *chaos) comment() {
 	foreign := map[string]any{"type": "Synced", "status": "Unknown", "reason": "Other", "message": "of somebody else", "lastTransitionTime": "2026-01-02T03:04:05Z"}
-	c.toStatus(func(obj *unstructured.Unstructured) error {
+	written := c.toStatus(func(obj *unstructured.Unstructured) error {
 		conditions, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
 		if err != nil {
 			return err
@@ -226,12 +226,14 @@ func (c *chaos) comment() {
 		}
 		return unstructured.SetNestedSlice(obj.Object, append(conditions, foreign), "status", "conditions")
 	})
-	c.foreign = foreign
+	if written {
+		c.foreign = foreign
+	}
 }
 
 // toStatus changes the status of foo as another writer. It gives up after several
 // conflicts.
-func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) {
+func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) (written bool) {
 	foos := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		obj, err := foos.Get(c.t.Context(), "foo", metav1.GetOptions{})
@@ -247,6 +249,7 @@ func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) {
 	if err != nil && !apierrors.IsConflict(err) {
 		c.t.Error(err)
 	}
+	return err == nil
 }
 
 // mustKeepTheForeignCondition checks that the condition of the other writer is

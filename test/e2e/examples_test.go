@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -180,13 +181,19 @@ func TestExamples(t *testing.T) {
 	}
 	tries := examplesInNamespaces()
 	// Run the examples of each group in one namespace, one after the other.
-	for _, group := range [][]string{
+	groups := [][]string{
 		{"create"},
 		{""},
-		{"status", "describe", "check", "kinds", "kinds new", "kinds rbac", "version", "options", "completion", "help"},
+		{"status", "describe", "logs", "check", "kinds", "kinds new", "kinds rbac", "version", "options", "completion", "help"},
 		{"scale", "restart", "pause", "resume", "set", "set image", "set env", "set resources", "history", "undo", "park", "unpark", "wait", "delete"},
 		{"run-controller"},
-	} {
+	}
+	for verb := range tries {
+		if !slices.ContainsFunc(groups, func(group []string) bool { return slices.Contains(group, verb) }) {
+			t.Errorf("no group has the examples of %q", verb)
+		}
+	}
+	for _, group := range groups {
 		t.Run(cmp.Or(group[0], "itself"), func(t *testing.T) {
 			t.Parallel()
 			ns := cluster.NewNamespace(t)

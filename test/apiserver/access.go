@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// someone is the user of requests that name none.
+// someone is the user of requests without a user.
 const someone = "tester"
 
-// Forbid refuses the matching requests. Reviews of access rights report them as
+// Forbid makes the server refuse matching requests. Access reviews report them as
 // denied.
 func (s *Server) Forbid(match Match) {
 	s.mu.Lock()
@@ -23,15 +23,15 @@ func (s *Server) Forbid(match Match) {
 	s.forbids = append(s.forbids, match)
 }
 
-// Permit lifts the restrictions of Forbid.
+// Permit removes all restrictions that Forbid added.
 func (s *Server) Permit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forbids = nil
 }
 
-// Outside matches the requests for objects that no rule allows. Pass it to Forbid
-// to limit a user to these rules.
+// Outside matches the requests for objects that no rule allows. Pass it to Forbid to
+// limit all users to these rules.
 func Outside(rules ...rbacv1.PolicyRule) Match {
 	has := func(list []string, one string) bool {
 		return slices.Contains(list, "*") || slices.Contains(list, one)
@@ -44,8 +44,8 @@ func Outside(rules ...rbacv1.PolicyRule) Match {
 	}
 }
 
-// forbidden reports whether a request is refused. Reviews of access rights are
-// always allowed.
+// forbidden reports whether Forbid refuses a request. Access reviews are always
+// allowed.
 func (s *Server) forbidden(q Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

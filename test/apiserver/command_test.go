@@ -83,13 +83,13 @@ func TestCommands(t *testing.T) {
 	})
 }
 
-// full is a disk without space.
+// full is a writer whose disk is full.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestFullDisk checks that commands fail if their output cannot be written, and that those that
-// have changed an object still say so.
+// TestFullDisk checks that commands fail if their output cannot be written. Those that have
+// changed an object still report the change on standard error.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestKindsOnASlowServer checks that kinds says what it does while it reads many types.
+// TestKindsOnASlowServer checks that kinds reports its progress if the server is slow.
 func TestKindsOnASlowServer(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestKindsOnASlowServer(t *testing.T) {
 	})
 }
 
-// TestScaleBeyondABound checks that scale warns before it writes a count that a field beside it
-// does not admit.
+// TestScaleBeyondABound checks that scale warns of a count beyond a bound in another field of the
+// object, such as maxReplicas.
 func TestScaleBeyondABound(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)

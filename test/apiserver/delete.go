@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// deleteOptions reads the options from the body of a request, or from its query.
+// deleteOptions returns the options in the body of a request. Its query overrides them.
 func (r Request) deleteOptions() (metav1.DeleteOptions, error) {
 	var opts metav1.DeleteOptions
 	if len(r.Body) > 0 {
@@ -43,7 +43,7 @@ func (r Request) deleteOptions() (metav1.DeleteOptions, error) {
 	return opts, nil
 }
 
-// delete deletes the object of a request.
+// delete deletes the object of a request, and returns the remaining object or a Status.
 func (s *Server) delete(q Request, obj *unstructured.Unstructured) (any, error) {
 	opts, err := q.deleteOptions()
 	if err != nil {
@@ -89,8 +89,8 @@ func (s *Server) deleteCollection(q Request) (any, error) {
 	return map[string]any{"apiVersion": q.resource.gvk(q.Version).GroupVersion().String(), "kind": q.resource.kind + "List", "metadata": map[string]any{}, "items": items}, nil
 }
 
-// end deletes an object. An object with finalizers, or a pod on a node, gets a
-// deletion timestamp instead. end returns what is left of it.
+// end deletes an object. An object with finalizers, or a pod on a node, only gets a
+// deletion timestamp. end returns the remaining object, or nil if it was removed.
 func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, policy metav1.DeletionPropagation) *unstructured.Unstructured {
 	left := obj.DeepCopy()
 	switch policy {
@@ -114,7 +114,7 @@ func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, 
 		}
 	}
 	if !equalButForTimes(obj, left) {
-		left, _ = s.commit(r, obj, left) // only a CRD can be refused, and not for this change
+		left, _ = s.commit(r, obj, left) // commit only refuses a CRD with an invalid spec
 	}
 	if policy == metav1.DeletePropagationForeground {
 		for _, d := range s.dependents(obj.GetUID()) {
@@ -124,8 +124,8 @@ func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, 
 	return left
 }
 
-// gracePeriod returns the grace period of a pod on a node, and nil for other
-// objects.
+// gracePeriod returns the grace period in seconds. It is zero unless the object is a
+// pod on a node that has not terminated.
 func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int64 {
 	node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
@@ -139,7 +139,8 @@ func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int6
 	return seconds
 }
 
-// remove deletes an object from the store, and garbage collects its dependents.
+// remove deletes an object from the store unless it was replaced, garbage collects its
+// dependents, and removes the objects of a namespace or CRD.
 func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	if now := s.objects[r.gr()][keyOf(obj)]; now == nil || now.GetUID() != obj.GetUID() {
 		return
@@ -162,7 +163,7 @@ func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	}
 }
 
-// dependent is an object that another one owns.
+// dependent is an object with an owner, and its type.
 type dependent struct {
 	resource *resource
 	object   *unstructured.Unstructured
@@ -189,8 +190,8 @@ func (s *Server) orphan(owner types.UID) {
 	}
 }
 
-// collect deletes objects without remaining owners, and completes the foreground
-// deletion of owners without remaining dependents.
+// collect deletes the dependents of a removed object that have no other owner, and
+// completes the foreground deletion of its owners that have no other dependents.
 func (s *Server) collect(gone *unstructured.Unstructured) {
 	for _, d := range s.dependents(gone.GetUID()) {
 		if !slices.ContainsFunc(d.object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return s.lives(ref.UID) }) {
@@ -219,7 +220,7 @@ func (s *Server) lives(uid types.UID) bool {
 	return false
 }
 
-// finalize removes a finalizer, and deletes the object with its last one.
+// finalize removes a finalizer from an object, and the object if it was the last one.
 func (s *Server) finalize(r *resource, obj *unstructured.Unstructured, finalizer string) {
 	after := obj.DeepCopy()
 	after.SetFinalizers(slices.DeleteFunc(after.GetFinalizers(), func(f string) bool { return f == finalizer }))

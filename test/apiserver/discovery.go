@@ -49,7 +49,7 @@ func (s *Server) about(q Request) (any, error) {
 	return nil, pageNotFound(q)
 }
 
-// groupVersionAt returns the group version served at a path, such as apis/apps/v1.
+// groupVersionAt parses a path such as apis/apps/v1. It returns false for other forms.
 func groupVersionAt(path string) (schema.GroupVersion, bool) {
 	parts := strings.Split(path, "/")
 	switch {
@@ -68,7 +68,7 @@ func pathOf(gv schema.GroupVersion) string {
 	return "apis/" + gv.String()
 }
 
-// reviews returns the types that can only be created, and are never stored.
+// reviews returns the kinds that can only be created and are never stored.
 func reviews() map[schema.GroupVersion][]string {
 	return map[schema.GroupVersion][]string{
 		{Group: "authorization.k8s.io", Version: "v1"}:  {"SelfSubjectAccessReview", "SelfSubjectRulesReview"},
@@ -76,8 +76,8 @@ func reviews() map[schema.GroupVersion][]string {
 	}
 }
 
-// groupVersions returns all served group versions, the core group first, then in
-// order of registration.
+// groupVersions returns all served group versions in order of registration, starting
+// with the core group. Those of reviews are last.
 func (s *Server) groupVersions() []schema.GroupVersion {
 	var all []schema.GroupVersion
 	add := func(gv schema.GroupVersion) {
@@ -141,8 +141,8 @@ type subresource struct {
 	verbs metav1.Verbs
 }
 
-// subresources returns the subresources of a type. Their kind has a group if it
-// differs from the scope of the type.
+// subresources returns the subresources of a type. Their kind has a group and a version
+// only if it is not the kind of the type.
 func subresources(r *resource, v *version) []subresource {
 	own := schema.GroupVersionKind{Kind: r.kind}
 	var all []subresource

@@ -14,9 +14,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestEffectOfOthers checks what objects that others write can make the command of a user do:
-// no command writes anything but the replica count, the pod template, and the annotations of
-// this program, and the user sees what an undo or an unpark writes before it is written.
+// TestEffectOfOthers checks how far other writers of an object can influence the commands of a
+// user. No command writes anything but the replica count, the pod template, and the annotations
+// of this program. An undo and an unpark print what they write.
 func TestEffectOfOthers(t *testing.T) {
 	parked := func(path string, replicas int) string {
 		return fmt.Sprintf(`{"replicas":%d,"path":%q,"by":"alice"}`, replicas, path)
@@ -39,7 +39,7 @@ func TestEffectOfOthers(t *testing.T) {
 			})
 		}
 	}
-	// revised adds a ControllerRevision that claims to be of the object.
+	// revised adds a ControllerRevision that claims to belong to the object.
 	revised := func(number int64, data string) func(*apiserver.Server, *unstructured.Unstructured) {
 		return func(s *apiserver.Server, obj *unstructured.Unstructured) {
 			s.As("mallory").CreateYAML(fmt.Sprintf(`{apiVersion: apps/v1, kind: ControllerRevision, revision: %d, data: %s, metadata: {name: web-%d, labels: {app: web},
@@ -50,8 +50,8 @@ func TestEffectOfOthers(t *testing.T) {
 	for _, test := range []struct {
 		what, workload, line string
 		write                func(*apiserver.Server, *unstructured.Unstructured)
-		// says is part of standard error before the write, and forbids all writes if the
-		// command must refuse.
+		// says is part of standard error. writes is set if the command writes; otherwise, it
+		// must fail without a write.
 		says   string
 		writes bool
 	}{

@@ -11,8 +11,8 @@ import (
 // Match reports whether it selects a request.
 type Match func(Request) bool
 
-// On matches requests by verb and resource. "|" separates several verbs, and a
-// slash the subresource. "*" matches any verb, and any resource or subresource:
+// On matches requests by verb and resource. Several verbs are separated by "|", and a
+// subresource follows a slash. "*" matches any verb, and any resource or subresource:
 // On("get|list", "pods"), On("patch", "deployments/scale"), On("*", "pods/*").
 func On(verbs, resource string) Match {
 	return func(r Request) bool {
@@ -38,11 +38,11 @@ type Fault struct {
 	// Err is returned instead of the answer; see package
 	// k8s.io/apimachinery/pkg/api/errors.
 	Err error
-	// Drop breaks the connection before the request takes effect, and DropAfter
-	// afterwards, before the answer.
+	// Drop breaks the connection before the request takes effect. DropAfter breaks
+	// it afterwards, before the answer.
 	Drop, DropAfter bool
-	// Before is called first, without a lock held. It may write, to simulate a
-	// concurrent change.
+	// Before is called first, without a lock held. It can write objects to simulate
+	// a concurrent change.
 	Before func()
 	// Times limits how many requests fail; zero means all.
 	Times int
@@ -69,8 +69,8 @@ func (s *Server) Fail(match Match, f Fault) (end func()) {
 	}
 }
 
-// admit logs a request and injects its faults. The caller runs after once the
-// request has taken effect.
+// admit logs a request, injects its faults, and refuses it if it is forbidden. The
+// caller calls after once the request has taken effect.
 func (s *Server) admit(ctx context.Context, q Request) (after func(), err error) {
 	s.mu.Lock()
 	s.requests = append(s.requests, q)

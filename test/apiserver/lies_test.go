@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// liar answers writes of workloads with something else than what the server answers.
+// liar replaces the answers of the server to writes of workloads.
 type liar struct {
 	*apiserver.Server
 
@@ -50,7 +50,7 @@ func decoded(resp *http.Response) (fields map[string]any) {
 	return fields
 }
 
-// withMeta changes a field of the metadata in an answer.
+// withMeta returns a function that changes a field of the metadata in an answer.
 func withMeta(field string, value any) func(_, after map[string]any) any {
 	return func(_, after map[string]any) any {
 		meta, _ := after["metadata"].(map[string]any)
@@ -59,8 +59,8 @@ func withMeta(field string, value any) func(_, after map[string]any) any {
 	}
 }
 
-// TestLies checks that no command reports a write as done if the answer is about something
-// else, whatever the server did.
+// TestLies checks that no command reports success if the answer to its write is not the written
+// object, although the server has carried out the write.
 func TestLies(t *testing.T) {
 	for what, answer := range map[string]func(before, after map[string]any) any{
 		"the object as it was": func(before, _ map[string]any) any { return before },
@@ -78,7 +78,7 @@ func TestLies(t *testing.T) {
 	} {
 		for _, v := range verbs() {
 			if v.creates && what == "the object as it was" || what == "another object" && (v.creates || strings.HasPrefix(v.line, "scale ")) {
-				continue // there was none, or the command does not know it
+				continue // there was no object, or the command does not check its UID
 			}
 			t.Run(what+"/"+v.line, func(t *testing.T) {
 				bubble.Test(t, func(t *testing.T) {

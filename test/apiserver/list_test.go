@@ -16,7 +16,7 @@ import (
 // TestListAgreesWithOneObject checks that a list and a single object have the same verdict while
 // a container that crashes again and again counts as ready for a moment.
 func TestListAgreesWithOneObject(t *testing.T) {
-	for _, n := range []int{1, 12} { // with lists of pods of their own, and with one that is shared
+	for _, n := range []int{1, 12} { // several objects share one list of pods
 		bubble.Test(t, func(t *testing.T) {
 			s := apiserver.New(t)
 			play.Cluster(s)
@@ -55,7 +55,7 @@ func TestListAgreesWithOneObject(t *testing.T) {
 	}
 }
 
-// TestOnly checks that --only selects objects by their state, whatever else they are.
+// TestOnly checks that --only selects objects by state, even if they have several states.
 func TestOnly(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// fieldManager returns the field manager of a type and a subresource.
+// fieldManager returns the field manager for the type and the subresource of a write.
 func (w write) fieldManager() (*managedfields.FieldManager, error) {
 	v, gvk := w.version, w.resource.gvk(w.version.name)
 	if known := v.managers[w.subresource]; known != nil {
@@ -31,7 +31,7 @@ func (w write) fieldManager() (*managedfields.FieldManager, error) {
 			return nil, err
 		}
 		newManager = managedfields.NewDefaultCRDFieldManager
-	case scheme.Scheme.Recognizes(gvk) && gvk != scaleKind(): // never applied
+	case scheme.Scheme.Recognizes(gvk) && gvk != scaleKind(): // a Scale is never applied
 		types = applyconfigurations.NewTypeConverter(scheme.Scheme)
 	}
 	reset := fieldpath.NewSet()
@@ -49,8 +49,7 @@ func (w write) fieldManager() (*managedfields.FieldManager, error) {
 	return m, err
 }
 
-// conversion converts an object to another version by setting its apiVersion
-// alone.
+// conversion converts an object to another version by setting only its apiVersion.
 type conversion struct{ runtime.ObjectConvertor }
 
 func (conversion) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
@@ -75,8 +74,8 @@ func (s *Server) manage(w write, before, after *unstructured.Unstructured) error
 		before = &unstructured.Unstructured{Object: map[string]any{"apiVersion": after.GetAPIVersion(), "kind": after.GetKind()}}
 	}
 	if w.trusted && w.subresource == "" && w.version.status && before.GetUID() != "" {
-		// A test may write spec and status at once. The status gets an entry of
-		// its own.
+		// A test can write spec and status at once. Record the status in a separate
+		// entry.
 		partly := after.DeepCopy()
 		keep(partly.Object, before.Object, "status")
 		w.trusted = false
@@ -97,7 +96,7 @@ func (s *Server) manage(w write, before, after *unstructured.Unstructured) error
 	return nil
 }
 
-// applied returns an object after a server-side apply.
+// applied returns an object after a server-side apply, and sets w.managed.
 func (s *Server) applied(q Request, w *write, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if q.Query.Get("fieldManager") == "" {
 		return nil, apierrors.NewBadRequest("PatchOptions.meta.k8s.io is invalid: fieldManager: Required value: is required for apply patch")
@@ -129,7 +128,7 @@ func (s *Server) applied(q Request, w *write, before *unstructured.Unstructured)
 	return obj, nil
 }
 
-// named returns obj with the name of like if it has none.
+// named gives obj the name of like if obj has none, and returns obj.
 func named(obj, like *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj.GetName() == "" {
 		obj.SetName(like.GetName())

@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// The name of a type alone names no object.
+// TestTypeInsteadOfName checks the hint of commands that get a type without a name.
 func TestTypeInsteadOfName(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -28,7 +28,7 @@ func TestTypeInsteadOfName(t *testing.T) {
 			t.Errorf("%s: %v, with the hint %q, want %q; it printed %q", line, err, outcome.HintLines(err, nil), want, stdout)
 		}
 	}
-	// The short name of nodes may also be the name of an object.
+	// "no" is the short name of nodes, but can also be the name of an object.
 	for _, line := range []string{"wait web", "wait no"} {
 		if _, _, err := run(t, s, line); !strings.Contains(outcome.HintLines(err, nil), "a NAME without a type is an ImoocPod") {
 			t.Errorf("%s: %v, with the hint %q", line, err, outcome.HintLines(err, nil))
@@ -36,7 +36,8 @@ func TestTypeInsteadOfName(t *testing.T) {
 	}
 }
 
-// The words of other tools lead to the verbs of this program.
+// TestWordsOfOtherTools checks that an error at a verb of another tool names the verb of this
+// program that does the same.
 func TestWordsOfOtherTools(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -56,7 +57,8 @@ func TestWordsOfOtherTools(t *testing.T) {
 	}
 }
 
-// TestHintToResume checks that the hint at a paused Deployment names this program.
+// TestHintToResume checks that the hints about a paused Deployment are commands of this program
+// that work.
 func TestHintToResume(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -95,8 +97,8 @@ func TestHintToResume(t *testing.T) {
 	})
 }
 
-// TestNamesThatLeadNowhere checks what a command says about a name, a field, a condition, or a
-// namespace that does not exist.
+// TestNamesThatLeadNowhere checks the errors and hints if an object, a field, a condition, or a
+// namespace does not exist.
 func TestNamesThatLeadNowhere(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

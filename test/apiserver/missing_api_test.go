@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestMissingAPI checks that commands work on a server that lacks an API that only adds to what
-// they report: there are no objects of it.
+// TestMissingAPI checks that commands work on a server without an API that only adds details to
+// their reports, as if there were no objects of that type.
 func TestMissingAPI(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// object decodes the object in the body of a request.
+// object decodes the object in the body of a request, and checks its kind.
 func (r Request) object() (*unstructured.Unstructured, error) {
 	obj, err := decode(r.ContentType, r.Body)
 	if err != nil {
@@ -71,8 +71,8 @@ func (s *Server) modify(q Request, before *unstructured.Unstructured) (any, erro
 	return q.view(after), nil
 }
 
-// sameObject returns an error if the name, UID, or resource version does not match
-// the stored object.
+// sameObject returns an error if the name, UID, or resource version of after does not
+// match the stored object. An empty UID or resource version matches any.
 func (r Request) sameObject(before, after *unstructured.Unstructured) error {
 	if name := after.GetName(); name != before.GetName() {
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, before.GetName()))
@@ -93,8 +93,8 @@ type constError string
 
 func (e constError) Error() string { return string(e) }
 
-// modified returns the object after an update or patch, before the rules of its
-// type apply.
+// modified returns the object after an update or patch, before defaulting and
+// validation. For an apply, it also sets w.managed.
 func (s *Server) modified(q Request, w *write, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if q.Verb == "update" {
 		return q.object()

@@ -46,7 +46,7 @@ func workloads() []workload {
 	}
 }
 
-// widgets is the CRD of a kind that the program does not know.
+// widgets is the CRD of a kind that has no code in the program.
 const widgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -70,8 +70,8 @@ type verb struct {
 	line string
 	// first is a command that prepares the object.
 	first string
-	// creates: the object does not exist before. starts: the change starts pods.
-	// pauses: the object must support pausing.
+	// creates is set if the object does not exist before. starts is set if the change starts
+	// pods. pauses is set if the object must support pausing.
 	creates, starts, pauses bool
 	// rival overwrites what the command writes.
 	rival func(*unstructured.Unstructured)
@@ -111,7 +111,7 @@ func set(obj *unstructured.Unstructured, value any, path ...string) {
 	}
 }
 
-// inContainer sets a field of the container.
+// inContainer returns a function that sets a field of the first container.
 func inContainer(name string, value any) func(*unstructured.Unstructured) {
 	return func(obj *unstructured.Unstructured) {
 		containers, _, _ := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
@@ -127,8 +127,8 @@ type scene struct {
 	workload
 	verb
 	interrupt context.CancelFunc
-	// before is the object before the command, nil if it does not exist. again is
-	// the object after it was recreated.
+	// before is the object before the command, or nil if it does not exist. again
+	// is the object that replace created.
 	before, again *unstructured.Unstructured
 }
 
@@ -142,7 +142,7 @@ func beside(obj *unstructured.Unstructured) {
 	set(obj, "1", "spec", "template", "metadata", "annotations", "example.com/beside")
 }
 
-// change changes that field as another client.
+// change calls beside as another client.
 func (x *scene) change() { x.As("rival").Update(x.resource, "default", "web", beside) }
 
 func (x *scene) remove() { x.Remove(x.resource, "default", "web") }
@@ -182,7 +182,7 @@ func (x *scene) atRevert(f func()) {
 	}})
 }
 
-// later calls f after d.
+// later returns a function that calls f after d.
 func later(d time.Duration, f func(*scene)) func(*scene) {
 	return func(x *scene) { x.After(d, func() { f(x) }) }
 }
@@ -203,7 +203,7 @@ const (
 // ending is an event while a command waits, with its expected result.
 type ending struct {
 	what, flags string
-	// fate is how the pods behave from the start of the command.
+	// fate is passed to play.SetFate before the command starts.
 	fate string
 	// happens triggers the event.
 	happens func(*scene)
@@ -217,7 +217,7 @@ type ending struct {
 
 func endings() []ending {
 	const soon = 500 * time.Millisecond
-	const slow = "slow:20s" // longer than the timeout
+	const slow = "slow:20s" // the pods become ready after the event
 	const revert = "--on-failure=revert"
 	starts := func(v verb, _ workload) bool { return v.starts }
 	exists := func(v verb, _ workload) bool { return !v.creates }
@@ -369,7 +369,7 @@ func perform(t *testing.T, w workload, v verb, e ending) (*scene, error) {
 	return x, command(ctx, x.Server, words.Replace(v.line)+" --timeout 2m --settle 20s "+e.flags)
 }
 
-// imoocPodCRD is parsed only once because it is long.
+// imoocPodCRD returns the CRD of ImoocPods. It is parsed only once because it is long.
 var imoocPodCRD = sync.OnceValue(func() *unstructured.Unstructured {
 	crds, err := deploy.CRDs()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestPauseOfAnObjectThatIsNotReady checks that pause --wait ends when the controller has seen
-// the pause, whatever the pods do.
+// TestPauseOfAnObjectThatIsNotReady checks that pause --wait ends when the controller has
+// observed the pause, even if the pods are not ready. Without a controller, it times out.
 func TestPauseOfAnObjectThatIsNotReady(t *testing.T) {
 	for _, image := range []string{"pull:1", "never:1", "slow:10m"} {
 		bubble.Test(t, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestPauseOfAnObjectThatIsNotReady(t *testing.T) {
 	}
 }
 
-// A reason is a line for people, and must fit into a condition.
+// TestLongReason checks that a reason that does not fit into a condition is a usage error.
 func TestLongReason(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -47,7 +47,7 @@ func TestLongReason(t *testing.T) {
 	}
 }
 
-// Many controllers delete the pods of an object that is suspended, so pause names their number.
+// Many controllers delete the pods of a suspended object, so pause warns with their number.
 func TestPauseByASuspension(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

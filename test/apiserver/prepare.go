@@ -53,7 +53,7 @@ func prepare(w write, before, after *unstructured.Unstructured) error {
 	return nil
 }
 
-// decodes validates an object against the Go type of a built-in type.
+// decodes returns an error if a built-in object does not decode into its Go type.
 func decodes(w write, obj *unstructured.Unstructured) error {
 	gvk := w.resource.gvk(w.version.name)
 	typed, err := scheme.Scheme.New(gvk)
@@ -76,7 +76,7 @@ func decodes(w write, obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// defaultWorkload sets the defaults of built-in workloads that rollouts depend on.
+// defaultWorkload sets those defaults of built-in workloads that affect rollouts.
 func defaultWorkload(obj *unstructured.Unstructured) {
 	defaults := map[string]map[string]any{
 		"apps/v1.Deployment": {"replicas": int64(1), "revisionHistoryLimit": int64(10), "progressDeadlineSeconds": int64(600), "strategy": map[string]any{

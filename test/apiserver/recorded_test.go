@@ -31,7 +31,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// moment is a line of a recording: an object as it was at a time on a real node.
+// moment is a line of a recording. It has the state of an object at some time on a real node.
 type moment struct {
 	At     time.Time      `json:"at"`
 	Gone   bool           `json:"gone"`
@@ -71,7 +71,7 @@ func readRecording(t *testing.T, file string) []moment {
 	return all
 }
 
-// object returns the object of a moment. A recording leaves out what all its objects share.
+// object returns the object of a moment, with the fields that recordings omit.
 func (m moment) object() *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: m.Fields}
 	obj.SetAPIVersion("v1")
@@ -87,7 +87,7 @@ func (m moment) object() *unstructured.Unstructured {
 	return obj
 }
 
-// store stores an object, or removes it.
+// store creates or updates an object, or removes it if it is gone.
 func store(s *apiserver.Server, obj *unstructured.Unstructured, gone bool) {
 	resource := strings.ToLower(obj.GetKind()) + "s"
 	switch namespace, name := obj.GetNamespace(), obj.GetName(); {
@@ -100,8 +100,8 @@ func store(s *apiserver.Server, obj *unstructured.Unstructured, gone bool) {
 	}
 }
 
-// TestSurfacesAgree plays what was recorded on real nodes, and checks in each quiet second that
-// a single look, a list, a watch, and a wait come to the same verdict.
+// TestSurfacesAgree replays recordings of real nodes. When nothing changes for a second, status
+// of one object, status of all, status -w, and wait must report the same verdict.
 func TestSurfacesAgree(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../pkg/inspect/status/testdata/real/*.jsonl")
@@ -172,7 +172,7 @@ func watchAll(t *testing.T, s *apiserver.Server) func() status.Report {
 	return func() status.Report { return *last.Load() }
 }
 
-// compare compares what the commands report on an object with what a watch has reported.
+// compare checks that the commands report the same verdict on an object as a watch.
 func compare(t *testing.T, s *apiserver.Server, name string, want status.Report) {
 	t.Helper()
 	at := time.Now().Format(time.StampMilli)
@@ -191,7 +191,7 @@ func compare(t *testing.T, s *apiserver.Server, name string, want status.Report)
 		if len(got.Items) == 1 {
 			got.Report = got.Items[0]
 		}
-		if got.Verdict != want.Verdict || i > 0 && got.Reason != want.Reason { // a watch shows no change of the reason alone
+		if got.Verdict != want.Verdict || i > 0 && got.Reason != want.Reason { // a watch does not report a change of only the reason
 			t.Errorf("%s: %s says %s: %s, want %s: %s", at, line, got.Verdict, got.Reason, want.Verdict, want.Reason)
 		}
 		want = got.Report

@@ -58,7 +58,7 @@ func (r Request) target() string {
 
 func (r Request) dryRun() bool { return r.Query.Get("dryRun") == metav1.DryRunAll }
 
-// manager returns the field manager of a write.
+// manager returns the field manager of a write. It defaults to the user agent.
 func (r Request) manager() string {
 	if named := r.Query.Get("fieldManager"); named != "" {
 		return named
@@ -129,8 +129,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer answers an admitted request. It calls after once the request has taken
-// effect.
+// answer answers an admitted request, and calls after once the request has taken
+// effect. It does not call after for a watch or a log.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after func()) error {
 	if q.Resource == "" {
 		answer, err := s.about(q)
@@ -172,7 +172,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after
 	return err
 }
 
-// do handles a request with a single response.
+// do handles a request with a single response. It sets code if it creates an object.
 func (s *Server) do(q Request, code *int) (any, error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -254,7 +254,7 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, int(status.Code), status)
 }
 
-// statusOf returns an error as the API returns it.
+// statusOf returns the Status with which the API reports an error.
 func statusOf(err error) metav1.Status {
 	told := apierrors.APIStatus(apierrors.NewInternalError(err))
 	if known := apierrors.APIStatus(nil); errors.As(err, &known) {

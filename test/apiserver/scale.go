@@ -17,7 +17,7 @@ import (
 
 func scaleKind() schema.GroupVersionKind { return autoscalingv1.SchemeGroupVersion.WithKind("Scale") }
 
-// scaleOf returns the /scale of an object.
+// scaleOf returns the Scale of an object.
 func scaleOf(paths *scalePaths, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	spec, _, _ := unstructured.NestedInt64(obj.Object, paths.specReplicas...)
 	current, _, _ := unstructured.NestedInt64(obj.Object, paths.statusReplicas...)
@@ -40,7 +40,7 @@ func scaleOf(paths *scalePaths, obj *unstructured.Unstructured) *unstructured.Un
 	return scale
 }
 
-// doScale reads and writes the /scale of an object.
+// doScale answers a request for the /scale of obj, which is nil if it does not exist.
 func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error) {
 	if obj == nil {
 		return nil, apierrors.NewNotFound(q.resource.gr(), q.Name)
@@ -48,8 +48,8 @@ func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error)
 	paths := q.version.scale
 	before := scaleOf(paths, obj)
 	if q.Verb == "get" {
-		// As for custom resources on a real server, where no count can be shown but one
-		// can be set.
+		// A real server also refuses to show the Scale of a custom resource without a
+		// count, although it can be set.
 		if _, found, _ := unstructured.NestedInt64(obj.Object, paths.specReplicas...); !found {
 			return nil, apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", "."+strings.Join(paths.specReplicas, ".")))
 		}

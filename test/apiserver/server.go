@@ -34,7 +34,7 @@ import (
 // Server is an API server in memory. Its methods can be called concurrently, and
 // from hooks.
 type Server struct {
-	// Actor acts as the test itself, with the field manager "test".
+	// Actor reads and writes objects for the test, with the field manager "test".
 	Actor
 
 	t testing.TB
@@ -45,15 +45,15 @@ type Server struct {
 	objects map[schema.GroupResource]map[string]*unstructured.Unstructured
 	// history has one change for each revision after the first.
 	history []Change
-	// compacted is the oldest revision that can be watched from.
+	// compacted is the oldest revision from which a watch can start.
 	compacted int
 	uids      int
-	// changed is closed and replaced with every change.
+	// changed is closed and replaced at every change.
 	changed chan struct{}
-	// pages are the rest of paged lists by continue token.
+	// pages holds the remaining items of paged lists, by continue token.
 	pages map[string]page
 	hooks []func(Change)
-	// untold are changes that no hook has received yet.
+	// untold lists the changes that have not been passed to the hooks.
 	untold []Change
 
 	requests []Request
@@ -69,13 +69,13 @@ type Change struct {
 	Type watch.EventType
 	// Resource is the type, such as "deployments.apps".
 	Resource schema.GroupResource
-	// Before is nil for a new object, After for a deleted one.
+	// Before is nil for a new object. After is nil for a deleted one.
 	Before, After *unstructured.Unstructured
 
 	revision int
 }
 
-// Object returns the object after the change, or the last state of a deleted one.
+// Object returns the object after the change, or a deleted object in its last state.
 func (c Change) Object() *unstructured.Unstructured {
 	if c.After != nil {
 		return c.After
@@ -95,7 +95,7 @@ func New(t testing.TB) *Server {
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
 		s.ensureNamespace(name)
 	}
-	s.untold = nil // they exist from the start
+	s.untold = nil // hooks do not receive the default namespaces
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -112,8 +112,8 @@ func (s *Server) RESTConfig() *rest.Config {
 	return &rest.Config{Host: "http://server", Transport: s, QPS: -1}
 }
 
-// Connect connects clients built from kubectl's global flags to the server. They
-// use neither a kubeconfig nor the discovery cache on disk.
+// Connect changes kubectl's global flags so that clients built from them use the
+// server, and neither a kubeconfig nor a discovery cache on disk.
 func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	*flags.KubeConfig, *flags.APIServer, *flags.CacheDir = os.DevNull, "http://server", os.DevNull
 	wrap := flags.WrapConfigFn
@@ -126,15 +126,15 @@ func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	}
 }
 
-// OnWrite registers a hook to be called after each change, without a lock held. It
-// may write.
+// OnWrite registers a hook that is called after each change, without a lock held.
+// The hook can write objects.
 func (s *Server) OnWrite(hook func(Change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hooks = append(s.hooks, hook)
 }
 
-// After calls a function after d, unless the test has ended by then.
+// After calls f after d, unless the test has ended by then.
 func (s *Server) After(d time.Duration, f func()) {
 	time.AfterFunc(d, func() {
 		s.mu.Lock()
@@ -146,7 +146,7 @@ func (s *Server) After(d time.Duration, f func()) {
 	})
 }
 
-// unlock unlocks the server, and passes the changes to the hooks.
+// unlock unlocks the server, and passes the changes since the last call to the hooks.
 func (s *Server) unlock() {
 	changes, hooks := s.untold, s.hooks
 	s.untold = nil
@@ -162,14 +162,14 @@ func (s *Server) unlock() {
 }
 
 // Actor reads and writes objects under a field manager, and bypasses the rules for
-// requests: objects keep their status, UID, and creation time. Its requests are
-// not logged, and faults do not affect them.
+// requests: objects keep their status, UID, and creation time. Its reads and writes
+// are not logged, and faults do not affect them.
 type Actor struct {
 	s       *Server
 	manager string
 }
 
-// As returns the actor with a field manager.
+// As returns an actor with a field manager.
 func (s *Server) As(manager string) Actor { return Actor{s, manager} }
 
 // Create stores a new object, and creates its namespace if it is missing.
@@ -261,8 +261,8 @@ func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return normal(u)
 }
 
-// Get returns an object, or nil if it does not exist. The resource is named as in
-// kubectl: "deployments", "po", "sets.example.com".
+// Get returns a copy of an object, or nil if it does not exist. The resource is named
+// as in kubectl: "deployments", "po", "sets.example.com".
 func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -271,8 +271,8 @@ func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured 
 	return obj.DeepCopy()
 }
 
-// List returns the objects of a type by name, in one namespace, or in all if
-// namespace is empty.
+// List returns copies of the objects of a type, sorted by namespace and name. An
+// empty namespace selects all.
 func (a Actor) List(resource, namespace string) []*unstructured.Unstructured {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -284,8 +284,8 @@ func (a Actor) List(resource, namespace string) []*unstructured.Unstructured {
 	return list
 }
 
-// Update changes an object and its status. It returns nil if the object does not
-// exist.
+// Update changes an object, including its status, and returns a copy of the result.
+// It returns nil if the object does not exist or cannot be updated.
 func (a Actor) Update(resource, namespace, name string, change func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	a.s.t.Helper()
 	a.s.mu.Lock()
@@ -329,7 +329,7 @@ func (a Actor) Remove(resource, namespace, name string) {
 	}
 }
 
-// named returns the type that a test names.
+// named returns the type with a name. It reports a test error if there is none.
 func (s *Server) named(word string) *resource {
 	s.t.Helper()
 	r := s.served(word)
@@ -340,8 +340,8 @@ func (s *Server) named(word string) *resource {
 	return r
 }
 
-// RoundTrip handles a request in this process. A handler that panics breaks the
-// connection.
+// RoundTrip implements http.RoundTripper without a network. If the handler panics with
+// http.ErrAbortHandler, the connection breaks.
 func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {

@@ -31,11 +31,11 @@ type write struct {
 	dryRun  bool
 	// strict rejects unknown fields.
 	strict bool
-	// trusted is set for writes of a test, which are not validated.
+	// trusted is set for writes by an Actor, which are not validated.
 	trusted bool
 }
 
-// normal returns an object as JSON would decode it.
+// normal returns a copy of an object with the types that decoding JSON yields.
 func normal(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	text, err := json.Marshal(obj.Object)
 	if err != nil {
@@ -57,7 +57,7 @@ func decodeJSON(text []byte) (*unstructured.Unstructured, error) {
 
 func keyOf(obj *unstructured.Unstructured) string { return obj.GetNamespace() + "/" + obj.GetName() }
 
-// all returns the objects of a type, sorted by key.
+// all returns the objects of a type, sorted by key. An empty namespace selects all.
 func (s *Server) all(of schema.GroupResource, namespace string) []*unstructured.Unstructured {
 	var list []*unstructured.Unstructured
 	for _, key := range slices.Sorted(maps.Keys(s.objects[of])) {
@@ -71,7 +71,7 @@ func (s *Server) all(of schema.GroupResource, namespace string) []*unstructured.
 // revision returns the revision of the last change.
 func (s *Server) revision() int { return len(s.history) + 1 }
 
-// add stores a new object.
+// add completes, validates, and stores a new object. A dry run does not store it.
 func (s *Server) add(w write, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	r := w.resource
 	if obj.GetName() == "" && obj.GetGenerateName() != "" {
@@ -110,7 +110,7 @@ func (s *Server) add(w write, obj *unstructured.Unstructured) (*unstructured.Uns
 	return s.commit(r, nil, obj)
 }
 
-// replace stores the new version of an object.
+// replace validates and stores the new version of an object, or completes its deletion.
 func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	r := w.resource
 	if !w.trusted {
@@ -127,7 +127,7 @@ func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*un
 		return nil, err
 	}
 	if equalButForTimes(before, after) {
-		return before, nil // no event either
+		return before, nil // nothing changed, so there is no event
 	}
 	if (w.version.status || r.custom) && changedSpec(w, before, after) && after.GetGeneration() == before.GetGeneration() {
 		after.SetGeneration(before.GetGeneration() + 1)
@@ -142,8 +142,8 @@ func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*un
 	return after, err
 }
 
-// separate reverts the fields that a write may not change: the status, or
-// everything else.
+// separate reverts the fields that a write must not change. These are the status or,
+// for a write to /status, all other fields.
 func separate(w write, before, after *unstructured.Unstructured) {
 	if !w.version.status {
 		return
@@ -161,7 +161,7 @@ func separate(w write, before, after *unstructured.Unstructured) {
 	}
 }
 
-// keep restores a field.
+// keep restores a field of before in after, or removes the field if before has none.
 func keep(after, before map[string]any, path ...string) {
 	if was, found, _ := unstructured.NestedFieldCopy(before, path...); found {
 		_ = unstructured.SetNestedField(after, was, path...)
@@ -170,7 +170,7 @@ func keep(after, before map[string]any, path ...string) {
 	}
 }
 
-// changedSpec reports whether a write increments the generation.
+// changedSpec reports whether a write changes more than the metadata and the status.
 func changedSpec(w write, before, after *unstructured.Unstructured) bool {
 	wanted := func(obj *unstructured.Unstructured) map[string]any {
 		fields := maps.Clone(obj.Object)
@@ -205,7 +205,7 @@ func equalButForTimes(before, after *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(timeless(before), timeless(after))
 }
 
-// commit records a change under a new revision.
+// commit stores a change under a new revision. Either before or after can be nil.
 func (s *Server) commit(r *resource, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if r.plural == "customresourcedefinitions" {
 		if err := s.register(before, after); err != nil {
@@ -240,7 +240,7 @@ func (s *Server) commit(r *resource, before, after *unstructured.Unstructured) (
 	return after, nil
 }
 
-// establish sets the condition Established of a CRD.
+// establish sets the status of a new CRD, with the condition Established.
 func establish(crd *unstructured.Unstructured) {
 	if _, found, _ := unstructured.NestedSlice(crd.Object, "status", "conditions"); found {
 		return
@@ -254,7 +254,7 @@ func establish(crd *unstructured.Unstructured) {
 	crd.Object["status"] = map[string]any{"conditions": conditions, "acceptedNames": names, "storedVersions": []any{}}
 }
 
-// create stores the object of a request.
+// create stores the object in the body of a request, and returns the answer.
 func (s *Server) create(q Request) (any, error) {
 	obj, err := q.object()
 	if err != nil {
@@ -288,7 +288,7 @@ func (s *Server) hasNamespace(q Request) error {
 	return nil
 }
 
-// write returns how a request writes.
+// write returns the parameters of the write that a request makes.
 func (r Request) write() write {
 	return write{resource: r.resource, version: r.version, subresource: r.Subresource, manager: r.manager(), dryRun: r.dryRun(),
 		strict: r.Query.Get("fieldValidation") == metav1.FieldValidationStrict}

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// roundTrip passes a request to a handler. The context of the handler ends when
-// the client gives up.
+// roundTrip passes a request to a handler, and returns the response once it begins. The
+// context of the handler is canceled when the client closes the response.
 func roundTrip(handler http.Handler, r *http.Request, body []byte) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	w := &connection{header: http.Header{}, begun: make(chan struct{}), more: make(chan struct{}), gone: ctx.Done(), hangUp: cancel}
@@ -55,9 +55,9 @@ type connection struct {
 	mu   sync.Mutex
 	code int
 	text bytes.Buffer
-	// more is closed and replaced when there is more to read.
+	// more is closed and replaced when there is more to read, or when the response ends.
 	more chan struct{}
-	// ended is the error that ended the response; nil until then.
+	// ended is the error that ended the response, such as io.EOF; nil until it ends.
 	ended error
 }
 
@@ -80,7 +80,7 @@ func (c *connection) Write(p []byte) (int, error) {
 	return c.text.Write(p)
 }
 
-// Flush only sends the header: written data can be read at once.
+// Flush only sends the header because written data can be read at once.
 func (c *connection) Flush() { c.WriteHeader(http.StatusOK) }
 
 func (c *connection) wake() {

@@ -16,7 +16,7 @@ type resource struct {
 	plural, singular, kind string
 	shortNames, categories []string
 	clusterwide            bool
-	// versions are the served versions, the preferred one first.
+	// versions lists the served versions. The first one is preferred.
 	versions []*version
 	// custom is set if a CRD defines the type.
 	custom bool
@@ -28,17 +28,17 @@ type version struct {
 	// status and scale are set if the type has these subresources.
 	status bool
 	scale  *scalePaths
-	// schema is the schema of the CRD; nil for built-in types, whose Go types
-	// define it.
+	// schema is the schema in the CRD. It is nil for built-in types, which their Go
+	// types define.
 	schema *spec.Schema
-	// managers are the field managers of the type, by subresource.
+	// managers holds the field managers of the type used so far, by subresource.
 	managers map[string]*managedfields.FieldManager
 }
 
-// scalePaths are the fields behind /scale.
+// scalePaths holds the paths of the fields that /scale shows.
 type scalePaths struct {
 	specReplicas, statusReplicas []string
-	// selector is nil if the selector is spec.selector, as in built-in workloads.
+	// selector is the path of a string. If it is nil, spec.selector is the selector.
 	selector []string
 }
 
@@ -59,9 +59,9 @@ func (r *resource) version(name string) *version {
 	return nil
 }
 
-// builtIn lists the built-in types: version, resource, kind, short names, and
-// flags: c for cluster-scoped, s for /status, r for /scale, a for the category
-// all.
+// builtIn lists the API version, resource, kind, short names, and flags of the built-in
+// types. The flags are c for cluster-scoped, s for /status, r for /scale, and a for the
+// category all.
 const builtIn = `
 v1 configmaps ConfigMap cm -
 v1 endpoints Endpoints ep -
@@ -160,7 +160,7 @@ func fieldsOf(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '.' })
 }
 
-// register starts or stops serving the type of a CRD.
+// register updates the served types after a change of a CRD. before or after can be nil.
 func (s *Server) register(before, after *unstructured.Unstructured) error {
 	if before != nil {
 		group, _, _ := unstructured.NestedString(before.Object, "spec", "group")
@@ -177,8 +177,8 @@ func (s *Server) register(before, after *unstructured.Unstructured) error {
 	return err
 }
 
-// served finds a type by its plural, singular or short name, optionally followed
-// by the group.
+// served returns the type with a plural, singular, or short name, optionally followed
+// by the group, or nil if there is none.
 func (s *Server) served(word string) *resource {
 	name, group, grouped := strings.Cut(word, ".")
 	for _, r := range s.resources {
@@ -189,7 +189,7 @@ func (s *Server) served(word string) *resource {
 	return nil
 }
 
-// servedKind finds a type by its kind.
+// servedKind returns the type and the version of a kind, or nil if it is not served.
 func (s *Server) servedKind(gvk schema.GroupVersionKind) (*resource, *version) {
 	for _, r := range s.resources {
 		if r.group == gvk.Group && r.kind == gvk.Kind {

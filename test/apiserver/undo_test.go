@@ -25,7 +25,7 @@ func TestUndoToARevisionThatNeverBecameReady(t *testing.T) {
 		{deployment, "never:1 pull:1", true},
 		{deployment, "never:1 pull:1 never:2", true},
 		{deployment, "app:2 pull:1", false},
-		{deployment, "app:2 never:1 app:3", false}, // nothing shows it any more
+		{deployment, "app:2 never:1 app:3", false}, // no pod is left that was not ready
 		{statefulSet, "never:1 pull:1", true},
 		{statefulSet, "app:2 pull:1", false},
 	} {
@@ -68,8 +68,8 @@ func TestWaitForObjectsOfDifferentKinds(t *testing.T) {
 	})
 }
 
-// TestWaitForPodsThatNeedNoReplacement checks that a wait after the way back does not wait for
-// pods that were never replaced, if their controller labels no revisions.
+// TestWaitForPodsThatNeedNoReplacement checks that a wait for a change back to the old template
+// ends although no pods are replaced, if their controller does not label revisions.
 func TestWaitForPodsThatNeedNoReplacement(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

@@ -19,15 +19,15 @@ type stream struct {
 	request Request
 	selects func(*unstructured.Unstructured) bool
 	to      http.ResponseWriter
-	// since is the revision of the last change sent.
+	// since is the revision up to which all changes were sent.
 	since     int
 	bookmarks bool
-	// end receives the error that ends the watch, nil to close it without an
-	// event.
+	// end receives the error that ends the watch, or nil to close the watch without
+	// an event.
 	end chan error
 }
 
-// watch sends all changes after a revision until the client ends the watch.
+// watch sends the initial objects, and then changes until one side ends the watch.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request) error {
 	selects, err := q.selector()
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Server) begin(st *stream) ([]*unstructured.Unstructured, error) {
 
 func errExpired() error { return apierrors.NewResourceExpired("too old resource version") }
 
-// follow sends changes as they occur.
+// follow sends changes as they occur, until ctx is done or the server ends the watch.
 func (s *Server) follow(ctx context.Context, st *stream) {
 	for {
 		s.mu.Lock()
@@ -122,8 +122,8 @@ func (s *Server) follow(ctx context.Context, st *stream) {
 	}
 }
 
-// tellChange sends a change of a selected object. An object that is no longer
-// selected is sent as deleted.
+// tellChange sends a change of a selected object, and reports whether it did. An object
+// that is no longer selected is sent as deleted.
 func (st *stream) tellChange(c Change) bool {
 	if c.Resource != st.request.resource.gr() {
 		return false
@@ -144,7 +144,7 @@ func (st *stream) tell(kind watch.EventType, obj *unstructured.Unstructured) {
 	st.send(kind, st.request.view(obj).Object)
 }
 
-// bookmark sends the current revision.
+// bookmark sends a bookmark event with the revision of the stream.
 func (st *stream) bookmark(annotations map[string]any) {
 	metadata := map[string]any{"resourceVersion": strconv.Itoa(st.since)}
 	if annotations != nil {
@@ -173,11 +173,11 @@ func (s *Server) EndWatches(resource string, err error) {
 	}
 }
 
-// Expire drops the history. Clients that list or watch from an earlier revision
-// get 410 Gone, and so do open watches.
+// Expire expires all revisions so far. Clients that watch from one of them or continue
+// a list get 410 Gone, and open watches end with that error.
 func (s *Server) Expire() {
 	s.mu.Lock()
-	// Add an empty change so that the next revision is newer.
+	// Add an empty change so that the latest revision expires, too.
 	s.history = append(s.history, Change{revision: s.revision() + 1})
 	s.compacted = s.revision()
 	clear(s.pages)
@@ -185,7 +185,7 @@ func (s *Server) Expire() {
 	s.EndWatches("", errExpired())
 }
 
-// Stall stops the events of some resources until the next call of Stall.
+// Stall holds back the events of these resources until the next call of Stall.
 func (s *Server) Stall(resources ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

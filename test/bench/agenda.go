@@ -10,13 +10,13 @@ import (
 // agenda is what to measure, and how often.
 type agenda struct {
 	sizes []size
-	// concurrencies are the numbers of parallel raw requests, each measured in
-	// every round.
+	// concurrencies lists the numbers of parallel raw requests. Every round measures
+	// each of them.
 	concurrencies []int
-	// idle measures a converged loop with idleObjects of idlePods each.
+	// The idle loop has idleObjects objects of idlePods pods each.
 	idleObjects, idlePods int
 	idleWindow            time.Duration
-	// followed are the sizes of the objects that commands follow while their pods
+	// followed lists the sizes of the objects that commands follow while their pods
 	// start.
 	followed []followedSize
 	// endings is the number of waits whose end is measured.
@@ -24,7 +24,7 @@ type agenda struct {
 	// rested is the number of objects that are followed while nothing changes.
 	rested     int
 	restWindow time.Duration
-	// many is the number of pods for measuring the memory of a follower.
+	// many is the number of pods of the object that is followed to measure the memory.
 	many int
 	// commands is the number of runs of each command line.
 	commands int
@@ -37,29 +37,29 @@ type agenda struct {
 
 // loopAgenda is the size of the clusters for the loop.
 type loopAgenda struct {
-	// wide is a cluster of wideObjects with one pod each, of wideKinds declared
+	// One loop reconciles wideObjects objects with one pod each, of wideKinds declared
 	// kinds, in wideNamespaces namespaces.
 	wideObjects, wideKinds, wideNamespaces int
-	// A loop with heldObjects of heldPods each is killed and frozen repeatedly,
-	// with a standby running.
+	// While a standby runs, a loop with heldObjects objects of heldPods pods each is
+	// killed in killed rounds, and frozen in frozen rounds.
 	heldObjects, heldPods int
 	killed, frozen        int
-	// backlog is the number of objects when a loop starts; backlogChanges of them
-	// change then.
+	// backlog is the number of objects without their pods when a loop starts.
+	// backlogChanges is the number of other objects, which change then.
 	backlog, backlogChanges int
-	// bigPods is the size of one large object; others is the number of objects
-	// that change by one pod meanwhile.
+	// bigPods is the number of pods of one large object. others is the number of
+	// objects that change by one pod meanwhile.
 	bigPods, others int
-	// besideObjects are scaled in besideRounds rounds, by the loop and by another
-	// controller.
+	// besideObjects is the number of objects that are scaled at the same time, in
+	// each of besideRounds rounds.
 	besideObjects, besideRounds int
 	// flapping is how long the replica count of an object flaps.
 	flapping time.Duration
 	// rolled is the number of pods that are replaced in each of rolledRounds
 	// rounds.
 	rolled, rolledRounds int
-	// nodes is the number of nodes with a pod of an object in each of nodeRounds
-	// rounds. Then nodes are added and removed for a while.
+	// nodes is the number of additional nodes for an object with a pod on every node.
+	// The last of nodeRounds rounds also adds and removes nodes for the time churn.
 	nodes, nodeRounds int
 	churn             time.Duration
 }
@@ -70,12 +70,12 @@ type size struct {
 	// rounds is the number of runs of each subject. shipped is the number of runs of the
 	// ReplicaSet as shipped, which creates 20 pods per second.
 	rounds, shipped int
-	// growth limits the size to the floor and our loop, to measure how the time
+	// growth limits the size to raw requests and our loop, to measure how the time
 	// grows.
 	growth bool
 }
 
-// followedSize is a number of starting pods, among pods of others.
+// followedSize holds the numbers of starting pods, unrelated pods, and rounds.
 type followedSize struct{ pods, others, rounds int }
 
 func fullAgenda() agenda {
@@ -131,7 +131,7 @@ func quickAgenda() agenda {
 	}
 }
 
-// measure measures everything on the agenda.
+// measure measures the rules, the commands, the scaling, and an idle loop.
 func (b *bench) measure(ctx context.Context, todo agenda) (*results, error) {
 	r := &results{agenda: todo}
 	var err error
@@ -183,8 +183,8 @@ func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, er
 	return r, nil
 }
 
-// measureLoop measures failover, startup, and many kinds and nodes. The report
-// lists a part that fails; the other parts still run.
+// measureLoop measures the questions about the loop, or those in only if it is not
+// empty. If a question fails, the report says so, and the others are still measured.
 func (b *bench) measureLoop(ctx context.Context, todo agenda, only []string) (*results, error) {
 	r := &results{agenda: todo, parts: map[string]part{}}
 	var err error

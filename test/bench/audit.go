@@ -73,8 +73,8 @@ func (a auditLog) since(place int64, agent string) ([]request, error) {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<22)
 	for lines.Scan() {
-		// Skip the requests of the scheduler and the kubelets early: they are most
-		// lines.
+		// Skip the requests of the scheduler and the kubelets early because most lines
+		// are theirs.
 		if !strings.Contains(lines.Text(), account) {
 			continue
 		}
@@ -91,7 +91,7 @@ func (a auditLog) since(place int64, agent string) ([]request, error) {
 	return found, lines.Err()
 }
 
-// counts are numbers of requests by verb and resource.
+// counts holds the numbers of requests by verb and resource.
 type counts map[string]int
 
 func count(requests []request, match func(request) bool) counts {

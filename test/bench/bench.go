@@ -47,7 +47,7 @@ type bench struct {
 	witness, account client
 }
 
-// client is the clients of one user.
+// client holds the clients of one user.
 type client struct {
 	core    *corev1client.CoreV1Client
 	dynamic *dynamic.DynamicClient
@@ -66,8 +66,8 @@ func newClient(config *rest.Config) (client, error) {
 	return client{core, dyn}, err
 }
 
-// copyPrograms copies the plugin and kubectl in the same way: how a file was
-// written affects how much of it stays in the page cache.
+// copyPrograms copies the plugin and kubectl in the same way because the way in which
+// a file is written affects how much of it stays in the page cache. It sets b.plugin.
 func (b *bench) copyPrograms(plugin string) error {
 	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {
@@ -118,7 +118,7 @@ func newBench(ctx context.Context, plugin, source string) (_ *bench, err error) 
 
 func (b *bench) close() { _ = os.RemoveAll(b.scratch) }
 
-// prepare creates the account, the namespace, and the CRDs.
+// prepare creates the account, the CRDs, and a namespace in which pods can be created.
 func (b *bench) prepare(ctx context.Context, config *rest.Config) error {
 	if _, err := b.witness.core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
 		return err
@@ -205,7 +205,7 @@ func podTemplate(run string) map[string]any {
 // runLabel is the label that identifies the pods of a run.
 const runLabel = "run"
 
-// podOf returns a pod created from the template.
+// podOf returns an unnamed pod with the template of a run.
 func podOf(run string) (*corev1.Pod, error) {
 	data, err := json.Marshal(podTemplate(run))
 	if err != nil {

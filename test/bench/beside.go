@@ -11,7 +11,7 @@ const besideMany, besideFew = 25, 5
 
 const besideNamespace = "bench-beside"
 
-// measureBeside scales objects up and down beside each other, and counts the pods that
+// measureBeside scales objects up and down at the same time, and counts the pods that
 // were created beyond the desired ones.
 func (b *bench) measureBeside(ctx context.Context, todo loopAgenda) (p part, err error) {
 	if err := b.makeNamespaces(ctx, []string{besideNamespace}); err != nil {

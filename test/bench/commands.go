@@ -23,12 +23,12 @@ type timing struct {
 	Peak int64 // bytes
 }
 
-// timeVerb makes this program time a command line in a process of its own. The
-// kernel attributes the memory of the parent to a new process, so the parent has
-// to be small.
+// timeVerb is the argument with which this program times a command line in a separate
+// process. The kernel attributes the memory of the parent to a new process, so the
+// parent has to be small.
 const timeVerb = "time-command"
 
-// timeCommand runs a command line, and prints its timing.
+// timeCommand runs a command line, prints its timing, and returns the exit code.
 func timeCommand(line []string) int {
 	cmd := exec.Command(line[0], line[1:]...)
 	var said strings.Builder
@@ -95,8 +95,8 @@ const (
 	kubectl caller = "kubectl"
 )
 
-// compareCommands runs the command lines alternately. No loop runs meanwhile
-// because its work would be measured, too; the verbs find the lease of one.
+// compareCommands runs the command lines alternately. No loop runs meanwhile because
+// its work would be measured, too, but the commands find the lease of a loop.
 func (b *bench) compareCommands(ctx context.Context, rounds int) ([]compared, error) {
 	if err := b.makeFoo(ctx); err != nil {
 		return nil, fmt.Errorf("create an object: %w", err)
@@ -162,8 +162,8 @@ func (b *bench) makeFoo(ctx context.Context) error {
 	return b.run(ctx, b.plugin, "wait", "foo", "--timeout", "2m")
 }
 
-// makeLease creates the lease of a controller that reconciles the namespace for
-// the next hour.
+// makeLease creates a lease that is valid for an hour, as if a controller reconciled
+// the namespace.
 func (b *bench) makeLease(ctx context.Context) error {
 	leases := b.account.dynamic.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
 	_, err := leases.Create(ctx, &unstructured.Unstructured{Object: map[string]any{

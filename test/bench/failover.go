@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// takeover is a way to lose the active loop, and its successor.
+// takeover is a way in which the active loop fails and a standby takes over.
 type takeover struct {
 	what string
-	// frozen leaves the process stopped, as on a machine that became unreachable.
+	// frozen is set if the process is stopped, as if its machine became unreachable.
 	frozen bool
 	rounds int
-	// most is the goal in seconds.
+	// most is the maximum allowed median, in seconds.
 	most float64
 }
 
-// lease is the lease duration in seconds: how long a silent loop delays others
-// (pkg/controller/lease).
+// lease is the lease duration in seconds (pkg/controller/lease). A standby takes over
+// when the active loop has been silent for that long.
 const lease = 15.0
 
 func takeovers(todo loopAgenda) []takeover {
@@ -30,10 +30,10 @@ func takeovers(todo loopAgenda) []takeover {
 	}
 }
 
-// probe is the object that changes, and the run label of its pods.
+// probe is the name prefix of objects that change, and the run label of their pods.
 const probe = "probe"
 
-// measureFailover takes the active loop away, repeatedly.
+// measureFailover measures how long a change takes when the active loop has just failed.
 func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -88,8 +88,8 @@ func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, e
 	return p, nil
 }
 
-// failOver starts a standby, and takes the active loop away. It returns the
-// standby, which is active then.
+// failOver starts a standby, and makes the active loop fail. It returns the standby,
+// which is active then, and the time that a change took.
 func (b *bench) failOver(ctx context.Context, t takeover, ns string, leader *loop, round, change int, probed *witness) (*loop, time.Duration, error) {
 	defer leader.kill()
 	next, ready, err := b.launchStandby(ctx, ns)
@@ -129,7 +129,7 @@ func (b *bench) takeAway(ctx context.Context, lost *loop, freeze bool, ns string
 	return there.Sub(start), err
 }
 
-// launchStandby starts a loop, and returns the URL of its readiness endpoint.
+// launchStandby starts a loop, and returns it with the URL of its readiness endpoint.
 func (b *bench) launchStandby(ctx context.Context, ns string) (_ *loop, ready string, err error) {
 	address, err := freeAddress()
 	if err != nil {
@@ -141,7 +141,7 @@ func (b *bench) launchStandby(ctx context.Context, ns string) (_ *loop, ready st
 
 // awaitStandby waits until a loop waits for the lease.
 func awaitStandby(ctx context.Context, l *loop, ready string) error {
-	const waiting = "waiting until it stops" // printed once it knows the holder
+	const waiting = "waiting until it stops" // printed once the loop has read the holder
 	start := time.Now()
 	for !strings.Contains(page(ctx, ready), "waiting for the lease") || !strings.Contains(l.words(), waiting) {
 		if time.Since(start) > patience {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An object flaps between two replica counts at this interval.
+// The replica count of an object flaps between these numbers, at this interval.
 const (
 	flapFew, flapMany = 5, 15
 	flapPeriod        = 50 * time.Millisecond
@@ -19,8 +19,8 @@ const flapBurst = 5
 
 const flappingNamespace = "bench-flapping"
 
-// measureFlapping changes a replica count continuously, and counts the writes of
-// the loop.
+// measureFlapping changes a replica count continuously, counts the status writes and
+// pods of the loop, and measures when the status is correct again.
 func (b *bench) measureFlapping(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

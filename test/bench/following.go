@@ -25,8 +25,8 @@ type following struct {
 	used     usage
 }
 
-// followers returns the commands that follow an object: this program, and kubectl with
-// the same selector.
+// followers returns the compared commands. Ours follows an object, and that of kubectl
+// follows the pods of the object.
 func followers(s subject, run string) []following {
 	return []following{
 		{by: direct, line: "kubectl-imoocpod status " + s.kindWord() + "/" + run + " -w"},
@@ -59,7 +59,7 @@ func (b *bench) deployment() subject {
 	return s
 }
 
-// cloneSet returns a third-party kind whose pods this program creates.
+// cloneSet returns a third-party kind whose pods the benchmark creates.
 func cloneSet() subject {
 	return subject{
 		name: "CloneSet", agent: "bench", concurrency: 64,
@@ -68,7 +68,7 @@ func cloneSet() subject {
 	}
 }
 
-// installCloneSets creates the CRD of that kind, and waits until it is served.
+// installCloneSets creates the CRD of CloneSets, and waits until they are served.
 func (b *bench) installCloneSets(ctx context.Context) error {
 	s := cloneSet()
 	anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
@@ -96,8 +96,8 @@ func (b *bench) installCloneSets(ctx context.Context) error {
 	return b.served(ctx, s)
 }
 
-// make scales an object up from zero. For a CloneSet, this program creates the
-// pods, and updates the status once all are ready.
+// make scales an object up from zero, and waits until its pods are ready. For a
+// CloneSet, make also creates the pods, and updates the status at the end.
 func (b *bench) make(ctx context.Context, s subject, run string, pods int, w *witness) error {
 	if err := b.setReplicas(ctx, s, run, pods); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (b *bench) make(ctx context.Context, s subject, run string, pods int, w *wi
 // closes slow watches, and kubectl exits with its watch.
 var errEnded = errors.New("the command exited early")
 
-// mostAttempts is how often a command that exits early is started.
+// mostAttempts is the maximum number of starts of a command that exits early.
 const mostAttempts = 5
 
 // compareFollowing follows objects while their pods start, alternating between the
@@ -208,8 +208,8 @@ func (b *bench) makeOthers(ctx context.Context, n int) error {
 	return err
 }
 
-// follow follows an object from zero pods until all are ready. It removes the
-// object if remove is set.
+// follow follows an object from zero pods until all are ready, and sets the results in
+// f. It removes the object if remove is set.
 func (b *bench) follow(ctx context.Context, s subject, run string, f *following, remove bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -277,8 +277,8 @@ func (b *bench) startMetered(ctx context.Context, m *meter, line string) (*proce
 	return startProcess(cmd, b.logOf("follower"))
 }
 
-// still waits until the server has sent something and then paused, for less than
-// the time between two renewals of a lease.
+// still waits until the server has sent something, and then nothing for a second. Leases
+// are renewed less often. It returns errEnded if the process exits.
 func (m *meter) still(ctx context.Context, p *process) error {
 	const while = time.Second
 	last, since := m.received.Load(), time.Now()

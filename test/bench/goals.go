@@ -12,8 +12,8 @@ import (
 type goal struct {
 	what, wanted, measured string
 	held                   bool
-	// lenient is set if a miss is no error: the goal depends on how fast and how idle
-	// the machine is, or docs/benchmarks.md explains why it is missed.
+	// lenient is set if a miss is no error because the goal depends on how fast and idle
+	// the machine is, or because docs/benchmarks.md explains the miss.
 	lenient bool
 }
 
@@ -31,10 +31,10 @@ func missed(goals []goal) error {
 	return nil
 }
 
-// large is the number of pods from which the loop is compared with the others.
+// large is the minimum number of pods for comparing the loop with other subjects.
 const large = 500
 
-// goals compares the measurements with the targets.
+// goals returns the goals of the part commands, with the measured values.
 func (r *results) goals() []goal {
 	all := []goal{
 		r.ratio("created, beside the best raw requests", created, nameFloor, 1.10),
@@ -51,7 +51,7 @@ func (r *results) goals() []goal {
 	return all
 }
 
-// ratio compares the medians of our loop and another subject at large sizes.
+// ratio returns a goal on our medians at large sizes, relative to another subject.
 func (r *results) ratio(what string, value func(sample) float64, other string, most float64) goal {
 	g := goal{what: what, wanted: fmt.Sprintf("≤ %.2f ×", most), held: true, lenient: true}
 	var said []string
@@ -87,7 +87,7 @@ func (r *results) sizes(other string) []int {
 	return enough
 }
 
-// beside compares our loop with a ReplicaSet as shipped.
+// beside compares our loop with a ReplicaSet as shipped, if the latter was measured.
 func (r *results) beside(pods int) (goal, bool) {
 	shipped := r.spread(nameShipped, pods, created)
 	ratio := shipped.median / r.spread(nameOurs, pods, created).median
@@ -95,7 +95,7 @@ func (r *results) beside(pods int) (goal, bool) {
 		measured: fmt.Sprintf("%.1f × faster", ratio), held: ratio >= 15, lenient: true}, shipped.n > 0
 }
 
-// growth compares the time per pod across sizes, relative to the time that the server takes.
+// growth returns the goal on the growth of the time per pod, relative to raw requests.
 func (r *results) growth() goal {
 	small := 0
 	for _, s := range r.agenda.sizes {
@@ -183,8 +183,8 @@ func (r *results) light() []goal {
 	}
 }
 
-// following compares commands that follow an object with kubectl, which follows
-// its pods.
+// following returns the goals of commands that follow an object. They are compared with
+// kubectl, which follows its pods.
 func (r *results) following() []goal {
 	var all []goal
 	alone := r.agenda.followed[0]

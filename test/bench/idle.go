@@ -9,11 +9,11 @@ import (
 // idle is the cost of a loop with little or nothing to do.
 type idle struct {
 	objects, pods int
-	// window is how long the loop was observed then, with its work and usage.
+	// window is how long the loop was observed when it was idle. still is its work then.
 	window time.Duration
 	still  stillness
-	// restarted is the same after a restart, and rewrites the number of writes until the
-	// loop was idle.
+	// restarted is the work of the idle loop after a restart, in half that time. rewrites
+	// is the number of writes from the restart until the loop was idle.
 	restarted stillness
 	rewrites  int
 	// one and many are the cost of a reconcile with one other object in the
@@ -71,7 +71,7 @@ func (b *bench) measureIdle(ctx context.Context, todo agenda) (i idle, err error
 	return i, b.restart(ctx, s, &i)
 }
 
-// restart starts the loop again while nothing needs to change.
+// restart starts the loop again while nothing needs to change, and sets the results in i.
 func (b *bench) restart(ctx context.Context, s subject, i *idle) error {
 	place, err := b.audit.end()
 	if err != nil {
@@ -103,7 +103,7 @@ func (b *bench) restart(ctx context.Context, s subject, i *idle) error {
 	return err
 }
 
-// lookOn waits until a loop is idle, and then measures it for a while.
+// lookOn waits until a loop is idle, and then measures its work in a window.
 func (b *bench) lookOn(ctx context.Context, s subject, l *loop, window time.Duration) (still stillness, err error) {
 	place, err := b.audit.end()
 	if err != nil {

@@ -20,10 +20,10 @@ type limit struct {
 	// namespaces are created first. pods is the final number of pods.
 	namespaces []string
 	pods       int
-	// make creates the objects while a loop with these arguments runs.
+	// make creates the objects while a loop with the arguments in loop runs.
 	make func(ctx context.Context, l limit) error
 	loop []string
-	// then are command lines that run once all pods exist.
+	// then lists command lines that run once all pods exist.
 	then [][]string
 }
 
@@ -126,7 +126,7 @@ func (b *bench) measureLimit(ctx context.Context, l limit) ([]limitRow, error) {
 	return rows, nil
 }
 
-// makeLimit runs a loop until it has created all pods.
+// makeLimit runs a loop until all pods are ready, and returns the cost.
 func (b *bench) makeLimit(ctx context.Context, l limit) (row limitRow, err error) {
 	watched := ""
 	if len(l.namespaces) == 1 {
@@ -184,7 +184,7 @@ func untilStill(ctx context.Context, l *loop) error {
 	}
 }
 
-// requestsSince counts the requests of the plugin, except those for its lease.
+// requestsSince returns the number of requests of the plugin, except those for leases.
 func (b *bench) requestsSince(place int64) (int, error) {
 	requests, err := b.audit.since(place, b.ours().agent)
 	n := 0
@@ -268,7 +268,7 @@ func (b *bench) makeKinds(ctx context.Context, l limit, n int) error {
 	return parallel(16, n, func(i int) error { return b.makeOfKind(ctx, i, l.namespaces[0], l.name) })
 }
 
-// declareKinds declares kinds concurrently.
+// declareKinds creates the CRDs of n declared kinds.
 func (b *bench) declareKinds(ctx context.Context, n int) error {
 	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	return parallel(16, n, func(i int) error {

@@ -61,19 +61,19 @@ func (b *bench) makeThree(ctx context.Context, s subject, run string) error {
 	return b.run(ctx, b.plugin, "wait", s.kindWord()+"/"+run, "--timeout", "2m")
 }
 
-// resting is the requests of "status -w" while nothing changes.
+// resting holds the requests of "status -w" while nothing changes.
 type resting struct {
 	objects int
 	// state is the state of all objects.
 	state string
-	// watches are the initial watches; requests are the requests in the window
-	// after that.
+	// watches counts the watches since the start. requests counts the requests in the
+	// window, which begins later.
 	watches, requests counts
 	window            time.Duration
 }
 
-// measureRest follows one object and all of them at rest, both ready ones and ones
-// without a controller. No loop runs meanwhile.
+// measureRest follows one object, and then all of them, while they are ready, and again
+// after a change that no controller reconciles. No loop runs meanwhile.
 func (b *bench) measureRest(ctx context.Context, objects int, window time.Duration) ([]resting, error) {
 	s := b.ours()
 	if err := b.run(ctx, b.plugin, "delete", "imoocpods", "--all"); err != nil {
@@ -110,7 +110,7 @@ func (b *bench) measureRest(ctx context.Context, objects int, window time.Durati
 	return all, nil
 }
 
-// rest follows objects with a command line, and counts its requests.
+// rest follows objects with a command line, and sets the counts of its requests in r.
 func (b *bench) rest(ctx context.Context, line string, r *resting) error {
 	place, err := b.audit.end()
 	if err != nil {
@@ -149,8 +149,8 @@ func (b *bench) rest(ctx context.Context, line string, r *resting) error {
 	return nil
 }
 
-// measureMany measures the memory for following an object with very many pods. It
-// keeps the object.
+// measureMany measures the memory of a command that follows an object with very many
+// pods. It keeps the object.
 func (b *bench) measureMany(ctx context.Context, pods int) (following, error) {
 	s := b.ours()
 	f := followers(s, "many")[0]

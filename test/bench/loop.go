@@ -18,8 +18,8 @@ type loop struct {
 	stopped bool
 }
 
-// startLoop starts the program of a subject, and waits until it has seen the
-// owner.
+// startLoop starts the program of a subject, and waits until the status of the owner
+// shows that the program has observed it.
 func (b *bench) startLoop(ctx context.Context, s subject, w *witness) (*loop, error) {
 	l, err := b.launch(ctx, s)
 	if err != nil || s.program == nil {
@@ -37,7 +37,7 @@ func (b *bench) launch(ctx context.Context, s subject) (*loop, error) {
 	return b.launchBeside(ctx, s, "loop")
 }
 
-// launchBeside is launch with a log file of its own, for several programs at a
+// launchBeside is launch with another log file, so that several programs can run at a
 // time.
 func (b *bench) launchBeside(ctx context.Context, s subject, log string) (*loop, error) {
 	if s.program == nil {
@@ -85,7 +85,7 @@ func (l *loop) metrics() (map[string]*dto.MetricFamily, error) {
 	return parser.TextToMetricFamilies(resp.Body)
 }
 
-// reconciles returns how many reconciles have ended, with whatever result.
+// reconciles returns the number of finished reconciles, including those that failed.
 func (l *loop) reconciles() (float64, error) {
 	all, err := l.metrics()
 	if err != nil {

@@ -23,7 +23,7 @@ type machine struct {
 	server    string // version of Kubernetes
 	program   string // version of the plugin
 	binary    int64  // bytes
-	// spare is the idle share of the processors just before, in percent.
+	// spare is the idle share of the processors before the measurement, in percent.
 	spare float64
 }
 
@@ -65,7 +65,7 @@ func (b *bench) describe(ctx context.Context) (machine, error) {
 	return m, nil
 }
 
-// spare measures for a few seconds how much of the processors is idle.
+// spare measures the idle share of the processors for a few seconds, in percent.
 func spare(ctx context.Context, proc procfs.FS) (float64, error) {
 	times := func() (idle, all float64, err error) {
 		stat, err := proc.Stat()
@@ -83,7 +83,7 @@ func spare(ctx context.Context, proc procfs.FS) (float64, error) {
 	return 100 * (idleThen - idle) / (allThen - all), err
 }
 
-// processor returns the model of the first processor, if the kernel reports it.
+// processor returns the model of the first processor, or "unknown".
 func processor() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

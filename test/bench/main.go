@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run measures, and writes the report.
+// run measures a part, writes its section, and returns an error if a goal was missed.
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	part := flags.String("part", "commands", "what to measure: `commands`, following, loop, or limits")

@@ -61,7 +61,7 @@ func (m *meter) accept() {
 	}
 }
 
-// relay copies both ways until one side ends.
+// relay copies the data in both directions until one side closes its connection.
 func (m *meter) relay(client net.Conn) {
 	defer func() { _ = client.Close() }() // fails if the program has closed it
 	server, err := net.Dial("tcp", m.server)
@@ -70,13 +70,13 @@ func (m *meter) relay(client net.Conn) {
 	}
 	defer func() { _ = server.Close() }()
 	m.running.Go(func() {
-		_, _ = io.Copy(server, client) // the other direction reports errors
+		_, _ = io.Copy(server, client) // the program notices errors in the other direction
 		_ = server.Close()
 	})
 	_, _ = io.Copy(client, io.TeeReader(server, counter{&m.received}))
 }
 
-// close stops the meter. The measured program has exited.
+// close stops the meter. The measured program must have exited.
 func (m *meter) close() {
 	_ = m.listener.Close()
 	m.running.Wait()

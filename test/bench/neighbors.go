@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// measureNeighbors scales many objects by one pod, one after the other: first
-// while nothing else happens, then while one object gets very many pods.
+// measureNeighbors scales many objects by one pod, one after the other. It does so
+// while nothing else happens, and again while one object gets very many pods.
 func (b *bench) measureNeighbors(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -20,7 +20,7 @@ const churnPeriod = 100 * time.Millisecond
 // onNodes is the cost of an object with a pod on every node.
 type onNodes struct {
 	kind string
-	// ready is the seconds until all pods were ready.
+	// ready holds the seconds until all pods were ready, one value per round.
 	ready []float64
 	// churn is the CPU usage while nodes were added and removed, in percent of a
 	// core.
@@ -67,7 +67,7 @@ func (b *bench) measureNodes(ctx context.Context, todo loopAgenda) (p part, err 
 }
 
 // spreadOut creates an object, waits for its pods, adds and removes nodes for the
-// duration churn, and removes the object.
+// duration churn, and removes the object. It adds the measurements to got.
 func (b *bench) spreadOut(ctx context.Context, s subject, ns, run string, nodes int, churn time.Duration, got *onNodes) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -103,7 +103,7 @@ func (b *bench) spreadOut(ctx context.Context, s subject, ns, run string, nodes 
 		return err
 	}
 	if churn > 0 {
-		// The pods of removed nodes are only garbage collected after a while.
+		// The pods of removed nodes are garbage collected late, so delete all pods.
 		return b.witness.core.Pods(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{})
 	}
 	_, err = w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
@@ -129,7 +129,7 @@ func objectOnNodes(s subject, name string) map[string]any {
 	return object
 }
 
-// measureChurn adds and removes nodes repeatedly, and measures the cost.
+// measureChurn adds and removes nodes for d, and sets got.churn.
 func (b *bench) measureChurn(ctx context.Context, l *loop, run string, d time.Duration, got *onNodes) error {
 	if err := pause(ctx, veryQuiet); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (b *bench) churnNodes(ctx context.Context, run string, d time.Duration) err
 	defer ticker.Stop()
 	nodes := b.witness.core.Nodes()
 	name := func(i int) string { return fmt.Sprintf("%s-churn-%d", run, i) }
-	// A node is removed when it has existed for a second, and has its pod.
+	// A node is removed after about a second, when it has its pod.
 	const stay = 5
 	i := 0
 	for end := time.Now().Add(d); time.Now().Before(end); i++ {

@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// part is the answer to a question about the loop.
+// part holds the results for one question about the loop.
 type part struct{ goals []goal }
 
 // question is a question about the loop to be measured.
 type question struct {
 	name    string
 	measure func(context.Context, loopAgenda) (part, error)
-	// emptied is a namespace to be emptied afterwards, or "".
+	// emptied is the namespace to be emptied afterwards, or "" if there is none.
 	emptied string
 }
 
@@ -39,11 +39,11 @@ func (b *bench) questions() []question {
 	}
 }
 
-// partTime limits the time of a part: about twice what it takes on two cores.
+// partTime limits the time of a part. It is about twice the time needed on two cores.
 const partTime = 5 * time.Minute
 
-// ask measures a part, and removes its objects. A failure of the part is not an
-// error.
+// ask measures a part, and empties its namespace. If the measurement fails, the part
+// has a missed goal, and ask returns no error.
 func (b *bench) ask(ctx context.Context, one question, todo loopAgenda) (part, error) {
 	began := time.Now()
 	limited, cancel := context.WithTimeoutCause(ctx, partTime, fmt.Errorf("not done after %s", partTime))
@@ -84,7 +84,7 @@ func (b *bench) empty(ctx context.Context, namespace string) error {
 // figure is a series of measurements.
 type figure struct {
 	what string
-	// format is the format of a value, and unit its suffix.
+	// format is the format of a value. unit follows the value.
 	format, unit string
 	values       []float64
 }
@@ -92,8 +92,8 @@ type figure struct {
 // text returns the median, with the minimum and the maximum.
 func (f figure) text() string { return spreadOf(f.values).text(f.format) + f.unit }
 
-// hold adds measurements with a limit for their median. It depends on how fast the
-// machine is.
+// hold adds the goal that the median of measurements is at most a limit. The goal is
+// lenient because it depends on how fast the machine is.
 func (p *part) hold(most float64, f figure) {
 	say("%s: %s", f.what, f.text())
 	p.goals = append(p.goals, goal{what: f.what, wanted: "≤ " + fmt.Sprintf(f.format, most) + f.unit, measured: f.text(),

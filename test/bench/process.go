@@ -21,10 +21,10 @@ type process struct {
 	ended time.Time
 }
 
-// usage is the resources that a process has used so far.
+// usage holds the resources that a process has used so far.
 type usage struct {
 	cpu float64 // seconds, of all its threads
-	// resident is the current memory, and peak the most so far, in bytes.
+	// resident is the current memory in bytes. peak is its maximum so far.
 	resident, peak uint64
 }
 
@@ -62,14 +62,14 @@ func (p *process) usage() (usage, error) {
 	return usage{cpu: stat.CPUTime(), resident: status.VmRSS, peak: status.VmHWM}, err
 }
 
-// stop asks the process to exit, and waits until it has.
+// stop sends SIGTERM to the process, and waits until it has exited.
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has exited
 	<-p.done
 }
 
-// freeze stops the process, and returns once it no longer runs. On a busy machine,
-// it may run for a while after the signal.
+// freeze sends SIGSTOP, and waits until the process is stopped. On a busy machine, the
+// process may run for a while after the signal.
 func (p *process) freeze(ctx context.Context) error {
 	const stopped = "T"
 	proc, err := procfs.NewProc(p.cmd.Process.Pid)
@@ -85,7 +85,7 @@ func (p *process) freeze(ctx context.Context) error {
 	})
 }
 
-// words returns the output so far, for an error.
+// words returns the beginning of the output so far, for an error message.
 func (p *process) words() string {
 	said, err := os.ReadFile(p.log)
 	if err != nil {

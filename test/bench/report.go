@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// report is what a part of the benchmark has measured.
+// report is the result of a part of the benchmark.
 type report struct {
 	machine machine
 	took    time.Duration

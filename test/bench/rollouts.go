@@ -11,17 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// rollouts is Argo Rollouts: its kind and its controller.
+// rollouts is an installation of Argo Rollouts.
 type rollouts struct {
 	// programs is the directory of its binaries, and crds is the directory of its CRDs.
-	// Without programs, it is left out.
+	// If programs is empty, Argo Rollouts is not measured.
 	programs, crds string
 }
 
 const rolloutKind = "Rollout"
 
-// rollout returns a kind whose controller creates ReplicaSets; the built-in
-// controller, without rate limits, creates the pods.
+// rollout returns the kind Rollout, whose controller creates ReplicaSets. The built-in
+// controller of ReplicaSets creates the pods, without rate limits.
 func (b *bench) rollout() subject {
 	s := b.lifted()
 	s.resource = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"}
@@ -46,7 +46,7 @@ func (b *bench) startRollouts(ctx context.Context) (*process, error) {
 	if err := b.served(ctx, b.rollout()); err != nil {
 		return nil, err
 	}
-	// Port -1 keeps it from listening on all addresses.
+	// Port -1 keeps the controller from listening on all addresses.
 	cmd := b.command(ctx, filepath.Join(b.rollouts.programs, "rollouts-controller"),
 		"--kubeconfig="+b.kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn")
 	return startProcess(cmd, b.logOf("rollouts"))

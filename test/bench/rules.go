@@ -16,7 +16,7 @@ type rule struct {
 	values map[string]float64
 }
 
-// benchmarkRules runs the benchmarks of the packages with the rules.
+// benchmarkRules runs the Go benchmarks of the rules, and returns the results.
 func (b *bench) benchmarkRules(ctx context.Context, benchtime string) ([]rule, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", ".", "-benchmem", "-benchtime", benchtime, "-p", "1",
 		"./pkg/inspect/status", "./pkg/controller/...")

@@ -13,21 +13,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// sample is one run of a subject: from zero to a number of pods, and back.
+// sample is one run of a subject from zero to a number of pods, and back.
 type sample struct {
 	subject     string
 	concurrency int // of raw requests
 	pods        int
-	// up is the way to that number, and down the way back.
+	// up is the change to that number. down is the change back to zero.
 	up, down way
 }
 
 // way is the change of an object from one number of pods to another.
 type way struct {
-	// done is the time from the request until the last pod existed, or was gone, and
-	// status that until the status reported it.
+	// done is the time from the request until the last pod was created, or was gone.
+	// status is the time until the status reported that; zero without a program.
 	done, status time.Duration
-	// counts are the requests of the subject, and events its writes of events.
+	// counts holds its requests, except for events. events is the number of event writes.
 	counts counts
 	events int
 }
@@ -75,7 +75,7 @@ func (s subject) label() string {
 	return fmt.Sprintf("%s (%d at once)", s.name, s.concurrency)
 }
 
-// scale performs one run.
+// scale creates an object, scales it up and down, and deletes it.
 func (b *bench) scale(ctx context.Context, s subject, run string, pods int) (_ sample, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -111,7 +111,7 @@ func (b *bench) scale(ctx context.Context, s subject, run string, pods int) (_ s
 	return one, b.account.dynamic.Resource(s.resource).Namespace(namespace).Delete(ctx, run, metav1.DeleteOptions{})
 }
 
-// change starts a change of the number of pods, and follows it.
+// change calls start, waits for the number of pods, and returns the measurements.
 func (b *bench) change(ctx context.Context, s subject, w *witness, l *loop, start func() error, pods int) (one way, err error) {
 	before, err := b.stateOf(s, l)
 	if err != nil {
@@ -145,7 +145,7 @@ type state struct {
 	place      int64 // in the audit log
 	usage      usage
 	reconciles float64
-	// counts, events and writes are its requests since an earlier state.
+	// counts, events, and writes hold its requests since an earlier state.
 	counts         counts
 	events, writes int
 }
@@ -163,14 +163,14 @@ func (b *bench) stateOf(s subject, l *loop) (now state, err error) {
 	return now, err
 }
 
-// A subject is done when it has sent nothing for this long: quiet if its status is
-// up to date, veryQuiet if it may delay a status write by a second.
+// A subject is done when it has sent nothing for quiet if its status is up to date, or
+// for veryQuiet if it may delay a status write by a second.
 const (
 	quiet     = 400 * time.Millisecond
 	veryQuiet = 3 * time.Second
 )
 
-// settle waits until a subject sends only lease renewals, and returns its state.
+// settle waits until a subject sends only lease renewals for quiet. It returns the state.
 func (b *bench) settle(ctx context.Context, s subject, l *loop, before state, quiet time.Duration) (state, error) {
 	sent := -1
 	for {
@@ -223,7 +223,7 @@ func (b *bench) setReplicasIn(ctx context.Context, s subject, namespace, run str
 	return err
 }
 
-// createPods sends concurrent create requests.
+// createPods creates n pods of an owner with concurrent requests.
 func (b *bench) createPods(ctx context.Context, s subject, owner *unstructured.Unstructured, n int) error {
 	pod, err := podOf(owner.GetName())
 	if err != nil {
@@ -239,7 +239,7 @@ func (b *bench) createPods(ctx context.Context, s subject, owner *unstructured.U
 	})
 }
 
-// deletePods sends concurrent delete requests.
+// deletePods deletes the pods of a run with concurrent requests.
 func (b *bench) deletePods(ctx context.Context, s subject, run string) error {
 	list, err := b.witness.core.Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: runLabel + "=" + run})
 	if err != nil {

@@ -36,7 +36,7 @@ func (s spread) text(format string) string {
 	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.median, s.least, s.most)
 }
 
-// results are all measurements.
+// results holds all measurements.
 type results struct {
 	agenda   agenda
 	machine  machine
@@ -50,7 +50,7 @@ type results struct {
 	rested     []resting
 	many       following
 
-	// parts are the parts of the report on the loop, by index.
+	// parts holds the parts of the report on the loop, by name.
 	parts map[string]part
 }
 
@@ -84,8 +84,8 @@ func (r *results) of(subject string, pods, concurrency int) []sample {
 	return list
 }
 
-// compared returns the runs of a subject at a size; for raw requests, those with
-// the best concurrency for a value.
+// compared returns the runs of a subject at a size. For raw requests, it returns those
+// with the concurrency that has the lowest median of value.
 func (r *results) compared(subject string, pods int, value func(sample) float64) []sample {
 	concurrency := 0
 	if subject == nameFloor {
@@ -103,7 +103,7 @@ func (r *results) spread(subject string, pods int, value func(sample) float64) s
 	return spreadOf(values)
 }
 
-// best returns the concurrency of raw requests with the lowest median.
+// best returns the concurrency of raw requests with the lowest median of value, or 0.
 func (r *results) best(pods int, value func(sample) float64) int {
 	medians := map[int]float64{}
 	for _, c := range r.agenda.concurrencies {
@@ -139,7 +139,7 @@ func (c counts) statusWrites() int {
 	return n
 }
 
-// command returns the cost of a task with one caller.
+// command returns the milliseconds, peak MiB, and requests of a task with one caller.
 func (r *results) command(task string, by caller) (wall, peak spread, requests int) {
 	for _, c := range r.commands {
 		if c.task != task || c.by != by {

@@ -18,8 +18,8 @@ type subject struct {
 	resource   schema.GroupVersionResource
 	apiVersion string
 	kind       string
-	// program reconciles the owner, and serves metrics at an address if it can. If
-	// program is nil, this process sends the requests.
+	// program returns a command that reconciles the owner, and serves metrics at an
+	// address if it can. If program is nil, this process sends the requests.
 	program     func(ctx context.Context, metrics string) *exec.Cmd
 	concurrency int
 }

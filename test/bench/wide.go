@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// The memory, in bytes, that a loop may use in addition to an idle controller.
+// A loop is allowed to use this many more bytes of memory than an idle controller.
 const (
 	perPod    = 1200
 	perObject = 1000
 	perKind   = 300_000
 )
 
-// measureWide creates objects of many kinds in many namespaces, and starts a loop
-// for all of them.
+// measureWide measures the memory and the start of a loop with objects of many kinds
+// in many namespaces.
 func (b *bench) measureWide(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -64,7 +64,7 @@ func (b *bench) measureWide(ctx context.Context, todo loopAgenda) (p part, err e
 	return p, nil
 }
 
-// bareMemory returns the resident memory of an idle controller.
+// bareMemory returns the resident memory of a controller without objects, in bytes.
 func (b *bench) bareMemory(ctx context.Context, s subject) (resident uint64, err error) {
 	l, err := b.launch(ctx, s)
 	if err != nil {
@@ -97,7 +97,7 @@ func (b *bench) startWide(ctx context.Context, s subject, objects int) (took tim
 	}
 	defer l.stop()
 	for {
-		// There are no metrics until the loop serves them.
+		// Ignore an error because the loop does not serve metrics at first.
 		if looks, err := l.reconciles(); err == nil && looks >= float64(objects) {
 			break
 		}

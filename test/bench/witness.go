@@ -25,7 +25,7 @@ type witness struct {
 	changed chan struct{} // closed at every change
 	pods    map[types.UID]*seen
 	owner   *unstructured.Unstructured
-	// created are the times of the creations, in order.
+	// created lists the times at which pods were created, in order.
 	created []time.Time
 	ready   int
 	// most is the largest number of pods at any time.
@@ -33,7 +33,7 @@ type witness struct {
 	lost error
 }
 
-// seen is an existing pod: since when it exists, and whether it is ready.
+// seen is an existing pod, with the time of its creation.
 type seen struct {
 	since time.Time
 	ready bool
@@ -61,7 +61,7 @@ func (b *bench) watchLabeled(ctx context.Context, namespace, selector string, ow
 	if len(list.Items) > 0 {
 		return nil, fmt.Errorf("the run %s starts with %d pods", selector, len(list.Items))
 	}
-	// The server closes slow watches on a busy machine.
+	// Retry because the server closes slow watches on a busy machine.
 	events, err := retry.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.LabelSelector = selector
@@ -165,7 +165,7 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// says reports whether the status of the owner's newest generation has n pods.
+// says reports whether the status of the owner is up to date and has n pods, all ready.
 func (w *witness) says(n int) bool {
 	if w.owner == nil {
 		return false
@@ -189,11 +189,11 @@ func (w *witness) renewed(since time.Time) int {
 	return n
 }
 
-// patience limits the time of a run. A ReplicaSet as shipped is slow, and so are
-// ten thousand pods on a busy machine.
+// patience limits each wait. A ReplicaSet as shipped is slow, and so are ten thousand
+// pods on a busy machine.
 const patience = 30 * time.Minute
 
-// until waits until a condition is met, and returns the time.
+// until waits until a condition is met, and returns the time. condition needs no lock.
 func (w *witness) until(ctx context.Context, what string, condition func() bool) (time.Time, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited in vain until %s", what))
 	defer cancel()

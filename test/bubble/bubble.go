@@ -1,4 +1,4 @@
-// Package bubble runs tests in bubbles of testing/synctest, where time passes at once.
+// Package bubble runs tests in bubbles of testing/synctest, where waiting takes no time.
 package bubble
 
 import (
@@ -18,10 +18,10 @@ type bubbles struct {
 
 var all bubbles //nolint:gochecknoglobals // the number of processors is global, too
 
-// Test is synctest.Test on one processor. With several, two processors may run timers of
-// one bubble at the same time (https://go.dev/issue/78156): now and then the race detector
-// crashes, and without it a bubble stands still. The detector finds races by the
-// order of events, so one processor hides none.
+// Test calls synctest.Test on one processor. Several processors may run timers of one bubble
+// at the same time (https://go.dev/issue/78156), which sometimes crashes the race detector
+// or, without the detector, makes the bubble hang. The detector finds races by the order of
+// events, so it still finds them on one processor.
 func Test(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	all.enter()

@@ -43,8 +43,8 @@ func (p platform) String() string {
 	return p.Selector.MatchLabels["os"] + "/" + p.Selector.MatchLabels["arch"]
 }
 
-// released returns the manifest of the release, and its text with the addresses of
-// the archives on loopback.
+// released returns the manifest of the release, and its text. In the text, the URLs
+// of the archives are those of a server on loopback that runs until the test ends.
 func released(t *testing.T) (m manifest, text string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dist, "krew", "imoocpod.yaml"))
@@ -63,7 +63,8 @@ func released(t *testing.T) (m manifest, text string) {
 	return m, text
 }
 
-// write writes a manifest to a file named as krew's validator requires.
+// write writes a manifest to a file named as krew's validator requires, and returns
+// its path.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "imoocpod.yaml")
@@ -125,14 +126,14 @@ func TestInstallArchive(t *testing.T) {
 }
 
 // TestIndex adds the repository as a krew index, and finds, installs, upgrades,
-// and uninstalls its release. The installed program works, with completion.
+// and uninstalls its release. It also runs the program and its completion.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	m, text := released(t)
 	u := newUser(t)
 	index := filepath.Join(t.TempDir(), "index")
-	// Keep the user's home directory: its git configuration may trust the
-	// checkout.
+	// Clone with the home directory of the test process because its git configuration
+	// may trust the checkout.
 	if out, err := exec.Command("git", "clone", "-q", "../..", index).CombinedOutput(); err != nil {
 		t.Fatalf("clone: %v\n%s", err, out)
 	}
@@ -180,8 +181,8 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestChecksums checks that each program has a list of its modules, and every file
-// a checksum.
+// TestChecksums checks that each archive comes with a list of modules, and that
+// checksums.txt covers the archives and the lists.
 func TestChecksums(t *testing.T) {
 	t.Parallel()
 	m, _ := released(t)

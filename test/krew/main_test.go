@@ -1,7 +1,6 @@
-// Package krew tests a release with krew: the manifest and the archives that "make
-// release-snapshot" left in dist are checked with the real krew, its validator,
-// and a real kubectl. "make krew-test" puts them on PATH, and starts a control
-// plane. Archives are served on loopback.
+// Package krew tests the manifest and the archives that "make release-snapshot" left
+// in dist with the real krew, its validator, and a real kubectl. "make krew-test"
+// starts a control plane. The tests serve the archives on loopback.
 package krew
 
 import (
@@ -13,7 +12,7 @@ import (
 	"testing"
 )
 
-// tools is the directory of krew and its validator.
+// tools is a temporary directory with krew and its validator.
 var tools string
 
 func TestMain(m *testing.M) {

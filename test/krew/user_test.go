@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// user is a user with kubectl and krew, and without plugins.
+// user is a user with kubectl and krew, but without plugins at first.
 type user struct {
 	t    *testing.T
 	root string
@@ -29,7 +29,7 @@ func newUser(t *testing.T, env ...string) *user {
 	}, env...)}
 }
 
-// try runs a program of the user's PATH.
+// try runs a program in the environment of the user, and returns its output.
 func (u *user) try(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Env = u.env
@@ -46,7 +46,7 @@ func (u *user) run(name string, args ...string) string {
 	return out
 }
 
-// says runs kubectl, and checks that it prints some words.
+// says runs kubectl, and checks that its output contains the words.
 func (u *user) says(words string, args ...string) {
 	u.t.Helper()
 	if out := u.run("kubectl", args...); !strings.Contains(out, words) {

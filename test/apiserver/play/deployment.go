@@ -79,14 +79,14 @@ type rollout struct {
 	a        apiserver.Actor
 	d        *unstructured.Unstructured
 	replicas int
-	// now is the ReplicaSet of the current template, or nil. old are the others,
-	// by revision.
+	// now is the ReplicaSet of the current template, or nil if there is none. old
+	// lists the others, sorted by revision.
 	now *unstructured.Unstructured
 	old []*unstructured.Unstructured
 }
 
-// find lists the ReplicaSets, creates the one of the current template, and sets its
-// revision.
+// find sets now and old. Unless the Deployment is paused, find also creates a missing
+// ReplicaSet of the current template, and updates the revisions.
 func (r *rollout) find(paused bool) {
 	template, _, _ := unstructured.NestedMap(r.d.Object, "spec", "template")
 	hash := hashOf(template)
@@ -156,7 +156,7 @@ func hashOf(value any) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// active returns the newest ReplicaSet with pods, or the ReplicaSet of the current template.
+// active returns the newest ReplicaSet that is not scaled to zero, or now if all are.
 func (r *rollout) active() *unstructured.Unstructured {
 	if r.now != nil && number(r.now, 0, "spec", "replicas") > 0 {
 		return r.now
@@ -209,7 +209,7 @@ func (r *rollout) roll() {
 		r.scale(r.now, size+up)
 		total += up
 	}
-	// Unavailable pods are always removed, available ones only while enough
+	// Remove unavailable pods first, then available ones, as long as enough
 	// remain.
 	size = number(r.now, 0, "spec", "replicas")
 	down := total - (r.replicas - unavailable) - (size - min(size, number(r.now, 0, "status", "availableReplicas")))
@@ -226,7 +226,7 @@ func (r *rollout) roll() {
 	}
 }
 
-// bound returns maxSurge or maxUnavailable as a number of pods.
+// bound returns maxSurge or maxUnavailable as a number of pods. up rounds percentages up.
 func (r *rollout) bound(name string, up bool) int {
 	value, _, _ := unstructured.NestedFieldNoCopy(r.d.Object, "spec", "strategy", "rollingUpdate", name)
 	either := intstr.Parse(fmt.Sprint(value))
@@ -265,8 +265,8 @@ func (r *rollout) report(paused bool) time.Duration {
 	return again
 }
 
-// progress returns the condition Progressing. Its lastUpdateTime is the time of
-// the last progress.
+// progress returns the condition Progressing, whose lastUpdateTime is the time of the
+// last progress, and the time until its deadline, or 0 if there is none.
 func (r *rollout) progress(done, paused bool, counts string) (map[string]any, time.Duration) {
 	if done {
 		c := condition(r.d, "Progressing", true, "NewReplicaSetAvailable", "ReplicaSet has successfully progressed.")

@@ -13,16 +13,15 @@ import (
 const (
 	// node is the node of all pods.
 	node = "node-1"
-	// podStarts and podEnds are how long pods take.
+	// Pods become ready podStarts after creation, and end podEnds after deletion.
 	podStarts = time.Second
 	podEnds   = 500 * time.Millisecond
 )
 
-// Kubelet simulates the scheduler and the kubelet of a node that it creates. The
-// image of a container decides its fate: "never" never becomes ready, "crash"
-// crash-loops, "pull" fails to pull, and "slow" takes as long as its tag, as in
-// example.com/slow:30s. All others are ready after a second. SetFate overrides the
-// image.
+// Kubelet creates a node, and simulates its kubelet and the scheduler. The base name
+// of an image determines how its pod behaves. A pod with "never" does not become ready,
+// "crash" crash-loops, "pull" fails to pull, and "slow" takes as long as its tag, as in
+// example.com/slow:30s. All other pods are ready after a second.
 func Kubelet(s *apiserver.Server) {
 	s.CreateYAML("{apiVersion: v1, kind: Node, metadata: {name: " + node + "}}")
 	s.OnWrite(func(c apiserver.Change) {
@@ -40,9 +39,9 @@ func Kubelet(s *apiserver.Server) {
 	})
 }
 
-// Fates that no image selects.
+// Values for SetFate that are not images.
 const (
-	// Stuck pods do not terminate when they are deleted.
+	// Stuck keeps deleted pods from terminating.
 	Stuck = "stuck"
 	// Away stops the simulated controllers.
 	Away = "away"
@@ -50,8 +49,8 @@ const (
 
 const fateAnnotation = "example.com/fate"
 
-// SetFate makes all pods that start or end from now on behave as if they had this
-// image, such as "never:1".
+// SetFate makes all pods that start from now on behave as if they also had a container
+// with this image, such as "never:1". Stuck and Away are allowed, too.
 func SetFate(s *apiserver.Server, image string) {
 	s.As("kubelet").Update("nodes", "", node, func(obj *unstructured.Unstructured) {
 		obj.SetAnnotations(map[string]string{fateAnnotation: image})
@@ -65,7 +64,7 @@ func fate(s *apiserver.Server) string {
 	return ""
 }
 
-// stop removes a terminated pod unless it has finalizers.
+// stop removes a deleted pod later, unless it has finalizers or the fate is Stuck.
 func stop(s *apiserver.Server, pod *unstructured.Unstructured) {
 	if fate(s) == Stuck {
 		return
@@ -105,10 +104,11 @@ func start(s *apiserver.Server, pod *unstructured.Unstructured) {
 	})
 }
 
-// unready is the fate of a container that runs without becoming ready.
+// unready is the reason that fateOf returns if a pod runs without becoming ready.
 const unready = "-"
 
-// fateOf returns why a pod will not become ready, or "", and how long that takes.
+// fateOf returns why a pod will not become ready, or "" if it will, and the time until
+// its status is final.
 func fateOf(s *apiserver.Server, pod *unstructured.Unstructured) (reason string, takes time.Duration) {
 	takes = podStarts
 	images := []string{fate(s)}
@@ -145,8 +145,8 @@ func containers(pod *unstructured.Unstructured) []map[string]any {
 	return all
 }
 
-// setPodStatus sets the status of a pod whose containers wait for a reason, or
-// run.
+// setPodStatus sets the status of a pod. waiting is the reason for which its containers
+// wait, or "" if they run.
 func setPodStatus(pod *unstructured.Unstructured, phase corev1.PodPhase, ready bool, waiting string) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	var statuses []any

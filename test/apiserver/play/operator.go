@@ -37,7 +37,7 @@ func Operator(s *apiserver.Server, resource, kind string) {
 	})
 }
 
-// keepPods deletes surplus pods, and creates missing ones.
+// keepPods deletes surplus and outdated pods, and creates missing ones.
 func keepPods(s *apiserver.Server, a apiserver.Actor, obj *unstructured.Unstructured, template map[string]any, revision string, want int) {
 	for _, pod := range owned(s, "pods", obj) {
 		if ordinal(pod) >= want || pod.GetLabels()[podRevision] != revision {

@@ -18,7 +18,7 @@ import (
 // reaction is how long a controller takes to act on a change.
 const reaction = 10 * time.Millisecond
 
-// Cluster simulates all controllers of built-in types, and the kubelet.
+// Cluster adds Kubelet, ReplicaSets, Deployments, and StatefulSets to a server.
 func Cluster(s *apiserver.Server) {
 	Kubelet(s)
 	ReplicaSets(s)
@@ -26,8 +26,8 @@ func Cluster(s *apiserver.Server) {
 	StatefulSets(s)
 }
 
-// control calls reconcile for the objects of a resource, one at a time, shortly
-// after each change of an object or its dependents.
+// control calls reconcile for the objects of a resource, one at a time, shortly after
+// each change of an object or its dependents, and again after the returned time.
 func control(s *apiserver.Server, resource, kind string, reconcile func(*unstructured.Unstructured) (again time.Duration)) {
 	var mu, working sync.Mutex
 	due := map[string]bool{}
@@ -90,8 +90,8 @@ func child(owner *unstructured.Unstructured, apiVersion, kind, name string, labe
 	return obj
 }
 
-// createPod creates a pod from the template of its owner. An empty name is
-// generated from the name of the owner.
+// createPod creates a pod from the template of its owner, with additional labels. If
+// name is empty, it is generated from the name of the owner.
 func createPod(a apiserver.Actor, owner *unstructured.Unstructured, template map[string]any, name string, labels map[string]string) {
 	all := map[string]string{}
 	maps.Copy(all, labelsIn(template))
@@ -123,7 +123,7 @@ func number(obj *unstructured.Unstructured, otherwise int, path ...string) int {
 	return otherwise
 }
 
-// setStatus writes fields of the status of an object.
+// setStatus writes fields of the status of an object, unless the object was replaced.
 func setStatus(a apiserver.Actor, resource string, of *unstructured.Unstructured, status map[string]any) {
 	a.Update(resource, of.GetNamespace(), of.GetName(), func(obj *unstructured.Unstructured) {
 		if obj.GetUID() != of.GetUID() {
@@ -135,7 +135,7 @@ func setStatus(a apiserver.Actor, resource string, of *unstructured.Unstructured
 	})
 }
 
-// condition returns a condition. Its transition time only changes with its status.
+// condition returns a condition. It keeps the transition time if the status is the same.
 func condition(of *unstructured.Unstructured, kind string, met bool, reason, message string) map[string]any {
 	status := "False"
 	if met {
@@ -167,7 +167,7 @@ func conditions(of *unstructured.Unstructured) []map[string]any {
 	return all
 }
 
-// Owner simulates a client that resets a field whenever someone else changes it.
+// Owner simulates a client that resets a field after each change of an object.
 func Owner(s *apiserver.Server, manager, resource, namespace, name string, value any, path ...string) {
 	s.OnWrite(func(c apiserver.Change) {
 		if c.After == nil || c.After.GetName() != name || c.After.GetNamespace() != namespace {

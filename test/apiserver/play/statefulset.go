@@ -31,8 +31,8 @@ func StatefulSets(s *apiserver.Server) {
 	})
 }
 
-// revise makes the ControllerRevision of the template the newest, and returns its
-// name. own are extra labels for controllers whose revisions are not patches.
+// revise creates the ControllerRevision of the template, or makes it the newest, and
+// returns its name. It adds the labels own. If own is nil, the revision is a patch.
 func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, own map[string]string) string {
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
 	hash := hashOf(template)
@@ -64,8 +64,8 @@ func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructur
 	return name
 }
 
-// order creates pods in ascending order, and replaces outdated ones in descending
-// order down to the partition.
+// order creates missing pods in ascending order, and deletes surplus and outdated ones
+// in descending order, down to the partition.
 func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, current, update string) {
 	want, partition := number(set, 1, "spec", "replicas"), number(set, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
 	parallel := textOf(set, "spec", "podManagementPolicy") == "Parallel"
@@ -108,7 +108,7 @@ func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructure
 	}
 }
 
-// templateOf returns the pod template of a revision.
+// templateOf returns the pod template of a revision, or the current one if it is gone.
 func templateOf(s *apiserver.Server, set *unstructured.Unstructured, revision string) map[string]any {
 	if of := s.Get("controllerrevisions", set.GetNamespace(), revision); of != nil {
 		if template, found, _ := unstructured.NestedMap(of.Object, "data", "spec", "template"); found {

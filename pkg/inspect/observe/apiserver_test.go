@@ -45,7 +45,7 @@ type apiServer struct {
 	compacted int
 	// stalled holds the resources whose watches send nothing.
 	stalled map[string]bool
-	// forbidden holds the requests that nobody may send, such as "watch nodes".
+	// forbidden holds the requests for which the user has no permission, such as "watch nodes".
 	forbidden map[string]bool
 	changed   chan struct{}
 	watches   map[*watchStream]bool
@@ -65,13 +65,13 @@ type change struct {
 	before *unstructured.Unstructured
 }
 
-// watchStream is a watch, which ends with a given message or silently.
+// watchStream is an open watch. A message on end is sent to the client, and ends the watch.
 type watchStream struct {
 	resource string
 	end      chan string
 }
 
-// resources returns the types that the server serves.
+// resources returns the kinds that the server serves, by version and resource.
 func resources() map[string]map[string]string {
 	return map[string]map[string]string{
 		"v1":                      {"pods": "Pod", "events": "Event", "nodes": "Node"},
@@ -86,17 +86,17 @@ func resources() map[string]map[string]string {
 	}
 }
 
-// scaled reports whether a type has /scale, and clusterwide whether its objects are in no
-// namespace.
+// scaled reports whether a type has /scale.
 func scaled(version, resource string) bool {
 	return version == "apps/v1" && resource != "daemonsets" || resource == "sets"
 }
 
+// clusterwide reports whether the objects of a type are in no namespace.
 func clusterwide(resource string) bool {
 	return resource == "nodes" || resource == "customresourcedefinitions"
 }
 
-// typeOf returns the type of a resource.
+// typeOf returns the version and the kind of a resource, or "" if it is not served.
 func typeOf(resource string) (version, kind string) {
 	for version, all := range resources() {
 		if kind, served := all[resource]; served {
@@ -113,7 +113,7 @@ func newAPIServer() *apiServer {
 	}
 }
 
-// factory makes the clients of a command that talks to the server.
+// factory returns the factory of clients for the server.
 func (s *apiServer) factory(t testing.TB) *kube.Factory {
 	t.Helper()
 	c := kube.New("test", genericiooptions.NewTestIOStreamsDiscard())
@@ -189,7 +189,7 @@ func (s *apiServer) all(resource string) []*unstructured.Unstructured {
 	return all
 }
 
-// endWatches ends the watches of a resource, or all of them, with an event.
+// endWatches ends the watches of a resource, or all watches if resource is "", with an event.
 func (s *apiServer) endWatches(resource, event string) {
 	for w := range s.watches {
 		if resource == "" || w.resource == resource {
@@ -199,7 +199,8 @@ func (s *apiServer) endWatches(resource, event string) {
 	}
 }
 
-// expire forgets all revisions, and returns the event that reports it to a watch.
+// expire makes all revisions too old to watch from, and returns the event that reports that to a
+// watch.
 func (s *apiServer) expire() string {
 	s.compacted = s.revision
 	return `{"type":"ERROR","object":` + statusOf(http.StatusGone, "Expired", "too old resource version") + "}\n"
@@ -343,12 +344,12 @@ func respond(r *http.Request, code int, body string) *http.Response {
 func asJSON(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // it is made of maps
+		panic(err) // plain values can always be marshaled
 	}
 	return string(data)
 }
 
-// watch sends all changes after a revision.
+// watch returns a response that sends all changes after a revision.
 func (s *apiServer) watch(r *http.Request, resource string, since int, matches func(*unstructured.Unstructured) bool) *http.Response {
 	w := &watchStream{resource: resource, end: make(chan string, 1)}
 	s.watches[w] = true
@@ -383,12 +384,12 @@ func (s *apiServer) tell(ctx context.Context, w *watchStream, since int, matches
 		changed := s.changed
 		s.mu.Unlock()
 		if _, err := io.WriteString(to, said.String()); err != nil {
-			return // nobody listens
+			return // the client is gone
 		}
 		select {
 		case <-changed:
 		case event := <-w.end:
-			_, _ = io.WriteString(to, event) // nobody may listen any more
+			_, _ = io.WriteString(to, event) // the client may be gone
 			return
 		case <-ctx.Done():
 			return
@@ -396,7 +397,7 @@ func (s *apiServer) tell(ctx context.Context, w *watchStream, since int, matches
 	}
 }
 
-// sent returns the requests so far, except those for discovery.
+// sent returns the different requests so far, except those for discovery, in alphabetical order.
 func (s *apiServer) sent() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

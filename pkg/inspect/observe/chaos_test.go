@@ -16,9 +16,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// followers follow the Deployment web in each way in which a verb does: as a wait ("status NAME
-// -w", and waiting verbs), as one of many ("status -w"), for its pods ("logs -f"), and alone
-// without a terminal. Each keeps the text that it showed last.
+// followers follow the Deployment web in each way in which a command does: in a wait ("status NAME
+// -w", and verbs that wait), as one of many objects ("status -w"), for its pods ("logs -f"), and as
+// a single object without a terminal. shown holds the last text of each follower.
 type followers struct {
 	mu    sync.Mutex
 	shown map[string]string
@@ -33,7 +33,8 @@ func (f *followers) show(who, what string) {
 	f.shown[who] = what
 }
 
-// seen checks that the wait never shows an older state than before.
+// seen records an observation of the wait. It is a fault if the state is older than one that was
+// shown before.
 func (f *followers) seen(s Observation) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,7 +45,7 @@ func (f *followers) seen(s Observation) {
 	f.newest, f.shown["wait"], f.shown["what is not read"] = version, inFull(s.Report), fmt.Sprint(s.Report.Unread)
 }
 
-// follow begins to follow, until the context ends.
+// follow starts all followers. They run until the context ends.
 func (f *followers) follow(ctx context.Context, c *kube.Factory, running *sync.WaitGroup) error {
 	ended := func(err error) {
 		if ctx.Err() == nil {
@@ -72,7 +73,7 @@ func (f *followers) follow(ctx context.Context, c *kube.Factory, running *sync.W
 	return nil
 }
 
-// followSource begins to follow a source, until the context ends.
+// followSource starts to follow a source until the context ends.
 func followSource(ctx context.Context, c *kube.Factory, running *sync.WaitGroup, x Extent, from Source, several bool) error {
 	f, err := NewFollower(ctx, c, nil, x, several, x.Depth == Below)
 	if err != nil {
@@ -85,13 +86,13 @@ func followSource(ctx context.Context, c *kube.Factory, running *sync.WaitGroup,
 	return nil
 }
 
-// followFleet begins to follow the Deployment as one of many, or as the only one.
+// followFleet starts to follow the Deployment as one of many objects, or as the only one.
 func (f *followers) followFleet(ctx context.Context, c *kube.Factory, running *sync.WaitGroup, who string, several bool, ended func(error)) error {
 	from := Source{Target: Target{Kind: web().Kind, Namespace: "ns"}, Show: func(s Observation) error { f.show(who, inShort(s.Report)); return nil }, Fail: ended}
 	return followSource(ctx, c, running, Extent{Depth: Reasons, Competitors: true}, from, several)
 }
 
-// podsOf, inShort, and inFull format a report: its pods, a row of a table, and a screen of its own.
+// podsOf returns the pods of a report as a text.
 func podsOf(r status.Report) string {
 	var all []string
 	for _, pod := range r.Pods {
@@ -100,10 +101,12 @@ func podsOf(r status.Report) string {
 	return fmt.Sprint(all)
 }
 
+// inShort returns what a row of a table shows of a report.
 func inShort(r status.Report) string {
 	return fmt.Sprintln(r.Verdict, r.ReasonCode, asJSON(r.Replicas))
 }
 
+// inFull returns what a screen shows of a report.
 func inFull(r status.Report) string {
 	var codes []string
 	for _, problem := range r.Problems {
@@ -112,8 +115,8 @@ func inFull(r status.Report) string {
 	return fmt.Sprintln(inShort(r), podsOf(r), codes, asJSON(r.Tree))
 }
 
-// Whatever changes, and however watches fail, everything that follows an object shows the
-// same as a fresh read, also without permission to watch.
+// Each follower shows the same as a fresh read, whatever changes and however watches fail, even
+// without permission to watch.
 func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -127,7 +130,7 @@ func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
 func followThroughChaos(t *testing.T, random *rand.Rand) {
 	ctx, stop := context.WithCancel(t.Context())
 	s := serveWeb(t, 1)
-	// Without this permission, the change is seen a little later.
+	// Without this permission, the followers see a change a little later.
 	s.forbidden[pick(random, "", "", "watch pods", "watch pods", "watch replicasets", "watch events", "watch nodes")] = true
 	unread := fmt.Sprint([]string{})
 	if s.forbidden["watch pods"] {
@@ -140,7 +143,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 		t.Fatal(err)
 	}
 	for step := range 20 {
-		// All retries are over by then, and nothing is seen only because of the backstop.
+		// This is long enough for all retries, and too short for the backstop.
 		pass(backstop / 2)
 		e, _, err := Read(ctx, c, web(), Extent{Depth: Reasons})
 		if err != nil {
@@ -181,7 +184,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 			s.stalled[resource] = stalled
 		})
 		if stalled {
-			// The watches send only bookmarks.
+			// The stalled watches send only bookmarks.
 			for range 3 {
 				pass(time.Second)
 				s.do(func() {})

@@ -19,8 +19,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// addCompetitors adds what may revert a change of the count, and disruption budgets, if the
-// extent includes them. It returns what the user cannot read.
+// addCompetitors adds the autoscalers and disruption budgets if the extent includes them, and the
+// pods if there are budgets. It returns the resources that the user is not allowed to read.
 func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread []string, err error) {
 	if !m.extent.Competitors {
 		return nil, nil
@@ -42,7 +42,7 @@ func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread 
 	return m.competitors.Unread, err
 }
 
-// readCompetitors reads the autoscalers and disruption budgets of a namespace in parallel.
+// readCompetitors reads the autoscalers and disruption budgets of a namespace into a snapshot.
 func readCompetitors(ctx context.Context, client dynamic.Interface, namespace string, e *status.Snapshot) error {
 	var reading sync.WaitGroup
 	var autoscalersErr, budgetsErr error
@@ -71,8 +71,7 @@ func listAs[T any](ctx context.Context, client dynamic.Interface, resource schem
 	return all, nil
 }
 
-// recount recounts the pods of each budget, because the status of a budget lags behind the
-// pods.
+// recount sets the counts of each budget from the pods, because the status of a budget lags behind.
 func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
 	f := m.Pods(m.target.Namespace, "")
 	pods, _, err := contents(ctx, m, f)

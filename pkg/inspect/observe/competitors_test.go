@@ -18,7 +18,7 @@ func oldBudget(t testing.TB, name, selector string) *unstructured.Unstructured {
 		spec: {minAvailable: 1, selector: %s}, status: {expectedPods: 9, currentHealthy: 9, desiredHealthy: 1, disruptionsAllowed: 8}}`, name, selector))
 }
 
-// set sets one field of an object.
+// set sets one field of an object, and returns the object.
 func set(t testing.TB, obj *unstructured.Unstructured, value any, path ...string) *unstructured.Unstructured {
 	t.Helper()
 	if err := unstructured.SetNestedField(obj.Object, value, path...); err != nil {
@@ -27,14 +27,14 @@ func set(t testing.TB, obj *unstructured.Unstructured, value any, path ...string
 	return obj
 }
 
-// guards reads the disruption budgets of the Deployment.
+// guards returns a report on the Deployment with its disruption budgets.
 func guards(t *testing.T, c *kube.Factory) (status.Report, error) {
 	t.Helper()
 	e, _, err := Read(t.Context(), c, web(), Extent{Competitors: true, Recount: true})
 	return status.NewReport(e), err
 }
 
-// Recount counts the live pods that a budget selects, and the ready ones among the live pods.
+// Recount counts the active pods that a budget selects, and how many of these are ready.
 func TestGuardsCountThePodsOfABudget(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
@@ -74,7 +74,8 @@ func TestGuardsWithoutABudget(t *testing.T) {
 	}
 }
 
-// A resource without permission is named. Any other failure to read is an error.
+// A resource that the user is not allowed to read is listed in Unread. Any other failure to read is
+// an error.
 func TestGuardsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -18,29 +18,29 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Condition is what a wait is for.
+// Condition is the goal of a wait for an object.
 type Condition struct {
-	// What completes "wait for foo …", such as "to be ready", and done "2 of 3
+	// What completes the phrase "wait for foo …", such as "to be ready". Done completes "2 of 3
 	// objects are …".
 	What, Done string
 	// Tree means that the condition depends on objects below the object.
 	Tree bool
-	// FailsFast means that an object that has failed cannot meet it.
+	// FailsFast means that a wait may give up on an object that has failed or is paused.
 	FailsFast bool
-	// CountOnly means that only the number of pods matters: an object may meet it while its new
-	// template is paused.
+	// CountOnly means that only the number of pods matters. An object can meet such a condition
+	// while its new template is paused.
 	CountOnly bool
-	// Absent means that the object need not exist. For another condition, a missing object ends the
-	// wait.
+	// Absent means that the object need not exist. Otherwise, a missing object ends the wait.
 	Absent bool
-	// Met reports whether an observation meets it. An error ends the wait: it will not be met.
+	// Met reports whether an observation meets the condition. An error means that no later
+	// observation will meet it.
 	Met func(s Observation) (bool, error)
-	// Now describes the present state, or is nil if the verdict explains it.
+	// Now describes the present state; nil if the verdict and the reason describe it.
 	Now func(s Observation) string
 }
 
-// met reports whether an observation meets the condition. seen reports whether the object
-// existed at an earlier one.
+// met reports whether an observation meets the condition. A missing object is an error unless
+// Absent is set. seen means that an earlier observation had the object.
 func (g Condition) met(s Observation, seen bool) (bool, error) {
 	switch {
 	case s.Object != nil, g.Absent:
@@ -59,8 +59,8 @@ func Ready() Condition {
 	}}
 }
 
-// Scaled returns the condition that an object has a count that was set, and is ready. The
-// count is compared here only if the field that holds it is not known.
+// Scaled returns the condition that an object has the count that was written, and is ready. known
+// means that the field of the count is known, so that WaitTarget.Check compares the count.
 func Scaled(replicas int32, known bool) Condition {
 	g := Ready()
 	g.CountOnly = true
@@ -75,9 +75,9 @@ func Scaled(replicas int32, known bool) Condition {
 	return g
 }
 
-// Paused returns the condition that the controller of an object has seen that it is paused. If the
-// controller does not report that, the observed generation shows it, or else the verdict: paused,
-// or ready, so that nothing is held back.
+// Paused returns the condition that the controller of an object has seen the pause. If the
+// controller writes no condition Paused, the observed generation must be current, or the verdict
+// must be paused, ready, or parked.
 func Paused() Condition {
 	return Condition{What: "to be paused by its controller", Done: "paused", Tree: true, Met: func(s Observation) (bool, error) {
 		if s.reportsPause() {
@@ -88,8 +88,8 @@ func Paused() Condition {
 	}}
 }
 
-// Resumed returns the condition that the controller of an object has seen that it is not paused any
-// more, and that the object is ready.
+// Resumed returns the condition that the controller of an object has seen the end of the pause, and
+// that the object is ready.
 func Resumed() Condition {
 	g := Ready()
 	g.What = "to be resumed by its controller and ready"
@@ -104,9 +104,9 @@ func (s Observation) reportsPause() bool {
 	return s.Kind.Reconciled() && len(s.Kind.Mapping.Status.Conditions) > 0
 }
 
-// pauseReported reports whether the condition Paused is the one that the controller writes for
-// the present annotations. The generation does not show that it has seen them. Its clock, not
-// ours, decides whether the pause is over. An object that was never paused has no condition.
+// pauseReported reports whether the condition Paused matches the present annotations, which have no
+// generation. The controller's clock decides whether the pause is over, so either status matches.
+// An object that was never paused has no condition.
 func (s Observation) pauseReported() bool {
 	pause := apis.ReadPause(s.Object.GetAnnotations())
 	list, _, _ := unstructured.NestedFieldNoCopy(s.Object.Object, s.Kind.Mapping.Status.Conditions...)
@@ -118,8 +118,8 @@ func (s Observation) pauseReported() bool {
 	return is(pause.Condition(true)) || !pause.Forever && is(pause.Condition(false))
 }
 
-// WithoutTerminating returns a condition that is also not met while a pod of the object
-// terminates.
+// WithoutTerminating returns a condition that also requires that no pod of the object is
+// terminating.
 func WithoutTerminating(g Condition) Condition {
 	met, now := g.Met, g.Now
 	g.Met = func(s Observation) (bool, error) {
@@ -139,14 +139,13 @@ func WithoutTerminating(g Condition) Condition {
 	return g
 }
 
-// Replaced returns the condition that none of the old pods is left, and that the object is ready
-// without them. For an annotation beside the pod template, the generation does not show that the
-// controller has seen it, but the pods do.
+// Replaced returns the condition that none of the old pods is left, and that the object is ready.
 func Replaced(old []problem.Pod) Condition {
 	g := Ready()
 	g.What, g.Done = "to have new pods", "ready with new pods"
 	g.Met = func(s Observation) (bool, error) {
-		// New pods prove that the controller has seen the change.
+		// The change may be an annotation that the generation does not count, but new pods prove
+		// that the controller has seen it.
 		return left(old, s) == 0 && (s.Report.Verdict.Settled() || s.Report.ReasonCode == problem.CodeChangeNotSeen), nil
 	}
 	g.Now = func(s Observation) string {
@@ -190,9 +189,9 @@ func Created() Condition {
 	return Condition{What: "to be created", Done: "there", Absent: true, Met: func(s Observation) (bool, error) { return s.Object != nil, nil }}
 }
 
-// ConditionForm is a form of the values of --for.
+// ConditionForm is one form of the values of --for.
 type ConditionForm struct {
-	// Name is the value or, if it ends in an equal sign, how the value begins.
+	// Name is the whole value or, if it ends with an equal sign, the prefix of the value.
 	Name string
 	// Usage is the value with its argument, for help.
 	Usage string
@@ -200,8 +199,8 @@ type ConditionForm struct {
 	parse func(argument string) (Condition, error)
 }
 
-// ConditionForms returns the values of --for: ready, and the values of "kubectl wait". Help,
-// completion, and errors read this table.
+// ConditionForms returns the forms of --for: ready, and those of "kubectl wait". Help, completion,
+// and errors use this table.
 func ConditionForms() []ConditionForm {
 	plain := func(condition Condition) func(string) (Condition, error) {
 		return func(string) (Condition, error) { return condition, nil }
@@ -284,8 +283,8 @@ func stale(obj map[string]any, c metav1.Condition) bool {
 	return found && seen < generation
 }
 
-// parseJSONPath parses EXPRESSION[=VALUE]: what the expression finds must have the value, or
-// exist.
+// parseJSONPath parses EXPRESSION[=VALUE]. The condition is that the expression finds the value or,
+// without a value, anything.
 func parseJSONPath(word string) (Condition, error) {
 	expression, err := fieldpath.ParseExpression(word)
 	return Condition{What: "to have " + expression.String(), Done: "so",

@@ -98,8 +98,8 @@ func TestConditionOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// A pause, and its end, count once the controller reports them for the current annotations, which
-// have no generation.
+// Paused and Resumed are met when the controller's condition matches the current annotations. The
+// generation does not count a change of annotations.
 func TestConditionsOfAPause(t *testing.T) {
 	t.Parallel()
 	const (
@@ -139,7 +139,7 @@ func TestConditionsOfAPause(t *testing.T) {
 			t.Errorf("%s: it is %t, %v", name, met, err)
 		}
 	}
-	// For other controllers, the observed generation shows the pause.
+	// For other controllers, the verdict is enough.
 	s := Observation{Target: Target{Kind: kinds.Kind{Resource: kinds.ImoocPod().Resource, Kind: "Lamp"}, Name: "foo"}, Report: status.Report{Verdict: status.Paused}}
 	s.Object = parse(t, "metadata: {name: foo}")
 	if met, err := Paused().Met(s); !met || err != nil {
@@ -147,8 +147,8 @@ func TestConditionsOfAPause(t *testing.T) {
 	}
 }
 
-// A scale is done when the object has the written count and is ready, or waits for a person for
-// another reason than the count.
+// Scaled is met when the object is ready, or when it has all pods and only its new template is
+// paused.
 func TestConditionScaled(t *testing.T) {
 	t.Parallel()
 	for name, test := range []struct {
@@ -172,7 +172,7 @@ func TestConditionScaled(t *testing.T) {
 	}
 }
 
-// If the field of the count is unknown, the report has the count.
+// If the field of the count is unknown, Scaled takes the count from the report.
 func TestConditionScaledByTheReport(t *testing.T) {
 	t.Parallel()
 	for desired, want := range map[int32]error{3: nil, 5: outcome.ErrOverwritten} {
@@ -184,7 +184,7 @@ func TestConditionScaledByTheReport(t *testing.T) {
 	}
 }
 
-// WithoutTerminating also waits for terminating pods.
+// WithoutTerminating is not met while a pod terminates.
 func TestConditionWithoutTerminating(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("it cannot be told")
@@ -208,7 +208,7 @@ func TestConditionWithoutTerminating(t *testing.T) {
 	}
 }
 
-// Conditions describe themselves in full words.
+// A condition describes itself in What, and an invalid condition in the error.
 func TestConditionsSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
@@ -257,7 +257,7 @@ func TestConditionOfAnOddStatus(t *testing.T) {
 	}
 }
 
-// A restart is done when none of the earlier pods is left.
+// Replaced is met when none of the old pods is left.
 func TestConditionReplaced(t *testing.T) {
 	t.Parallel()
 	pods := func(uids ...string) (all []problem.Pod) {
@@ -291,7 +291,8 @@ func TestConditionReplaced(t *testing.T) {
 	}
 }
 
-// Whatever follows --for is a condition or an error, and evaluating it ends.
+// FuzzParseCondition checks that any value of --for is a condition or an error, and that evaluating
+// the condition does not panic.
 func FuzzParseCondition(f *testing.F) {
 	for _, word := range []string{"", "ready", "CREATE", "delete", "condition=Ready", "condition=Ready=False", "condition==", "jsonpath={.status.readyReplicas}=3", "jsonpath=", "jsonpath={..}=a"} {
 		f.Add(word)

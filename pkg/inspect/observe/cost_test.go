@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// costOfLooks returns the bytes and the allocations of a look at each target, after a first look that
-// lists. complete reports whether a look has found everything.
+// costOfLooks returns the bytes and the number of allocations of one look at each target, after a
+// first look that lists the objects. complete reports whether a look has found everything.
 func costOfLooks(t *testing.T, s *apiServer, targets []Target, complete func(status.Snapshot) bool) (bytes, allocations uint64) {
 	t.Helper()
 	reader, err := NewReader(t.Context(), s.factory(t), true)
@@ -68,8 +68,8 @@ func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts al
 	}
 }
 
-// Anyone who can create leases in a namespace can create many. They are read once, and not for
-// each of the objects that no controller reconciles.
+// Anyone who can create leases in a namespace can create many. Each lease is parsed once, and not
+// again for each object that no controller reconciles.
 func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocations
 	const objects, leases = 50, 200
 	s := newAPIServer()
@@ -86,7 +86,7 @@ func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocat
 		}
 	})
 	_, allocations := costOfLooks(t, s, targets, func(e status.Snapshot) bool { return len(e.Loops) == leases })
-	// Each loop of a report has a few texts. Reading a lease takes a hundred allocations.
+	// A report allocates a few strings for each loop. Parsing a lease takes a hundred allocations.
 	if each := allocations / objects / leases; each > 20 {
 		t.Errorf("a look allocates %d times for each lease", each)
 	}

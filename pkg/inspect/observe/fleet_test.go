@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// fleetOf follows objects, and records what is shown and why it fails.
+// fleetOf follows objects, and records the verdicts that are shown and the errors.
 type fleetOf struct {
 	*Follower
 
@@ -34,7 +34,7 @@ type fleetOf struct {
 // closely returns the extent of a look at a named object.
 func closely() Extent { return Extent{Depth: Reasons, Competitors: true} }
 
-// fleet follows the objects of a kind before the first object exists.
+// fleet returns a follower without objects.
 func (s *apiServer) fleet(t *testing.T, x Extent, every bool) *fleetOf {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -46,7 +46,7 @@ func (s *apiServer) fleet(t *testing.T, x Extent, every bool) *fleetOf {
 	return f
 }
 
-// source returns the source of an object that the test puts.
+// source returns a source that records what is shown of an object.
 func (f *fleetOf) source(t Target) Source {
 	return Source{
 		Target: t,
@@ -96,7 +96,7 @@ func TestFleetShowsChanges(t *testing.T) {
 		f.saw(t, "web progressing")
 		f.put(obj) // the same version
 		f.saw(t)
-		s.do(func() { s.put("pods", podOf(t, "web-1", 1, false)) }) // which says the same
+		s.do(func() { s.put("pods", podOf(t, "web-1", 1, false)) }) // the report stays the same
 		pass(time.Second)
 		f.saw(t)
 		s.do(func() { s.put("pods", broken(t, 1)) })
@@ -108,11 +108,11 @@ func TestFleetShowsChanges(t *testing.T) {
 		f.put(other)
 		f.saw(t, "zero ready")
 		s.readyAll(t)
-		pass(time.Second) // its pods are followed, and it is not
+		pass(time.Second) // the pods are watched, but the Deployment is not
 		f.shown = nil
 		f.put(s.all("deployments")[0])
 		f.saw(t, "web ready")
-		for range 2 { // which is not there any more
+		for range 2 { // the second time, the object is removed already
 			if err := f.remove(f.source(web()), obj); err != nil {
 				t.Error(err)
 			}
@@ -121,7 +121,7 @@ func TestFleetShowsChanges(t *testing.T) {
 		s.do(func() { s.put("pods", broken(t, 1)) })
 		pass(time.Minute)
 		f.saw(t)
-		f.put(s.all("deployments")[0]) // it comes again
+		f.put(s.all("deployments")[0]) // it is created again
 		if f.shown == nil {
 			t.Error("what comes again is not shown")
 		}
@@ -154,7 +154,7 @@ func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	})
 }
 
-// Following returns the error of an object. The end of the command is not an error.
+// The error of an object is passed to Fail. The end of the context is not an error.
 func TestFleetFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestFleetFails(t *testing.T) {
 		f := s.fleet(t, closely(), false)
 		f.put(s.all("deployments")[0])
 		f.end()
-		f.saw(t, "web progressing") // and that it ended is no failure
+		f.saw(t, "web progressing") // the end is not reported as a failure
 	})
 	nowhere := newAPIServer().factory(t)
 	*nowhere.Flags.APIServer = "http://[broken"
@@ -191,8 +191,8 @@ func TestFleetFails(t *testing.T) {
 	}
 }
 
-// An object in doubt is checked again soon. One that time alone can change is checked at
-// that time.
+// An object in doubt is looked at again soon. If the verdict depends on the time alone, the next
+// look is at the time at which it may change.
 func TestFleetLooksAgain(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)
@@ -205,7 +205,7 @@ func TestFleetLooksAgain(t *testing.T) {
 		want   time.Duration
 	}{
 		{status.Report{Recheck: 7 * time.Second}, 7 * time.Second},
-		{status.Report{Recheck: 7 * time.Second}, 7 * time.Second}, // which shows nothing
+		{status.Report{Recheck: 7 * time.Second}, 7 * time.Second}, // the same report is not shown again
 		{status.Report{ReasonCode: problem.CodeStatusBehind, Recheck: 7 * time.Second}, time.Second},
 		{status.Report{ReasonCode: problem.CodeStatusBehind}, time.Second},
 		{status.Report{}, 0},
@@ -224,8 +224,8 @@ func TestFleetLooksAgain(t *testing.T) {
 	}
 }
 
-// The objects of a source are shown as they come and go, even if a watch misses that, and nothing
-// is shown twice.
+// An object is shown when it is created, changed, or deleted, even if a watch misses the change. No
+// change is shown twice.
 func TestFollowCatchesUp(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(*apiServer){

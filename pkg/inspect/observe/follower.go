@@ -25,29 +25,29 @@ import (
 )
 
 const (
-	// leastRest is the minimum time between two looks at an object that a command waits for,
-	// and glance at one that a person watches. A slow look is followed by a longer rest, so
-	// that the command does not look all the time.
+	// leastRest is the minimum time between two looks of a wait at an object. glance is the minimum
+	// for objects that a person watches. A slow look is followed by a longer rest, so that the
+	// command does not look all the time.
 	leastRest = 10 * time.Millisecond
 	glance    = 250 * time.Millisecond
-	// longestRest limits the delay that these pauses add to a wait.
+	// longestRest limits the delay that these rests add to a wait.
 	longestRest = time.Second
-	// backstop is when an object is looked at again without a change: a stuck pod and an
-	// unresponsive node cause no events.
+	// backstop is the time after which an object is looked at again without a change, because a
+	// stuck pod and an unresponsive node cause no events.
 	backstop = 15 * time.Second
 )
 
-// restAfter returns how long to wait after a look that took this long.
+// restAfter returns how long to rest after a look, given how long the look took and the minimum.
 func restAfter(took, least time.Duration) time.Duration {
 	return min(max(least, 4*took), longestRest)
 }
 
-// Follower follows objects and shows each whenever it or something below it has changed. The
+// Follower follows objects, and shows an object whenever it or an object below it has changed. The
 // objects share their watches.
 type Follower struct {
 	*feeds.Feeds
 	extent Extent
-	// every shows every look. Otherwise, a look is shown only if it differs from the last one.
+	// every means that a look is shown even if it does not differ from the last one.
 	every bool
 	// patient makes looks wait for events and nodes that may explain why an object is not
 	// ready.
@@ -58,8 +58,8 @@ type Follower struct {
 	members map[types.UID]*watcher
 }
 
-// NewFollower returns a follower, which must be stopped. With several, its objects may share
-// a namespace. With every, it also shows looks without a difference.
+// NewFollower returns a follower, which must be stopped. several means that its objects may share a
+// namespace. every means that looks are shown even if they do not differ.
 func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connection, x Extent, several, every bool) (*Follower, error) {
 	from, err := feeds.New(ctx, c, connection, feeds.Mode{Shared: several})
 	if err != nil {
@@ -68,18 +68,18 @@ func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connec
 	return &Follower{Feeds: from, extent: x, every: every, members: map[types.UID]*watcher{}}, nil
 }
 
-// Source selects the objects to follow: the object with the name or, without one, the objects
-// of the kind.
+// Source selects the objects to follow: one object by name or, without a name, the objects of the
+// kind.
 type Source struct {
 	Target
-	// Everywhere selects the objects of all namespaces, and Selector filters them by label.
+	// Everywhere selects objects in all namespaces. Selector filters the objects by label.
 	Everywhere bool
 	Selector   string
-	// Listed is called with the initial number of objects.
+	// Listed, if set, is called with the initial number of objects.
 	Listed func(n int) error
 	// Show is called for one object at a time. A deleted object has the verdict Deleted.
 	Show func(Observation) error
-	// Fail is called with an error that ends the following of an object.
+	// Fail is called with the error after which an object is no longer followed.
 	Fail func(error)
 }
 
@@ -142,7 +142,7 @@ func (from Source) selects(client dynamic.Interface) (dynamic.ResourceInterface,
 	return from.Resource(client), metav1.ListOptions{LabelSelector: from.Selector}
 }
 
-// listed checks the initial number of objects. A named object must exist.
+// listed passes the initial number of objects to Listed. A named object must exist.
 func (from Source) listed(n int) error {
 	if n == 0 && from.Name != "" {
 		return apierrors.NewNotFound(from.Kind.Resource.GroupResource(), from.Name)
@@ -160,7 +160,7 @@ func (from Source) of(obj *unstructured.Unstructured) Target {
 	return t
 }
 
-// put follows an object or its new version.
+// put starts to follow an object, or passes on its new version.
 func (f *Follower) put(ctx context.Context, running *sync.WaitGroup, from Source, obj *unstructured.Unstructured) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +178,7 @@ func (f *Follower) put(ctx context.Context, running *sync.WaitGroup, from Source
 	changes.set(obj)
 }
 
-// remove shows that an object is gone, and nothing else of it from then on.
+// remove stops following an object, and shows that it is gone.
 func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 	facts, err := facts.Of(from.Kind, obj)
 	if err != nil {
@@ -193,7 +193,7 @@ func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 	return from.Show(Observation{Target: from.of(obj), Report: status.NewReport(status.Snapshot{Object: facts}).Gone(), At: time.Now()})
 }
 
-// see returns a function that shows an object when its report has changed.
+// see returns a function for lookOn that shows an object when the object or its report has changed.
 func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observation) (bool, time.Duration, error) {
 	var last *Observation
 	unexplained := steady{wanted: explaining}
@@ -227,8 +227,8 @@ func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see fun
 	return f.lookOn(ctx, w.Target, g, false, changes, see)
 }
 
-// lookOn is watch for an object whose changes a watcher collects. If a person watches, the
-// first look is retried while the server fails.
+// lookOn is like watch, but takes the changes of the target from a watcher. watched makes looks
+// rarer, and retries the first look while the server fails.
 func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bool, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
 	var again <-chan time.Time
 	looked, rest := watched, leastRest
@@ -254,11 +254,11 @@ func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bo
 			return causeOf(ctx, err)
 		}
 		again = time.After(cmp.Or(next, backstop))
-		_ = follow.Sleep(ctx, restAfter(time.Since(m.begun), rest)) // next returns why the context has ended
+		_ = follow.Sleep(ctx, restAfter(time.Since(m.begun), rest)) // changes.next returns why the context has ended
 	}
 }
 
-// causeOf returns the cause of the end of a context if that made a request fail, and the
+// causeOf returns the cause of a canceled context if the error is due to the cancellation, and the
 // error otherwise.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
@@ -268,7 +268,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// observe observes the target. obj is nil if it does not exist.
+// observe returns an observation of the target. obj is nil if the target does not exist.
 func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unstructured) (Observation, error) {
 	t := m.target
 	t.Object = obj
@@ -294,7 +294,7 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 		if !apierrors.IsForbidden(err) || !t.Kind.Shipped() {
 			break
 		}
-		fallthrough // the status shows it without the pods, with fewer reasons
+		fallthrough // the status shows the verdict without the pods, with fewer reasons
 	default:
 		var o status.Object
 		if o, err = facts.Of(t.Kind, obj); err == nil {
@@ -304,9 +304,9 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 	return s, err
 }
 
-// confirm returns the report and the object that a wait relies on. If the watches show that
-// the wait may end, it reads everything again, because they may lag behind each other. For
-// kinds that this program or Kubernetes reconciles, the status is enough.
+// confirm returns the report and the object that a wait relies on. If the watches show that the
+// wait may end, it reads everything again, because watches may lag behind each other. For kinds
+// that this program or Kubernetes reconciles, the status is enough.
 func (m *model) confirm(ctx context.Context, g Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !g.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()

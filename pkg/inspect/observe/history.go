@@ -7,19 +7,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// history has the earlier looks at a target since the last change of its spec.
+// history summarizes the earlier looks at a target since the last change of its spec.
 type history struct {
 	first        *status.Snapshot
 	acted, below bool
-	// pods are the pods that the target has owned so far, if another program reconciles it.
+	// pods holds the pods that a target of another program has owned so far.
 	pods map[types.UID]bool
-	// live is how many pods the first look has found; negative before.
+	// live is the number of active pods at the first look; negative before that.
 	live int
-	// counted means that the wait is for a count that was written just before.
+	// counted means that the wait is for a count that was written just before the wait.
 	counted bool
 }
 
-// add adds a look, and sets on it whether the controller has written since the first one.
+// add records a look, and sets its fields Acted, ActedBelow, Since, Counted, and Once.
 func (s *history) add(e *status.Snapshot) {
 	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
 		first := *e
@@ -34,7 +34,7 @@ func (s *history) add(e *status.Snapshot) {
 	e.Acted, e.ActedBelow, e.Since, e.Counted = s.acted, s.below, s.first.Now, s.counted
 }
 
-// addPods remembers the pods of a look, and whether their number has changed.
+// addPods records the pods of a look, and whether the number of active pods has changed.
 func (s *history) addPods(e *status.Snapshot) {
 	if s.pods == nil {
 		s.pods = map[types.UID]bool{}

@@ -24,8 +24,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// model assembles a target: its object, the objects below it, and the reasons why it is not
-// ready. Its feeds are read once or followed.
+// model assembles the snapshot of a target: its object, the objects below it, and the reasons why
+// it is not ready. Its feeds are read once or followed.
 type model struct {
 	*feeds.Feeds
 	target Target
@@ -33,26 +33,26 @@ type model struct {
 	// notify is called when something that the model has read changes.
 	notify func()
 
-	// object is the version of the target at the last look, and facts are read from it.
+	// object is the version of the target at the last look. facts are read from this version.
 	object *unstructured.Unstructured
 	facts  status.Object
-	// history has the earlier looks.
+	// history summarizes the earlier looks.
 	history history
-	// competitors have the autoscalers and budgets; nil until they are read.
+	// competitors holds the autoscalers and budgets; nil until they are read.
 	competitors *status.Snapshot
-	// between are the kinds of the objects between the target and its pods.
+	// between lists the kinds of the objects between the target and its pods.
 	between []schema.GroupVersionKind
 
 	mu sync.Mutex
-	// about are the UIDs of the object and of those below it.
+	// about holds the UIDs of the target and of the objects below it.
 	about sets.Set[types.UID]
 
-	// patient makes looks wait for what may explain why the target is not ready. Otherwise,
-	// they skip unsynced feeds and are partial.
+	// patient makes looks wait for what may explain why the target is not ready. Otherwise, a look
+	// skips feeds that have not synced, and sets partial.
 	patient, partial bool
 	// confirmed means that a fresh read has confirmed that the target is ready.
 	confirmed bool
-	// begun is when the current look began, or resumed after it waited for a feed.
+	// begun is the time at which the current look began, or resumed after it waited for a feed.
 	begun time.Time
 }
 
@@ -88,7 +88,8 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	return e, r, err
 }
 
-// read reads the facts from the object, unless they are from this version already.
+// read sets the facts unless they are from this version of the object. After a change of the spec,
+// the competitors must be read again.
 func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error {
 	last := m.object
 	if last != nil && last.GetResourceVersion() == obj.GetResourceVersion() {
@@ -101,7 +102,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 		return err
 	}
 	if last == nil {
-		m.begun = time.Now() // the facts of the kind are read once
+		m.begun = time.Now() // only the first look reads the facts of the kind
 	}
 	if last != nil && last.GetGeneration() != obj.GetGeneration() {
 		m.competitors = nil
@@ -123,7 +124,7 @@ type subscribable interface {
 	Known() <-chan struct{}
 }
 
-// contents returns the objects of a feed, once it has synced.
+// contents waits until a feed has synced, and returns its objects and whether they are polled.
 func contents[T follow.Object, V any](ctx context.Context, m *model, f *follow.Feed[T, V]) (all []V, polled bool, err error) {
 	if !isKnown(f) {
 		defer func() { m.begun = time.Now() }()
@@ -131,7 +132,7 @@ func contents[T follow.Object, V any](ctx context.Context, m *model, f *follow.F
 	return f.All(ctx)
 }
 
-// indexed returns the index of a feed, once it has synced.
+// indexed is like contents, but returns the index of a feed.
 func indexed[T follow.Object, V any](ctx context.Context, m *model, f *follow.Feed[T, V]) (index follow.Index[V], polled bool, err error) {
 	if !isKnown(f) {
 		defer func() { m.begun = time.Now() }()
@@ -148,8 +149,8 @@ func isKnown(f subscribable) bool {
 	}
 }
 
-// lacks reports whether a look skips a feed that has not synced. The feed notifies the model
-// when it has.
+// lacks reports whether a look must skip a feed that has not synced, which makes the look partial.
+// The feed notifies the model when it has synced.
 func (m *model) lacks(f subscribable) bool {
 	if m.patient || isKnown(f) {
 		return false
@@ -172,7 +173,7 @@ func (m *model) subscribe(f subscribable) {
 	f.Subscribe(m, s)
 }
 
-// beginTree starts to read the pods and the known kinds between them and the target.
+// beginTree starts to read the pods and the known kinds of children, and returns the pods' feed.
 func (m *model) beginTree() *feeds.Pods {
 	m.addKinds(feeds.ChildKinds(m.target.Kind)...)
 	return m.Pods(m.target.Namespace, m.podSelector())
@@ -203,7 +204,7 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	return err
 }
 
-// addItself adds a target that is a pod itself.
+// addItself adds the target as its own pod.
 func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 	var pod corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &pod); err != nil {
@@ -219,14 +220,14 @@ func (m *model) podSelector() string {
 	case m.Shared && m.target.Kind.LabelsPods():
 		return apis.LabelOwner
 	case m.Shared:
-		return "" // as the targets share the pods
+		return "" // the targets share the pods
 	}
 	return m.target.Kind.PodSelector(m.object)
 }
 
-// addChildren adds the objects to which the controller references of pods lead, up to the
-// target. If the target has no pods, it looks for the objects that should create them. It
-// reads all objects of a kind: those without pods are found by their own reference.
+// addChildren adds the objects between the target and its pods, which it finds by controller
+// references. It reads all objects of their kinds, to find those without pods, too. If the target
+// has no pods, it also searches the kinds that create pods.
 func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow.Index[*problem.Pod]) error {
 	m.addKinds(pods.Kinds...)
 	var read []follow.Index[feeds.Child]
@@ -256,7 +257,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 	}
 }
 
-// childrenBelow returns the objects that an object controls, and those that these control. Each is
+// childrenBelow returns the objects that an object controls, directly or through others. Each is
 // returned once, even if controller references form a ring.
 func childrenBelow(uid types.UID, read []follow.Index[feeds.Child]) []status.Child {
 	var all []status.Child
@@ -279,7 +280,7 @@ func childrenBelow(uid types.UID, read []follow.Index[feeds.Child]) []status.Chi
 }
 
 // ownPods returns the pods of the target and of its children, and the pods without a controller
-// that were the target's own.
+// that the target owned at an earlier look.
 func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Child) problem.Pods {
 	all := slices.Concat(problem.Pods{}, index.Of[m.facts.UID])
 	for _, c := range children {
@@ -315,7 +316,7 @@ func (m *model) childrenOf(gvk schema.GroupVersionKind) *feeds.Children {
 	return m.Children(gvk, m.target.Namespace, selector)
 }
 
-// noteAbout records the UIDs that belong to the target.
+// noteAbout records the UIDs that belong to the target, and requests another look if some are new.
 func (m *model) noteAbout(e status.Snapshot) {
 	now := belonging(e)
 	m.mu.Lock()
@@ -323,7 +324,7 @@ func (m *model) noteAbout(e status.Snapshot) {
 	before := m.about
 	m.about = now
 	if !before.IsSuperset(now) {
-		m.notify() // earlier changes of new objects did not count
+		m.notify() // earlier changes of these objects were ignored
 	}
 }
 

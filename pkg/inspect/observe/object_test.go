@@ -15,7 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// crdOf returns the CRD of a resource of example.com, whose counts are where CRDs have them.
+// crdOf returns the CRD of a resource of example.com as a change to put. Its counts are in the
+// usual fields.
 func crdOf(t testing.TB, resource string, annotations map[string]string, subresources string) change {
 	t.Helper()
 	_, kind := typeOf(resource)
@@ -27,7 +28,7 @@ func crdOf(t testing.TB, resource string, annotations map[string]string, subreso
 	return change{resource: "customresourcedefinitions", object: crd}
 }
 
-// scaleOf returns the /scale of the Set x.
+// scaleOf returns the /scale of the Set x as a change to put.
 func scaleOf(t testing.TB, desired, current int, selector string) change {
 	t.Helper()
 	return change{resource: "sets/scale", object: parse(t, fmt.Sprintf(`{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: x, namespace: ns},
@@ -47,10 +48,10 @@ func TestReadObject(t *testing.T) {
 		served   []change
 		desired  int32
 		noCount  bool
-		total    int32 // zero: it is not known
-		told     int32 // as above
+		total    int32 // zero means that it is unknown
+		told     int32 // the count in the status of /scale; zero is not checked
 		selects  bool
-		count    string // the field of the count; "" is not asked
+		count    string // the field of the count; "" is not checked
 	}{
 		{what: "a Deployment", resource: "deployments", object: "spec: {replicas: 3}", desired: 3},
 		{what: "a Deployment by another field", resource: "deployments", object: "spec: {replicas: 3, size: 7}", path: &size, desired: 7},

@@ -14,18 +14,18 @@ import (
 
 // Observation is a target at one time.
 type Observation struct {
-	// Target has the observed object, nil if it does not exist.
+	// Target has the observed object, or nil if the object does not exist.
 	Target
-	// Report is the report on it, even if the object does not exist.
+	// Report is the report on the target; it is set even if the object does not exist.
 	Report status.Report
-	// Pods include the pods of the object.
+	// Pods holds the pods of the object, without the problems that the report adds.
 	Pods problem.Pods
-	// Met reports whether it meets all conditions of a wait.
+	// Met is set if the last condition of a wait is met.
 	Met bool
-	// Partial means that events or nodes, which may explain it, are still being read.
+	// Partial means that events or nodes, which may explain the verdict, are still being read.
 	Partial bool
 	At      time.Time
-	// GivesUp is when the wait for a failed object ends; zero if it does not.
+	// GivesUp is the time at which the wait for a failed object ends; zero if it does not give up.
 	GivesUp time.Time
 
 	// whole looks again and waits for what a partial look lacks.
@@ -38,13 +38,14 @@ func (s Observation) differs(other Observation) bool {
 	return r.Verdict != o.Verdict || r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
-// turned reports whether two observations differ in more than time.
+// turned reports whether two observations differ in more than durations in the reason. A change
+// from or to a partial observation counts if the reason has changed.
 func (s Observation) turned(other Observation) bool {
 	r, o := s.Report, other.Report
 	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial && r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
-// State describes the target.
+// State returns the verdict and its reason, or only the reason for an object that does not exist.
 func (s Observation) State() string {
 	if s.Report.ReasonCode == problem.CodeDeleted {
 		return escape.Line(s.Report.Reason)

@@ -2,8 +2,8 @@ package observe
 
 import "testing"
 
-// Behavior of operators that no rule covered at first. Each script stands for a class of
-// operators.
+// TestOperators checks operators whose behavior no rule covered at first. Each script represents a
+// class of operators.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	const (

@@ -62,7 +62,7 @@ func waitForWeb(t *testing.T, s *apiServer, limits Limits) (shown []Observation,
 // A wait does not wait for events, which only explain why an object is not ready.
 func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	t.Parallel()
-	// By then, the list of events has not been answered, or has failed.
+	// After this time, the list of events has not been answered yet, or has failed.
 	for _, after := range []time.Duration{0, time.Minute} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
@@ -128,8 +128,8 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 	}
 }
 
-// While a failed object is waited for, the observation has the time at which the wait gives up, if
-// it does.
+// An observation of a failed object has the time at which the wait gives up, or zero if the wait
+// does not give up.
 func TestWhenAWaitGivesUp(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -160,7 +160,8 @@ func TestWhenAWaitGivesUp(t *testing.T) {
 }
 
 // A pod whose container a probe has killed reports that it is ready until the container has
-// stopped. Only events show it, so a wait does not end before they are known.
+// stopped. Only events show that the container was killed, so a wait does not end before the events
+// are known.
 func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

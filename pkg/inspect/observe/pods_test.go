@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// followPods starts to follow the pods of the Deployment, and records the observations.
+// followPods starts to follow the pods of the Deployment, and records the pods of each observation.
 func (s *apiServer) followPods(ctx context.Context, t *testing.T, seen *[]string) *waiting {
 	t.Helper()
 	f, err := NewFollower(ctx, s.factory(t), nil, Extent{Depth: Below}, false, true)
@@ -72,8 +72,8 @@ func TestFollowPods(t *testing.T) {
 	}
 }
 
-// An object that never existed is not followed. A failing server is asked again, and one that
-// refuses is not.
+// Following ends with an error if the object never existed or the server refuses a request. A
+// request that fails for another reason is retried.
 func TestFollowPodsOfAServerThatFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestFollowPodsOfAServerThatFails(t *testing.T) {
 	})
 }
 
-// Following reads no events and no nodes.
+// Following the pods of an object reads no events and no nodes.
 func TestFollowPodsReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// fewObjects is up to how many objects the events are listed per object.
+	// fewObjects is the maximum number of objects whose events are listed one object at a time.
 	fewObjects = 3
-	// nodesLookedAt limits how many nodes are read: the pods of one object mostly have the
-	// same problem.
+	// nodesLookedAt is the maximum number of nodes that are read. The pods of one object mostly
+	// have the same problem.
 	nodesLookedAt = 5
 )
 
-// withReasons adds what may explain why an object is not ready, and returns the report. If
-// the pods have probes, the report on a ready object needs events, too: a container that a
-// probe kills stays ready until its grace period is over.
+// withReasons adds what may explain why an object is not ready, and returns the report. If the pods
+// have probes, the report on a ready object needs events, too, because a container that a probe
+// kills stays ready until its grace period is over.
 func (m *model) withReasons(ctx context.Context, e *status.Snapshot) (status.Report, error) {
 	r := status.NewReport(*e)
 	if m.extent.Depth < Reasons {
@@ -69,8 +69,8 @@ func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Rep
 	return err
 }
 
-// addExplanations adds events and, when these are known, the nodes of pods that they do not
-// explain.
+// addExplanations adds events and, once the events are known, the nodes of pods whose state the
+// events do not explain.
 func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r status.Report) error {
 	from := m.eventFeeds(*e, unready(r))
 	if slices.ContainsFunc(from, func(f *feeds.Events) bool { return m.lacks(f) }) {
@@ -85,9 +85,9 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 	return m.addNodes(ctx, e, r.Pods)
 }
 
-// eventFeeds returns the feeds of the events about some objects or, without any, about
-// containers that are killed. If events are followed, it returns the feed of all events of
-// the namespace except the events of normal pod starts.
+// eventFeeds returns the feeds of the events about some objects or, if about is empty, about
+// containers that are killed. If events are followed, it returns the feed of all events of the
+// namespace except the events of normal pod starts. It subscribes to the feeds.
 func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string
 	switch {
@@ -159,7 +159,7 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds
 	return nil
 }
 
-// addNodes adds the nodes of pods that do not show why they are not ready. Each is read by
+// addNodes adds the nodes of pods that do not show why they are not ready. Each node is read by
 // name, because a large cluster has many nodes.
 func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem.Pod) error {
 	names := unexplainedNodes(pods)
@@ -174,7 +174,7 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem
 		if err != nil {
 			return unlessUnavailable("nodes", e, err)
 		}
-		e.Nodes[name] = nil // there is no such node
+		e.Nodes[name] = nil // stays if there is no such node
 		for _, node := range all {
 			e.Nodes[name] = node
 		}
@@ -182,8 +182,8 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem
 	return nil
 }
 
-// unexplainedNodes returns the nodes of pods that are not ready, or do not terminate, for no
-// visible reason.
+// unexplainedNodes returns the names of the first few nodes whose pods are not ready, or have not
+// terminated, for no visible reason.
 func unexplainedNodes(pods []problem.Pod) []string {
 	unexplained := []problem.Code{"", problem.CodeTerminating, problem.CodeContainersNotReady, problem.CodeNodeLost}
 	var names []string
@@ -217,8 +217,8 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	return nil
 }
 
-// unlessUnavailable returns nil instead of an error if the user may not read a resource, which it
-// records, or if the server does not have the resource.
+// unlessUnavailable returns the error, or nil if the server does not have a resource or the user is
+// not allowed to read it. In the latter case, it adds the resource to Unread.
 func unlessUnavailable(what string, e *status.Snapshot, err error) error {
 	if kube.NotServed(err) {
 		return nil

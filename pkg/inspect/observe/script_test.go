@@ -26,7 +26,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// script is what an operator and its users do with one object of a kind.
+// script lists what an operator and its users write to one object of a kind, and the verdicts.
 type script struct {
 	// schema has the types of the fields, such as {spec: {replicas: integer}}.
 	schema string
@@ -35,16 +35,16 @@ type script struct {
 	steps []step
 }
 
-// step is what is written at a second, and the verdict afterwards.
+// step is a write at a second of the script, and the verdict after the write.
 type step struct {
 	second int
 	// writes are YAML. A user writes "spec" and "count", and the operator writes "status". Other
-	// keys are objects, such as Set/web and Pod/web-0; null removes them. "of" is the object that
-	// controls one, and "is" is the state of a pod.
+	// keys are objects, such as Set/web and Pod/web-0; null removes an object. In an object, "of"
+	// is its controller, and "is" is the state of a pod.
 	writes string
 	// want is the verdict and, after a space, the code of the reason.
 	want string
-	// wait is the verdict in a wait that has seen all steps; "" for the same.
+	// wait is the verdict in a wait that has seen all steps; "" if it is the same as want.
 	wait string
 }
 
@@ -59,8 +59,8 @@ type world struct {
 	kind   kinds.Kind
 }
 
-// run plays a script. It looks at each step as a command that has just started, and as one
-// that waits for the count.
+// run performs the steps of a script. After each step, it checks the verdict of a command that has
+// just started, and of a command that waits for the count.
 func (s script) run(t *testing.T) {
 	w := newWorld(t, s)
 	h := history{}
@@ -184,7 +184,7 @@ func (w *world) setCount(n int64) {
 	w.changed("kubectl-imoocpod", fieldpath.Object(fields, "spec"))
 }
 
-// wrote adds the record of a write to managedFields.
+// wrote returns managed fields with the record of one more write.
 func wrote(all []metav1.ManagedFieldsEntry, manager, subresource string, at time.Time, content map[string]any) []metav1.ManagedFieldsEntry {
 	var set smd.Set
 	var add func(smd.Path, any)
@@ -248,7 +248,7 @@ func (w *world) child(key string, content map[string]any) {
 	}
 }
 
-// pod sets what a pod does.
+// pod sets the spec and the status of a pod that is in a state, such as "ready".
 func (w *world) pod(obj *unstructured.Unstructured, is string) {
 	w.t.Helper()
 	obj.Object["spec"] = map[string]any{"containers": []any{map[string]any{"name": "main", "image": "example.com/app:1"}}}
@@ -274,7 +274,7 @@ func (w *world) pod(obj *unstructured.Unstructured, is string) {
 	obj.Object["status"] = map[string]any{"phase": phase, "containerStatuses": []any{container}, "conditions": []any{map[string]any{"type": "Ready", "status": ready}}}
 }
 
-// snapshot reads the objects as a look does.
+// snapshot returns the snapshot that a look at the objects would return.
 func (w *world) snapshot() status.Snapshot {
 	w.t.Helper()
 	known, err := facts.New(w.kind, w.source, w.count)

@@ -33,7 +33,7 @@ func podOfFoo(t testing.TB, number int, ready bool) *unstructured.Unstructured {
 		number, apis.LabelOwner, imoocPods().Resource.GroupVersion(), map[bool]string{true: "True", false: "False"}[ready]))
 }
 
-// serveFoo puts the ImoocPod with two pods on a server. The first ready pods are ready.
+// serveFoo returns a server with the ImoocPod and two pods. ready is the number of ready pods.
 func serveFoo(t testing.TB, ready int) *apiServer {
 	t.Helper()
 	s := newAPIServer()
@@ -54,15 +54,15 @@ func event(t testing.TB, name, kind, uid, reason, message string) *unstructured.
 		involvedObject: {kind: %[4]s, name: %[5]s, namespace: ns, uid: %[5]s}, lastTimestamp: "2000-01-01T00:00:00Z", count: 1}`, name, reason, message, kind, uid))
 }
 
-// lease returns the lease of a run-controller that runs at a time.
+// lease returns the lease of a run-controller that renewed the lease at a time.
 func lease(t testing.TB, name, namespace string, now time.Time) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: %s, namespace: %s, uid: %[1]s, labels: {%[3]s: %[4]s}},
 		spec: {holderIdentity: %[1]s, leaseDurationSeconds: 15, renewTime: %[5]q}}`, name, namespace, apis.LabelController, apis.RunController, now.UTC().Format("2006-01-02T15:04:05.000000Z")))
 }
 
-// For a ready object, only the object and those below it are read. Otherwise, objects that
-// may explain why are read, too.
+// For a ready object, only the object and the objects below it are read. Otherwise, what may
+// explain why the object is not ready is read, too.
 func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	tree := []string{"list pods", "list replicasets"}
@@ -105,15 +105,15 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// A container that a probe has killed is ready until its grace period is over. Because of
-// its event, everything that may show the reason is read.
+// A container that a probe has killed is ready until its grace period is over. Its event makes a
+// read continue with everything that may show the reason.
 func TestReadSeesWhatProbesEnd(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what    string
 		message string
 		verdict status.Verdict
-		want    int // lists of events
+		want    int // number of lists of events
 	}{
 		{"ended", "Container main failed liveness probe, will be restarted", status.Progressing, 4},
 		{"stopped by somebody", "Stopping container main", status.Ready, 1},
@@ -134,7 +134,7 @@ func TestReadSeesWhatProbesEnd(t *testing.T) {
 	}
 }
 
-// Everything is read, also for a ready object, including who may change the count.
+// Everything is read, even for a ready object, including what may change the count.
 func TestReadAll(t *testing.T) {
 	t.Parallel()
 	for _, ready := range []int{1, 2} {
@@ -169,7 +169,7 @@ func TestReadAll(t *testing.T) {
 }
 
 // A controller of all namespaces has its lease in a namespace that may have a controller of its
-// own. The leases there are read once.
+// own. The leases in that namespace are read once.
 func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	t.Parallel()
 	for namespace, want := range map[string]int{"ns": 2, apis.LeaseNamespaceForAll: 1} {
@@ -187,8 +187,8 @@ func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	}
 }
 
-// A resource without permission is named, and the report is made without it. Any other
-// failure to read is an error.
+// A resource that the user is not allowed to read is listed in Unread, and the report is made
+// without the resource. Any other failure to read is an error.
 func TestReadWithoutRights(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -240,19 +240,19 @@ func TestReadWithoutRights(t *testing.T) {
 	}
 }
 
-// The events of a few objects are read one by one. For more objects, all events of the
-// namespace are read.
+// The events of a few objects are listed object by object. For more objects, all events of the
+// namespace are listed.
 func TestReadEvents(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what   string
-		pods   int // that are not ready
-		events int // of each pod
+		pods   int // number of pods, none of them ready
+		events int // number of events of each pod
 		others int
 		found  int
 		lists  int
 	}{
-		// The Deployment, its ReplicaSet, and one pod are as many as are asked for.
+		// The Deployment, its ReplicaSet, and one pod are not more than fewObjects.
 		{"of a few", 1, 2, 4, 2, 3},
 		{"of more, on three pages", 2, 2, 6, 4, 3},
 		{"of more, with nothing after a full page", 2, 2, 4, 4, 2},
@@ -300,8 +300,8 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 	}
 }
 
-// The nodes of pods that are not ready for no visible reason are read, each once, and at most a
-// few.
+// The nodes of pods that are not ready for no visible reason are read. Each node is read once, and
+// only a few nodes are read.
 func TestUnexplainedNodes(t *testing.T) {
 	t.Parallel()
 	pod := func(number int, node string, ready bool) *unstructured.Unstructured {
@@ -378,7 +378,7 @@ func TestListAs(t *testing.T) {
 	}
 }
 
-// Pods with these codes are explained by their nodes.
+// The node of a pod that does not terminate is read, because the node may be the reason.
 func TestPodsThatTerminateAskForTheirNode(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 1)

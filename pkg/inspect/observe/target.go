@@ -1,4 +1,4 @@
-// Package observe reads an object and those below it, follows them with watches, and waits
+// Package observe reads an object and the objects below it, follows them with watches, and waits
 // for conditions.
 package observe
 
@@ -20,11 +20,11 @@ type Target struct {
 	Namespace, Name string
 	// Object is the object if it was read already, or nil.
 	Object *unstructured.Unstructured
-	// Path is the replica field, if the command line names it.
+	// Path is the replica field if the command line names it, or nil.
 	Path *fieldpath.Path
 }
 
-// Named returns the target of a name. It drops the namespace if the kind is cluster-scoped.
+// Named returns the target with a name. It drops the namespace if the kind is cluster-scoped.
 func Named(kind kinds.Kind, namespace, name string) Target {
 	if kind.Clusterwide {
 		namespace = ""

@@ -26,7 +26,7 @@ type WaitTarget struct {
 	Target Target
 	// Conditions must be met one after the other.
 	Conditions []Condition
-	// UID, if set, identifies the object: another one with its name does not count.
+	// UID, if set, identifies the object. Another object with the same name does not count.
 	UID types.UID
 	// Check, if set, checks each version of the object. An error ends the wait.
 	Check func(*unstructured.Unstructured) error
@@ -34,7 +34,7 @@ type WaitTarget struct {
 	Reached func(Observation) error
 }
 
-// holds returns an error if the object is another one or Check refuses it.
+// holds returns an error if the object has another UID or Check refuses it.
 func (w WaitTarget) holds(s Observation) error {
 	switch {
 	case s.Object == nil:
@@ -54,13 +54,13 @@ func (w WaitTarget) holds(s Observation) error {
 type Limits struct {
 	// Timeout is the limit of the whole wait; zero means none.
 	Timeout time.Duration
-	// FailAfter is how long an object may be failed before its wait fails.
+	// FailAfter is how long an object may stay failed before the wait gives up.
 	FailAfter time.Duration
-	// FailFast lets the wait fail before the timeout.
+	// FailFast lets the wait give up before the timeout.
 	FailFast bool
 	// Settle is how long the last condition must stay met.
 	Settle time.Duration
-	// Once checks the conditions once without waiting.
+	// Once means that the conditions are checked once, without waiting.
 	Once bool
 }
 
@@ -72,16 +72,16 @@ type Waiter struct {
 	Show func(Observation)
 	// Connection, if set, records whether the server can be reached.
 	Connection *follow.Connection
-	// Closely shows every look, including the competitors.
+	// Closely means that every look is shown, and includes the competitors.
 	Closely bool
 
 	showing sync.Mutex
 }
 
-// Wait waits until all conditions are met. It returns an error for each target, in their
-// order, nil if its conditions are met. If the wait cannot begin, it returns one error.
+// Wait waits until all conditions are met. It returns one error per target, in the order of the
+// targets, or nil for a target whose conditions are met. If it cannot begin, it returns one error.
 func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
-	// The feeds outlive the deadline, for explain.
+	// The feeds outlive the deadline, so that explain can read after it.
 	f, err := NewFollower(ctx, a.Clients, a.Connection, Extent{Depth: Reasons, Competitors: a.Closely}, len(all) > 1, a.Closely)
 	if err != nil {
 		return []error{err} // not about any object
@@ -102,7 +102,7 @@ func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 	return errs
 }
 
-// waitOne waits until the conditions of one target are met, one after the other.
+// waitOne waits until the conditions of a target are met one after the other, and calls Reached.
 func (a *Waiter) waitOne(ctx context.Context, f *Follower, w WaitTarget) error {
 	var last Observation
 	for i, g := range w.Conditions {
@@ -167,8 +167,8 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 	return Observation{}, notMet(ctx, w, g, last, err)
 }
 
-// givesUp returns the error that ends a wait before its timeout: the object is paused, or over
-// says that it has failed for long enough.
+// givesUp returns an error if a wait must end before its timeout, because the object is paused or,
+// if over is set, because it has failed for long enough.
 func givesUp(s Observation, g Condition, endless, over bool) error {
 	switch {
 	case s.Partial:
@@ -189,7 +189,7 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 	}
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten), errors.Is(err, outcome.ErrGone), apierrors.IsNotFound(err):
-		return err // it names the object
+		return err // the error names the object
 	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused):
 	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrInterrupted):
 		seen := "nothing"
@@ -212,10 +212,10 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 	return err
 }
 
-// explaining is how long a partial observation is held back, and so how late a wait may end.
+// explaining is the maximum time that a look or the end of a wait is delayed for an explanation.
 const explaining = time.Second
 
-// explain completes the last observation before a timeout if it was partial.
+// explain completes the report of the last observation before a timeout, if it is partial.
 func explain(ctx context.Context, last *Observation) {
 	if !last.Partial {
 		return
@@ -230,7 +230,7 @@ func explain(ctx context.Context, last *Observation) {
 // steady tracks how long a condition has been met continuously.
 type steady struct {
 	wanted time.Duration
-	// since is when it became met; zero if it is not met.
+	// since is the time at which the condition was met; zero if it is not met now.
 	since time.Time
 }
 
@@ -265,11 +265,11 @@ func (e *FailedError) Error() string {
 
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// recheck returns when to look again without a change; zero means not soon.
+// recheck returns the time until the next look if nothing changes; zero means the backstop.
 func (s Observation) recheck() time.Duration {
 	switch s.Report.ReasonCode {
 	case problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse:
-		return follow.Pause // no event may show that the verdict changes
+		return follow.Pause // the verdict may change without an event
 	}
 	return s.Report.Recheck
 }

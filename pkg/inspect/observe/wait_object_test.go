@@ -33,7 +33,7 @@ type waiting struct {
 	err   error
 }
 
-// begin starts a wait, and returns when it has read everything once.
+// begin starts a wait, and returns when the wait has read everything once.
 func begin(wait func() error) *waiting {
 	w := &waiting{ended: make(chan struct{})}
 	go func() {
@@ -55,7 +55,7 @@ func (w *waiting) over() bool {
 	}
 }
 
-// An object is shown at first and after each change, nil if it does not exist.
+// WaitForObject calls done at first and after each change, with nil if the object does not exist.
 func TestWaitForObjectShowsEachChange(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -90,7 +90,8 @@ func TestWaitForObjectShowsEachChange(t *testing.T) {
 	})
 }
 
-// A wait for an object ends when its condition is met or its timeout is over.
+// WaitForObject returns when done returns true or an error, when its time is over, when the context
+// ends, or when the server refuses.
 func TestWaitForObjectEnds(t *testing.T) {
 	t.Parallel()
 	odd, stopped := errors.New("it is odd"), errors.New("somebody has stopped it")
@@ -129,7 +130,7 @@ func TestWaitForObjectEnds(t *testing.T) {
 	}
 }
 
-// If the timeout ends during a request, the error is the timeout.
+// If the timeout ends during a request, the error is ErrTimeout.
 func TestWaitForObjectEndsWhileItReads(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -144,8 +145,8 @@ func TestWaitForObjectEndsWhileItReads(t *testing.T) {
 	})
 }
 
-// The wait is for this object, and not for another one with its name. At the end, it names what
-// blocks the deletion.
+// WaitUntilGone waits for the given object, and not for another one with its name. After a timeout,
+// the error names what blocks the deletion.
 func TestWaitUntilGone(t *testing.T) {
 	t.Parallel()
 	const still = "wait for deployment.apps/web to be gone: timed out; last seen: "

@@ -55,7 +55,7 @@ func limits(timeout, failAfter time.Duration) Limits {
 	return Limits{Timeout: timeout, FailAfter: failAfter, FailFast: true}
 }
 
-// waitFor starts to wait for conditions of a target. It returns the error of the target.
+// waitFor starts to wait for conditions of a target. The wait ends with the error of the target.
 func (s *apiServer) waitFor(t *testing.T, a *Waiter, target Target, all ...Condition) *waiting {
 	t.Helper()
 	a.Clients = s.factory(t)
@@ -69,7 +69,7 @@ func broken(t *testing.T, number int) *unstructured.Unstructured {
 	return set(t, podOf(t, "web-1", number, false), waits, "status", "containerStatuses")
 }
 
-// readyAll makes the second pod ready, and so the Deployment.
+// readyAll makes the second pod ready, and with it the Deployment.
 func (s *apiServer) readyAll(t *testing.T) {
 	t.Helper()
 	s.do(func() {
@@ -79,11 +79,12 @@ func (s *apiServer) readyAll(t *testing.T) {
 	})
 }
 
-// always and never return a condition that is always met, and one that never is.
+// always returns a condition that is always met.
 func always() Condition {
 	return Condition{What: "to be", Met: func(Observation) (bool, error) { return true, nil }}
 }
 
+// never returns a condition that is never met.
 func never() Condition {
 	return Condition{What: "to be otherwise", Tree: true, FailsFast: true, Met: func(Observation) (bool, error) { return false, nil }}
 }
@@ -97,7 +98,7 @@ func TestWaitTimesOut(t *testing.T) {
 		limits    Limits
 		target    Target
 		condition Condition
-		after     time.Duration // from when the wait must be over
+		after     time.Duration // the time at which the wait must be over
 		want      string
 	}{
 		"not ready":       {Limits{Timeout: time.Minute}, web(), Ready(), time.Minute, "wait for deployment/web to be ready: timed out; last seen: " + notReady},
@@ -122,7 +123,8 @@ func TestWaitTimesOut(t *testing.T) {
 	}
 }
 
-// A wait that times out before any observation reports that, and one without a limit continues.
+// The error of a wait that times out before any observation reports that nothing was seen. A wait
+// without a limit continues.
 func TestWaitThatSeesNothing(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -172,7 +174,7 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 			if w.over() {
 				t.Fatalf("%s: it ends within the grace: %v", what, w.err)
 			}
-			pass(2 * time.Second) // and not with the next look that is due anyway
+			pass(2 * time.Second) // the wait does not end only with the backstop
 			var failed *FailedError
 			if w.over() != test.ends || test.ends && (!errors.Is(w.err, outcome.ErrFailed) || !errors.As(w.err, &failed)) {
 				t.Fatalf("%s: it has ended: %t, %v", what, w.over(), w.err)
@@ -212,12 +214,12 @@ func TestWaitForWhatHasFailedForAMoment(t *testing.T) {
 	})
 }
 
-// A paused object ends a wait that gives up, unless the condition can be met during the
+// A paused object ends a wait that gives up on failures, unless the condition can be met during the
 // pause.
 func TestWaitForWhatIsPaused(t *testing.T) {
 	t.Parallel()
 	count := Scaled(2, true)
-	paused := func(t *testing.T, s *apiServer, ready int) { // its template waits, and its count does not
+	paused := func(t *testing.T, s *apiServer, ready int) { // only the new template is paused
 		t.Helper()
 		obj := set(t, deployment(t, 2, ready), true, "spec", "paused")
 		set(t, obj, []any{map[string]any{"name": "main", "image": "web"}}, "spec", "template", "spec", "containers")
@@ -310,7 +312,7 @@ func TestWaitForWhatHolds(t *testing.T) {
 	})
 }
 
-// A deleted object, and one that never existed, end a wait for it to be ready.
+// A wait for an object to be ready ends if the object was deleted or never existed.
 func TestWaitForWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -360,7 +362,7 @@ func TestWaitForSeveral(t *testing.T) {
 	})
 }
 
-// A single target is followed by its own pods only.
+// A wait for a single target reads only the pods of the target.
 func TestWaitForOneReadsItsOwnPods(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -377,7 +379,7 @@ func TestWaitForOneReadsItsOwnPods(t *testing.T) {
 	})
 }
 
-// If a wait cannot begin, there is one error, which is about no target.
+// If a wait cannot begin, it returns one error, however many targets there are.
 func TestWaitWithoutAServer(t *testing.T) {
 	t.Parallel()
 	c := newAPIServer().factory(t)
@@ -398,7 +400,7 @@ func TestWaitShows(t *testing.T) {
 			if n := shown.Swap(0); n < 1 || n > 1 && !closely {
 				t.Errorf("looking closely: %t, at first it has shown %d", closely, n)
 			}
-			s.do(func() { s.put("deployments", deployment(t, 2, 1)) }) // which says the same
+			s.do(func() { s.put("deployments", deployment(t, 2, 1)) }) // the report stays the same
 			pass(time.Second)
 			if n, want := shown.Load(), map[bool]int64{false: 0, true: 1}[closely]; n != want {
 				t.Errorf("looking closely: %t, it has shown %d, want %d", closely, n, want)
@@ -408,7 +410,7 @@ func TestWaitShows(t *testing.T) {
 			if n, want := shown.Swap(0), map[bool]int64{false: 1, true: 2}[closely]; n != want {
 				t.Errorf("looking closely: %t, after a change it has shown %d, want %d", closely, n, want)
 			}
-			// A change without an event is seen a little later.
+			// Without a change, the backstop causes one more look.
 			pass(backstop)
 			if n := shown.Load(); closely && n != 1 {
 				t.Errorf("after a time without changes it has shown %d", n)
@@ -460,8 +462,8 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	}
 }
 
-// Two observations differ if a person sees a difference. A new one has turned if more than the
-// time has changed.
+// Two observations differ if a person sees a difference. They have turned if more than the text of
+// the reason has changed.
 func TestObservationsDiffer(t *testing.T) {
 	t.Parallel()
 	report := status.Report{Verdict: status.Progressing, ReasonCode: problem.CodePodsStarting, Reason: "1 of 2 pods ready", Replicas: status.Replicas{Desired: 2, Ready: 1}}

@@ -54,7 +54,7 @@ func deployment(t testing.TB, desired, ready int) *unstructured.Unstructured {
 // web returns the Deployment as a target.
 func web() Target { return Target{Kind: deployments(), Namespace: "ns", Name: "web"} }
 
-// serveWeb puts the Deployment with two pods on a server. The first ready pods are ready.
+// serveWeb returns a server with the Deployment and two pods. ready is the number of ready pods.
 func serveWeb(t *testing.T, ready int) *apiServer {
 	t.Helper()
 	s := newAPIServer()
@@ -69,8 +69,8 @@ func serveWeb(t *testing.T, ready int) *apiServer {
 	return s
 }
 
-// setOf returns a Set, which another program reconciles, with two pods. ready is the number of
-// ready pods.
+// setOf returns a Set with two pods. Another program reconciles Sets. ready is the number of ready
+// pods.
 func setOf(t testing.TB, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: example.com/v1, kind: Set, metadata: {name: web, namespace: ns, uid: web, generation: 1},
@@ -83,7 +83,7 @@ func theSet() Target {
 	return Target{Kind: kindOf("sets"), Namespace: "ns", Name: "web", Path: &path}
 }
 
-// serveSet puts that Set on a server.
+// serveSet returns a server with the Set and two pods. ready is the number of ready pods.
 func serveSet(t *testing.T, ready int) *apiServer {
 	t.Helper()
 	s := serveWeb(t, ready)
@@ -96,7 +96,8 @@ func serveSet(t *testing.T, ready int) *apiServer {
 	return s
 }
 
-// wait starts to wait until a target is ready. ended is the time of the end, zero until then.
+// wait starts to wait until a target is ready. ended points to the time at which the wait ended,
+// which is zero until then.
 func (s *apiServer) wait(t *testing.T, target Target) (ended *time.Time) {
 	t.Helper()
 	a := &Waiter{Clients: s.factory(t), Limits: Limits{Timeout: time.Hour}}
@@ -109,7 +110,7 @@ func (s *apiServer) wait(t *testing.T, target Target) (ended *time.Time) {
 		}
 		*ended = time.Now()
 	}()
-	pass(time.Second) // whatever it reads once has been read
+	pass(time.Second) // the wait has listed everything by then
 	return ended
 }
 
@@ -124,7 +125,7 @@ func TestWaitEndsSoon(t *testing.T) {
 		target Target
 		change func(*testing.T, *apiServer)
 		within time.Duration
-		pods   int // lists of them
+		pods   int // number of lists of pods
 	}{
 		"a Deployment": {serveWeb, web(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("deployments", deployment(t, 2, 2)) }, leastRest, 1},
 		"a Set":        {serveSet, theSet(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("sets", setOf(t, 2)) }, leastRest + 2*latency, 2},
@@ -162,7 +163,7 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 		s.do(func() { s.stalled["replicasets"] = true })
 		s.do(func() {
 			s.put("replicasets", replicaSet(t, "web-1", 2, 1))
-			s.put("sets", setOf(t, 2)) // whose program has not seen that yet
+			s.put("sets", setOf(t, 2)) // the program has not seen the pod yet
 		})
 		pass(time.Minute)
 		if !ended.IsZero() {
@@ -176,7 +177,7 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	})
 }
 
-// A single object is followed by its own pods, without the events of normal pod starts, whatever
+// Following a single object reads only its own pods, and no events of normal pod starts, whatever
 // else is in the namespace.
 func TestOthersAreNotRead(t *testing.T) {
 	t.Parallel()
@@ -208,7 +209,7 @@ func TestOthersAreNotRead(t *testing.T) {
 	})
 }
 
-// If the selector of an object changes, the newly selected pods are followed.
+// If the selector of an object changes, the pods that it selects now are followed.
 func TestSelectorThatChanges(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -249,7 +250,7 @@ func TestSelectorThatChanges(t *testing.T) {
 	})
 }
 
-// A target is followed by UID: another object with its name is not the target.
+// A target is identified by its UID. Another object with its name is not the target.
 func TestWatchObject(t *testing.T) {
 	t.Parallel()
 	named := func(uid string) *unstructured.Unstructured {
@@ -259,7 +260,7 @@ func TestWatchObject(t *testing.T) {
 	}
 	for what, test := range map[string]struct {
 		target  WaitTarget
-		changes []*unstructured.Unstructured // nil, it is removed
+		changes []*unstructured.Unstructured // nil removes the object
 		want    []string
 	}{
 		"by its name":          {WaitTarget{}, []*unstructured.Unstructured{named("web"), nil}, []string{"web", "web", "none"}},
@@ -268,7 +269,7 @@ func TestWatchObject(t *testing.T) {
 		"another by its UID":   {WaitTarget{UID: "a"}, []*unstructured.Unstructured{named("a")}, []string{"none", "a"}},
 	} {
 		bubble.Test(t, func(t *testing.T) {
-			s := serveWeb(t, 2) // which ends with the version 6
+			s := serveWeb(t, 2)
 			test.target.Target = web()
 			ctx, stop := context.WithCancel(t.Context())
 			c := newWatcher()
@@ -305,8 +306,8 @@ func TestWatchObject(t *testing.T) {
 	}
 }
 
-// A change is reported once until it is read. A read returns because of a change, because
-// of the time, or not at all.
+// Several changes before a read are reported once. next returns after a change or a time, or with
+// the cause of a canceled context.
 func TestNextChange(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)
@@ -329,7 +330,7 @@ func TestNextChange(t *testing.T) {
 	}
 }
 
-// A request that fails because a context ended returns the cause of that end.
+// If a request fails because a context ended, the error is the cause of that end.
 func TestCauseOf(t *testing.T) {
 	t.Parallel()
 	stopped, other := errors.New("somebody has stopped it"), errors.New("it is odd")
@@ -378,7 +379,7 @@ func TestHistory(t *testing.T) {
 		{look("a", 1, 0, 0), false, false, 0},
 		{look("a", 1, 0, 1), false, false, 0},
 		{look("a", 1, 1, 2), true, false, 0},
-		{look("a", 1, 0, 3), true, false, 0}, // as at first
+		{look("a", 1, 0, 3), true, false, 0}, // the same count as at first
 		{look("a", 1, 0, 4, "child"), true, true, 0},
 		{look("a", 1, 0, 5), true, true, 0},
 		{look("a", 2, 0, 6), false, false, 6},
@@ -410,7 +411,8 @@ func TestRestAfter(t *testing.T) {
 	}
 }
 
-// A server that fails at the first look ends a wait. One that fails later is asked again.
+// A failure at the first look ends a wait. A later failure is retried, unless the user has lost a
+// permission.
 func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -424,7 +426,7 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveSet(t, 1)
 		w := s.waitFor(t, &Waiter{}, theSet(), Ready())
-		s.failing["list pods"] = true // which a wait does again before it ends
+		s.failing["list pods"] = true // a wait lists pods again before it ends
 		s.readyAll(t)
 		s.do(func() { s.put("sets", setOf(t, 2)) })
 		pass(10 * time.Second)
@@ -451,8 +453,8 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	})
 }
 
-// A wait that asks nothing of what stands below an object reads nothing of it, and one for an
-// object of this program ends by its status where nobody may read its pods.
+// A wait reads the objects below its target only if the condition depends on them. A wait for an
+// object of this program ends by the status if the user is not allowed to read pods.
 func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	listed := []string{"list deployments"}
@@ -460,9 +462,9 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 		server    func(*testing.T) *apiServer
 		target    Target
 		condition Condition
-		forbidden bool // the pods
+		forbidden bool // the user is not allowed to list pods
 		want      []string
-		pods      int // lists of them
+		pods      int // number of lists of pods
 	}{
 		"one that is there":            {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Created(), false, listed, 0},
 		"one that is ready":            {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), false, nil, 1},
@@ -490,7 +492,8 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// After a fresh read has confirmed a state, it is not read again until it has changed.
+// After a fresh read has confirmed that the target is ready, the target is not read again until it
+// has changed.
 func TestWaitConfirmsOnce(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -516,7 +519,7 @@ func TestWaitConfirmsOnce(t *testing.T) {
 	})
 }
 
-// An object that was created again is another object, and is read from scratch.
+// An object that is created again is another object, which ends a wait for the old one.
 func TestWaitForRecreatedObject(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -529,7 +532,6 @@ func TestWaitForRecreatedObject(t *testing.T) {
 			again.SetUID("again")
 			s.put("imoocpods", again)
 		})
-		// A wait for the old object does not accept the new one.
 		if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) {
 			t.Errorf("it has ended: %t, %v, with %s", w.over(), w.err, last.State())
 		}
@@ -575,8 +577,8 @@ func BenchmarkChangeOfOnePod(b *testing.B) {
 	}
 }
 
-// A wait for a count that was just written marks every look with that, and with the time since
-// which the object has its spec.
+// If a wait is for a count that was just written, its history sets Counted in every look. Since is
+// the time of the first look at the current spec.
 func TestHistoryOfACount(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1e9, 0)

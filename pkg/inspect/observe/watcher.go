@@ -30,8 +30,8 @@ func (c *watcher) notify() {
 	}
 }
 
-// next waits for a change or for again, and returns the newest version of the object; nil if
-// it does not exist.
+// next waits for a change or for again, and returns the newest version of the object, or nil if the
+// object does not exist.
 func (c *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
 	select {
 	case <-ctx.Done():
@@ -51,7 +51,7 @@ func (c *watcher) set(obj *unstructured.Unstructured) {
 	c.notify()
 }
 
-// watchObject watches the object of a wait. It ignores other objects with its name.
+// watchObject sets each version of the object of a wait, or nil for another object with its name.
 func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, w WaitTarget, connection *follow.Connection) error {
 	uid := w.UID
 	return follow.One(ctx, objects, w.Target.Name, connection, func(obj *unstructured.Unstructured) (bool, error) {

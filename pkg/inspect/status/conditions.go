@@ -42,9 +42,9 @@ func objectFindings(e Snapshot, children []Child, events map[types.UID][]corev1.
 	return all
 }
 
-// reportedFailure returns the failure that the controller claims, "" if the controller claims
-// none. Enough ready pods contradict a claim. For an object without a count and without pods, a
-// broken state and a failed part are failures, too.
+// reportedFailure returns the failure that the controller reports, or "" if there is none. Enough
+// ready pods contradict it unless the type's failed condition holds. For an object without a count
+// and without pods, a broken state and a failed part are failures, too.
 func (e Snapshot) reportedFailure() string {
 	o := e.Object
 	claim := o.claim()
@@ -62,16 +62,16 @@ func byGarbageCollector(finalizer string) bool {
 	return finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
 }
 
-// objections returns the conditions by which the object is not ready.
+// objections returns the conditions that show that the object is not ready.
 func objections(o Object) []metav1.Condition {
 	conditions := o.newest()
 	ready := meta.IsStatusConditionTrue(conditions, readyCondition)
 	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, ready) })
 }
 
-// excuses reports whether a false condition does not matter: for an object with a count, Available
-// if the count is zero, and Progressing. If Ready is true, a condition about a part, which the
-// object may not use, does not matter either.
+// excuses reports whether a condition does not matter. For an object with a count, these are
+// Progressing and, if the count is zero, Available. If ready is set, a condition that is not True
+// and is about a part, which the object might not use, does not matter either.
 func (o Object) excuses(c metav1.Condition, ready bool) bool {
 	counted := !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing)
 	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && ready
@@ -95,5 +95,5 @@ func (o Object) claim() words.Claim {
 	return words.Sum(append(all, o.Claims...))
 }
 
-// unmeasured reports whether an object has no count and no pods, so that only its report counts.
+// unmeasured reports whether an object has no count, no pods, and no ready condition of its type.
 func (o Object) unmeasured() bool { return o.NoCount && o.Current == 0 && o.Word.Ready == nil }

@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A condition counts only with a status, and on an object, for which it has a meaning.
+// Whether a condition is a problem depends on its status, its reason, and whether it is on the
+// object or on a child.
 func TestConditionsThatReportNothing(t *testing.T) {
 	t.Parallel()
 	condition := func(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
@@ -58,7 +59,8 @@ func TestRefusalIsToldOnce(t *testing.T) {
 	}
 }
 
-// Common conditions of operators contradict an object whose counts are right, and others do not.
+// Common conditions of operators contradict an object whose counts are right. Other conditions do
+// not.
 func TestContradiction(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -73,7 +73,7 @@ func TestWhatMakesReady(t *testing.T) {
 	}
 }
 
-// No object is its own child, whatever its references are.
+// No object is its own child, whatever its owner references are.
 func TestNoObjectIsItsOwnChild(t *testing.T) {
 	t.Parallel()
 	e := Snapshot{Object: Object{Identity: Identity{UID: "it"}}, Children: []Child{{UID: "it", Controller: "it"}, {UID: "s", Controller: "it"}}}
@@ -118,7 +118,7 @@ func TestNameTheField(t *testing.T) {
 	}
 }
 
-// Without a count, the pods, the controller's words, or a condition decide.
+// Without a desired count, the pods, the type's ready condition, or a status condition decides.
 func TestWithoutACount(t *testing.T) {
 	t.Parallel()
 	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
@@ -151,8 +151,8 @@ func TestWithoutACount(t *testing.T) {
 	}
 }
 
-// If neither pods nor children exist, counts of other units prove nothing, unless none are
-// wanted, or the object itself reports to be ready.
+// If neither pods nor children exist, counts of other units prove nothing, unless no units are
+// wanted, or the object itself reports that it is ready.
 func TestNothingToSee(t *testing.T) {
 	t.Parallel()
 	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: 1}}

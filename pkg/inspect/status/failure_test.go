@@ -33,8 +33,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// A failure that a controller reports outside of the conditions counts, unless the counts show that
-// nothing is missing.
+// If a controller reports a failure in a field other than the conditions, the object has failed,
+// unless the counts show that nothing is missing.
 func TestReportedFailure(t *testing.T) {
 	t.Parallel()
 	all, some := Counts{Desired: 3, Current: 3, Ready: 3}, Counts{Desired: 3, Current: 3, Ready: 1}

@@ -24,8 +24,8 @@ type Child struct {
 	Tracked                        bool
 	Generation, ObservedGeneration int64
 	Conditions                     []metav1.Condition
-	// The counts of pods are nil if it has none. UpdatedWanted is how many pods of the newest
-	// template are enough; nil means all.
+	// The counts of pods are nil if the child has none. UpdatedWanted is how many pods of the
+	// newest template are enough; nil means all.
 	Desired, Current, Ready, Updated, Available, UpdatedWanted *int32
 }
 
@@ -46,7 +46,7 @@ func workloads(children []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return c.Desired == nil })
 }
 
-// unsettled reports whether a child is not ready, and describes what it lacks.
+// unsettled reports whether a child is not ready, and describes why.
 func (c Child) unsettled() (string, bool) {
 	name := c.Kind + "/" + c.Name
 	if c.Tracked && c.ObservedGeneration < c.Generation {
@@ -79,7 +79,7 @@ func (c Child) unsettled() (string, bool) {
 // controller references has more.
 const deepest = 8
 
-// family knows which children and pods belong to an object through controller references.
+// family determines which children and pods belong to an object by controller references.
 type family struct {
 	uid types.UID
 	// owners maps a child to its controller.
@@ -119,7 +119,7 @@ func (f family) has(pod *problem.Pod) bool {
 	return f.leads(pod.Owner) || f.is(pod) || pod.Owner == "" && f.once[pod.UID]
 }
 
-// pods returns the pods that belong to the object. A pod belongs to itself.
+// pods returns the pods that belong to the object. An object that is a pod is its own pod, too.
 func (f family) pods(all problem.Pods) problem.Pods {
 	return slices.DeleteFunc(slices.Clone(all), func(pod *problem.Pod) bool { return !f.has(pod) })
 }
@@ -135,14 +135,14 @@ type Node struct {
 	Kind string    `json:"kind"`
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
-	// Desired and Ready are counts of pods, if it has them.
+	// Desired and Ready are counts of pods, or nil if the object has no counts.
 	Desired *int32 `json:"desired,omitempty"`
 	Ready   *int32 `json:"ready,omitempty"`
-	// Children are in the order of their kinds and names, pods last.
+	// Children are ordered by kind and name, with the pods last.
 	Children []Node `json:"children,omitempty"`
 }
 
-// tree returns the children and the pods below the object, in their order. It leaves out a child
+// tree returns the node of the object, with the children and pods below it. It leaves out a child
 // that wants no pods and has none, such as an old ReplicaSet.
 func (f family) tree(o Object, children []Child, pods problem.Pods) Node {
 	leaves := map[types.UID][]Node{}
@@ -156,8 +156,8 @@ func (f family) tree(o Object, children []Child, pods problem.Pods) Node {
 	return Node{Kind: o.Kind, Name: o.Name, UID: o.UID, Desired: &o.Desired, Ready: &o.Ready, Children: nodes(o.UID, below, leaves)}
 }
 
-// nodes returns the nodes below an object, and takes the objects out of both maps: references may
-// form a ring.
+// nodes returns the nodes below an object. It removes each visited object from both maps, because
+// references may form a ring.
 func nodes(uid types.UID, below map[types.UID][]Child, pods map[types.UID][]Node) []Node {
 	var all []Node
 	leaves, children := pods[uid], below[uid]

@@ -10,7 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// The tree has the objects in between, without those that are empty and want no pods.
+// The tree has the objects between the object and its pods, except those that want no pods and have
+// none.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	pods := []corev1.Pod{ownedPod("web-2-b", "new"), ownedPod("web-2-a", "new"), ownedPod("own", "it")}
@@ -65,7 +66,7 @@ func TestTreeBelowAPod(t *testing.T) {
 	}
 }
 
-// References between pods and children may form a ring. The tree ends all the same.
+// Owner references between pods and children may form a ring. The tree is still finite.
 func TestTreeOfARing(t *testing.T) {
 	t.Parallel()
 	children := []Child{{UID: "ring", Controller: "object", Kind: "StatefulSet", Name: "a"}, {UID: "leaf", Controller: "ring", Kind: "ReplicaSet", Name: "b"}}

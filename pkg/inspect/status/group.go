@@ -11,21 +11,21 @@ import (
 
 // Group is a named group of pods with a count in the spec, or a pair of counts in the status.
 type Group struct {
-	// Name is empty for a pair. Path is the field of the count.
+	// Path is the field of the count. A pair has neither Name nor Path.
 	Name, Path string
-	// Desired is the count, and Pods the number of pods that it stands for.
+	// Desired is the count. Pods is the number of pods that the count stands for.
 	Desired, Pods int32
-	// Ready is the number of ready ones in the status field From, or nil if unknown.
+	// Ready is the ready count in the status field From, or nil if unknown.
 	Ready *int32
 	From  string
 
-	// label is the label whose values are the names of the groups, if there is one, and labeled the
-	// number of pods with the name of this group.
+	// label is the label whose values are the names of the groups, or "" if there is none. current
+	// and ready are the numbers of active pods, and of ready ones, with the name of this group.
 	label          string
 	current, ready int32
 }
 
-// groupLabel returns the label whose values are the names of most groups, or "".
+// groupLabel returns the label whose values name more groups than those of any other label, or "".
 func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	named := map[string]map[string]bool{}
 	for _, g := range o.Groups {
@@ -49,7 +49,7 @@ func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	return label
 }
 
-// labeled counts the pods of each group by the label that has its name.
+// labeled returns the object with the pods of each group counted by groupLabel.
 func (o Object) labeled(pods []problem.Pod) Object {
 	label := o.groupLabel(pods)
 	if label == "" {
@@ -74,7 +74,7 @@ func (o Object) labeled(pods []problem.Pod) Object {
 	return o
 }
 
-// short returns a ruling on a group that lacks pods, or nil.
+// short returns a ruling, without a verdict, on a group with too few or too many pods, or nil.
 func (g Group) short() *ruling {
 	off := func(code problem.Code, format string, words ...any) *ruling {
 		return &ruling{code: code, reason: fmt.Sprintf(format, words...)}
@@ -94,8 +94,8 @@ func (g Group) short() *ruling {
 	return nil
 }
 
-// groupShort returns the verdict on an object with a group that lacks pods. It compares the groups
-// one by one, because a sum hides that one has too many and another too few.
+// groupShort returns the verdict on an object with a group that has too few or too many pods. It
+// compares the groups one by one, because their differences may cancel out in a sum.
 func groupShort(v *view) *ruling {
 	for _, g := range v.Object.Groups {
 		if short := g.short(); short != nil {
@@ -105,13 +105,13 @@ func groupShort(v *view) *ruling {
 	return nil
 }
 
-// grouped reports whether the counts of the groups show whether all pods exist.
+// grouped reports whether all groups are counted one by one, so that no sum needs to be compared.
 func (o Object) grouped() bool {
 	complete := 0
 	for _, g := range o.Groups {
 		switch {
 		case g.Name == "":
-			return true // pairs come last, and beat sums
+			return true // pairs come last, and are more exact than sums
 		case g.label != "" || g.Ready != nil:
 			complete++
 		}
@@ -119,19 +119,19 @@ func (o Object) grouped() bool {
 	return complete > 0 && complete == len(o.Groups)
 }
 
-// exact reports whether the pods of the group with the count are known one by one.
+// exact reports whether a label shows which pods belong to the group whose count is scaled.
 func (o Object) exact() bool {
 	return slices.ContainsFunc(o.Groups, func(g Group) bool { return g.label != "" && g.Path == o.Count })
 }
 
-// Bound is a minimum or, Above, a maximum of a count.
+// Bound is a minimum of a count or, if Above is set, a maximum.
 type Bound struct {
 	Path  string
 	Value int64
 	Above bool
 }
 
-// violated returns the first bound that a count violates, or "".
+// violated describes the first bound that a count violates, or returns "" if there is none.
 func violated(all []Bound, count int32) string {
 	for _, b := range all {
 		if n := int64(count); b.Above && n > b.Value || !b.Above && n < b.Value {
@@ -141,7 +141,7 @@ func violated(all []Bound, count int32) string {
 	return ""
 }
 
-// outOfBounds returns the verdict on a count that the controller has limited to bounds.
+// outOfBounds returns the verdict on an object whose count is out of bounds and not in effect.
 func outOfBounds(v *view) *ruling {
 	o := v.Object
 	asWanted := v.shortfall == nil && o.Desired == o.Wanted && !o.Several
@@ -153,8 +153,8 @@ func outOfBounds(v *view) *ruling {
 		hint: "set a count within the bounds, or change the bound"}
 }
 
-// podsAtZero returns the verdict on an object with a count of zero that has pods: some controllers
-// treat zero as unset.
+// podsAtZero returns the verdict on an object with pods and a count of zero, because some
+// controllers treat zero as unset.
 func podsAtZero(v *view) *ruling {
 	o, live := v.Object, v.report.ActivePods()
 	if o.Desired > 0 || o.Total != nil && *o.Total > 0 || live == 0 || o.exact() {
@@ -163,7 +163,7 @@ func podsAtZero(v *view) *ruling {
 	return v.progressing(problem.CodePodsSurplus, "its count is zero, and it has %s", problem.Quantity(live, "pod"))
 }
 
-// sorts counts the pods that an object controls directly by sort: by the name without its end.
+// sorts counts the active pods directly below the object by their names without suffixes.
 func (o Object) sorts(pods []problem.Pod) map[string]int32 {
 	all := map[string]int32{}
 	for _, pod := range pods {
@@ -180,7 +180,7 @@ func (o Object) sorts(pods []problem.Pod) map[string]int32 {
 	return all
 }
 
-// sorted reports whether the largest of several sorts of pods has as many as are wanted.
+// sorted reports whether the largest of several sorts of pods has as many pods as are wanted.
 func (v *view) sorted() bool {
 	sorts := v.Object.sorts(v.report.Pods)
 	return len(sorts) > 1 && slices.Max(slices.Collect(maps.Values(sorts))) == v.Object.Desired

@@ -29,7 +29,7 @@ type Object struct {
 	SwitchOff bool
 	// UserPause is the pause in the annotations of this program. It may be over.
 	UserPause apis.Pause
-	// Parked is the count to return to while the count is zero for a time.
+	// Parked is the count to restore when the object is unparked, or nil if it is not parked.
 	Parked *apis.ParkedCount
 }
 
@@ -43,33 +43,33 @@ type Identity struct {
 	Labels                           map[string]string
 	Created, Deleted                 time.Time // zero if it is not deleted
 	Finalizers                       []string
-	// Foreign is set if another program's controller reconciles the kind, and BuiltIn if
-	// that is Kubernetes' own, whose counts of pods are trusted.
+	// Foreign is set if another program's controller reconciles the kind. BuiltIn is set if that
+	// program is Kubernetes, whose counts of pods are trusted.
 	Foreign, BuiltIn bool
-	// Controller is the object that controls this one, and Source the tool that sets its
-	// count from a repository.
+	// Controller is the object that controls this one. Source is the tool that sets its count from
+	// a repository. Both are nil if there is none.
 	Controller *metav1.OwnerReference
 	Source     *competing.Writer
 	// SetsImage is set if "set image" finds the image of the pods without a schema.
 	SetsImage bool
-	// Images are the images in its pod template, by container.
+	// Images holds the images in its pod template, by container.
 	Images map[string]string
 }
 
-// Counts are the numbers of pods, or of the units that it counts, in an object's status.
+// Counts holds the numbers of pods, or of other units, in the status of an object.
 type Counts struct {
 	Desired, Current, Ready int32
 	// Updated is the number of pods with the newest template, and Available the number of pods that
 	// have been ready for long enough. They are nil if the status does not have them. UpdatedWanted
 	// is how many updated pods are enough; nil means all.
 	Updated, Available, UpdatedWanted *int32
-	// Template is the label of the pods with the newest template; empty if Updated comes
-	// from the status.
+	// Template is the hash in the label of the pods with the newest template; empty if Updated
+	// comes from the status.
 	Template string
-	// ReadyUnknown is set if the number of ready pods is unknown, and NoCount if the desired count
-	// is.
+	// ReadyUnknown is set if the number of ready pods is unknown. NoCount is set if the desired
+	// count is unknown.
 	ReadyUnknown, NoCount bool
-	// Count is the path of the desired count. Unit is what it counts; "" means pods.
+	// Count is the path of the desired count. Unit is its unit in the singular; "" means pods.
 	Count, Unit string
 	// OtherCounts are the other counts of the spec. Several is set if they count other groups of
 	// pods. Total is the sum of all groups, or nil if unknown.
@@ -79,7 +79,7 @@ type Counts struct {
 	// Groups are the counts of groups of pods, if there are several, and the pairs of counts
 	// in the status.
 	Groups []Group
-	// Wanted is the count in the spec, and Bounds are the fields that limit it.
+	// Wanted is the count in the spec. Bounds are the fields that limit it.
 	Wanted int32
 	Bounds []Bound
 	// ScaleCount is the count that /scale reports, in the unit of the desired count. Selects is
@@ -94,21 +94,21 @@ type Evidence struct {
 	// Untracked is set if the status has no generation that the controller has seen.
 	Untracked  bool
 	Conditions []metav1.Condition
-	// Conditioned is set if the schema has conditions: an object without any has not been seen by
-	// its controller.
+	// Conditioned is set if the schema has conditions, so that an object without any has not been
+	// seen by its controller.
 	Conditioned bool
 	// Managers are the managed fields of the object.
 	Managers []metav1.ManagedFieldsEntry
 	// OnlyCounted is set if the last change of the spec changed only the count.
 	OnlyCounted bool
-	// Word is the controller's own report in the status, and Claims are further status fields that
-	// describe the state. Fields are the names of all of them.
+	// Word is the controller's own report in the status. Claims are further status fields that
+	// describe the state. Fields are the names of all fields of the status.
 	Word   Word
 	Claims []words.Claim
 	Fields []string
 }
 
-// OtherCount is a count of the spec beside the one that is scaled.
+// OtherCount is a count of the spec other than the one that is scaled.
 type OtherCount struct {
 	Path  string `json:"path"`
 	Value int64  `json:"value"`
@@ -116,7 +116,7 @@ type OtherCount struct {
 
 // Word is the report of a controller in its own words.
 type Word struct {
-	// Phase is a word such as "Running", Message a sentence.
+	// Phase is a word such as "Running". Message is a sentence.
 	Phase, Message string
 	// Ready reports whether the type's ready condition holds, or is nil if the type declares none.
 	// Unmet is the first expression that does not hold.
@@ -126,10 +126,10 @@ type Word struct {
 	Failed bool
 }
 
-// Pause is a wait for a person.
+// Pause is a state in which the controller waits for a person.
 type Pause struct {
 	Code problem.Code
-	// Why describes what is paused, and Hint who must act.
+	// Why describes what is paused. Hint describes who must act.
 	Why, Hint string
 	// Command replaces Hint if a command ends the pause.
 	Command *commandline.Command
@@ -141,17 +141,17 @@ type Pause struct {
 
 func (o Object) argument() string { return ShortType(o.Type) + "/" + o.Name }
 
-// indirect reports whether the count does not count the object's pods.
+// indirect reports whether the count is not the number of all pods of the object.
 func (o Object) indirect() bool { return o.Unit != "" || o.Several }
 
-// unit returns the plural of what the count counts.
+// unit returns the plural of the unit of the count, such as "pods".
 func (o Object) unit() string { return cmp.Or(o.Unit, "pod") + "s" }
 
-// quantity returns a number of what the count counts: "1 pod", "2 pods".
+// quantity returns a number with the unit of the count: "1 pod", "2 pods".
 func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.Unit, "pod")) }
 
-// counted returns the object with the counts that the status lacks: from its pods, or from its
-// /scale if no pods are visible.
+// counted returns the object with the counts that the status lacks. They come from its pods, or
+// from its /scale if no pods are visible.
 func (o Object) counted(pods []problem.Pod, children []Child) Object {
 	current, ready, failed := int32(0), int32(0), int32(0)
 	for _, pod := range pods {
@@ -184,8 +184,8 @@ func (o Object) counted(pods []problem.Pod, children []Child) Object {
 	return o
 }
 
-// updatedOf counts the pods of the newest template if the status does not. Like the controller, it
-// counts a pod without the label.
+// updatedOf returns the object with Updated set to the active pods of the newest template. Like the
+// controller, it counts a pod without the label.
 func (o Object) updatedOf(pods []problem.Pod) Object {
 	n := int32(0)
 	for _, pod := range pods {
@@ -197,8 +197,8 @@ func (o Object) updatedOf(pods []problem.Pod) Object {
 	return o
 }
 
-// doubted returns the object with only those pods counted as ready that the report calls ready,
-// also in the conditions. The controller may have counted before the pods changed.
+// doubted returns the object with no more pods counted as ready than the report has, and with a
+// note in the conditions. The controller may have counted before the pods changed.
 func (o Object) doubted(pods []problem.Pod) Object {
 	ready := Report{Pods: pods}.readyPods()
 	if o.indirect() || o.Ready <= ready {
@@ -233,8 +233,8 @@ func (o Object) above(children []Child) int32 {
 	return n
 }
 
-// inUnits counts units that are not pods: one for each child if there are as many children as
-// units, or else the numbers in the status.
+// inUnits counts units that are not pods. If as many children want pods as units are desired, each
+// child is a unit. Otherwise, it returns the count of /scale, with all or none ready.
 func (o Object) inUnits(children []Child) (current, ready int32) {
 	if o.ScaleCount != nil {
 		current = *o.ScaleCount
@@ -256,14 +256,14 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 	return current, 0
 }
 
-// newest returns the conditions that are not about an older generation.
+// newest returns the conditions without those that are about an older generation.
 func (o Object) newest() []metav1.Condition {
 	return slices.DeleteFunc(slices.Clone(o.Conditions), func(c metav1.Condition) bool {
 		return c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
 	})
 }
 
-// String returns the phase and the sentence.
+// String returns the phase and the message, in one line.
 func (w Word) String() string {
 	switch {
 	case w.Phase == "":

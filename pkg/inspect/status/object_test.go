@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 )
 
-// Pods belong to an object through any chain of children, and to no other object.
+// A pod belongs to an object if a chain of controller references leads from the pod to the object.
 func TestOwns(t *testing.T) {
 	t.Parallel()
 	children := []Child{
@@ -31,7 +31,7 @@ func TestOwns(t *testing.T) {
 	f := newFamily(Snapshot{Object: Object{Identity: Identity{UID: "it"}}, Children: children})
 	for controller, want := range map[types.UID]bool{
 		"it": true, "deployment": true, "replicaset": true, "c1": true, "c8": true,
-		"c9":    false, // deeper than anything is
+		"c9":    false, // deeper than the maximum
 		"alien": false, "alien-set": false, "unknown": false, "ring-a": false, "self": false, "topless": false,
 	} {
 		pods := []corev1.Pod{ownedPod("p", controller)}
@@ -56,7 +56,7 @@ func TestOwns(t *testing.T) {
 	}
 }
 
-// Counts that the status lacks are counted from the pods, or left unknown.
+// If the status lacks a count, the pods are counted, or the count stays unknown.
 func TestCounted(t *testing.T) {
 	t.Parallel()
 	pod := func(controller types.UID, ready, going bool) corev1.Pod {
@@ -108,7 +108,8 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// The report on an object without a count has its finished pods, and the controller's words.
+// The reason for an object without a count names its finished pods, or the condition of its
+// controller.
 func TestWithoutPods(t *testing.T) {
 	t.Parallel()
 	complete := []metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue}, {Type: "Complete", Status: metav1.ConditionTrue, Reason: "CompletionsReached"}}
@@ -170,7 +171,7 @@ func TestCountedPods(t *testing.T) {
 	}
 }
 
-// Units that are not pods are counted by the children that represent them.
+// Units that are not pods are counted by the children that stand for them.
 func TestInUnits(t *testing.T) {
 	t.Parallel()
 	set := func(wanted, ready int32) Child {
@@ -202,7 +203,7 @@ func TestInUnits(t *testing.T) {
 	}
 }
 
-// A live pod has the newest template if its label matches or is missing.
+// An active pod has the newest template if its label matches or is missing.
 func TestUpdatedOf(t *testing.T) {
 	t.Parallel()
 	pod := func(hash string, change func(*corev1.Pod)) problem.Pod {
@@ -225,8 +226,8 @@ func TestUpdatedOf(t *testing.T) {
 	}
 }
 
-// If the report calls fewer pods ready than the status, the counts and conditions are corrected,
-// and nothing else.
+// If the report has fewer ready pods than the status, doubted corrects the counts and the
+// conditions, and nothing else.
 func TestDoubtedCounts(t *testing.T) {
 	t.Parallel()
 	object := func() Object {

@@ -9,7 +9,7 @@ import (
 // Only selects objects by their state. Without a state, it selects all.
 type Only []string
 
-// The states that Only knows. A paused object may be ready or failed, and a parked one is not
+// The states that Only selects by. A paused object may be ready or failed, and a parked one is not
 // "not-ready".
 const (
 	OnlyFailed   = "failed"
@@ -18,7 +18,7 @@ const (
 	OnlyNotReady = "not-ready"
 )
 
-// States returns the states, for help and completion.
+// States returns the states that Only selects by, for help and completion.
 func States() []string { return []string{OnlyFailed, OnlyPaused, OnlyParked, OnlyNotReady} }
 
 // Wants reports whether an object has one of the states.
@@ -36,7 +36,7 @@ func (o Only) Wants(r Report) bool {
 	})
 }
 
-// None describes n objects, none of which has one of the states.
+// None returns the message that none of n objects has one of the states.
 func (o Only) None(n int) string {
 	switch one := n == 1; {
 	case one && slices.Equal(o, Only{OnlyNotReady}):

@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// anyPod returns a pod in any state, of any owner.
+// anyPod returns a pod with a random state and owner.
 func anyPod(t *rapid.T) *corev1.Pod {
 	pod := ownedPod(fmt.Sprintf("p-%d", rapid.IntRange(0, 12).Draw(t, "name")), rapid.SampledFrom([]types.UID{"it", "set", "other"}).Draw(t, "owner"))
 	pod.UID = types.UID(fmt.Sprint(pod.Name, rapid.SampledFrom([]string{"", "-again"}).Draw(t, "UID")))

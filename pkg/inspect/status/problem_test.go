@@ -60,8 +60,8 @@ func recorded(t *testing.T, name string) Snapshot {
 	return e
 }
 
-// Each reason why pods do not become ready is found in objects as the kubelet, the scheduler, and
-// the node controller leave them.
+// A report finds each reason why pods do not become ready in objects as the kubelet, the scheduler,
+// and the node controller write them.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	const fatal, passing = true, false
@@ -291,8 +291,8 @@ func TestNoProblem(t *testing.T) {
 	}
 }
 
-// If pods cannot be created, the object or a child reports why, in a condition or else in its last
-// event.
+// If pods cannot be created, the object or a child reports the reason in a condition or, without a
+// condition, in its last event.
 func TestRefusedPods(t *testing.T) {
 	t.Parallel()
 	const (
@@ -373,7 +373,7 @@ func TestRefusedPods(t *testing.T) {
 	}
 }
 
-// A passed deadline comes last: the pods show the reason.
+// A passed deadline comes after other fatal problems, because the pods show its reason.
 func TestOrderOfProblems(t *testing.T) {
 	t.Parallel()
 	e := recorded(t, "image-pull")

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// The report shows whether a run-controller reconciles an object that needs one, and for any object
-// who wrote its status last.
+// The report shows whether a run-controller reconciles an object that needs one. For any object, it
+// shows who wrote the status last.
 func TestNobodyReconciles(t *testing.T) {
 	t.Parallel()
 	ago := func(d time.Duration) time.Time { return lookedAt().Add(-d) }
@@ -102,8 +102,8 @@ func TestNobodyReconciles(t *testing.T) {
 	}
 }
 
-// Live loops come first, the one that renewed last before the others. A loop whose selector
-// excludes the object is left out.
+// Live loops come before others, and a later renewal comes before an earlier one. A loop whose
+// selector excludes the object is left out.
 func TestOrderOfLoops(t *testing.T) {
 	t.Parallel()
 	loop := func(who string, renewed time.Duration) leaserecord.Loop {

@@ -26,7 +26,7 @@ type moment struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// history has the recorded objects so far.
+// history holds the recorded objects so far.
 type history struct {
 	object Object
 	pods   map[types.UID]corev1.Pod
@@ -117,8 +117,8 @@ func replay(t *testing.T, name string) []Report {
 	return all
 }
 
-// The verdicts on recorded states of real kubelets never contradict each other, and a failure is
-// never taken back.
+// The parts of a report on a recorded state of a real kubelet never contradict each other. An
+// object that has failed stays failed until its spec changes.
 func TestRecordedOnRealNodes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {
@@ -154,7 +154,7 @@ func TestRecordedOnRealNodes(t *testing.T) {
 		"readiness-tcp":         {verdict: Progressing, code: problem.CodeProbeFailed, says: "connection refused", never: Failed},
 		"readiness-exec":        {verdict: Progressing, code: problem.CodeProbeFailed, says: "Readiness probe failed", never: Failed},
 		"liveness":              {verdict: Failed, code: problem.CodeCrashLoop},
-		"liveness-busy-node":    {verdict: Failed, code: problem.CodeCrashLoop}, // recorded by hand, from a node with no time to spare
+		"liveness-busy-node":    {verdict: Failed, code: problem.CodeCrashLoop}, // recorded by hand, on a busy node
 		"liveness-ignores-term": {verdict: Progressing, code: problem.CodeProbeFailed, says: "failed its liveness probe"},
 		"evicted":               {verdict: Progressing, code: problem.CodePodEnded, says: "Evicted", passing: true},
 		"deadline":              {verdict: Progressing, code: problem.CodePodEnded, says: "DeadlineExceeded", passing: true},
@@ -176,7 +176,7 @@ func TestRecordedOnRealNodes(t *testing.T) {
 			for _, r := range reports {
 				checkReport(t, r)
 				if r.Verdict == NotReconciled {
-					failed = false // it was changed
+					failed = false // its spec was changed
 				}
 				if want.verdict == Failed && failed && r.Verdict != Failed {
 					t.Errorf("it had failed, and is %s, %s: %s", r.Verdict, r.ReasonCode, r.Reason)

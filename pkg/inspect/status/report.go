@@ -19,49 +19,49 @@ import (
 // ReportVersion is the apiVersion of a Report in JSON and YAML.
 const ReportVersion = "imoocpod.dev/v1alpha1"
 
-// Report is the model of one object that everything prints.
+// Report describes one object. All output about the object is made from its report.
 type Report struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        Metadata `json:"metadata"`
 	Verdict         Verdict  `json:"verdict"`
-	// ReasonCode is the reason for scripts, and Reason for people. Hint is the next step, if there
-	// is one.
+	// ReasonCode is the reason for scripts. Reason is the reason for people. Hint is the next step,
+	// if there is one.
 	ReasonCode problem.Code `json:"reasonCode"`
 	Reason     string       `json:"reason"`
 	Hint       string       `json:"hint,omitempty"`
-	// Problems are the problems of the object and of its pods, the most serious first. An object
-	// that is ready may have some.
+	// Problems are the problems of the object and of its pods, the most serious one first. A ready
+	// object may have problems.
 	Problems []problem.Problem `json:"problems"`
-	// Replicas are the counts of the status. They do not count a pod as ready that has just crashed
-	// or that a probe is ending.
+	// Replicas holds the counts of the status, or of the pods if the status has none. A pod that
+	// has just crashed or that a probe is ending does not count as ready.
 	Replicas   Replicas           `json:"replicas"`
 	Conditions []metav1.Condition `json:"conditions"`
-	// Pods are the pods of the object, in the order of their slots. Tree shows how they belong to
-	// it.
+	// Pods are the pods of the object, ordered by slot. Tree shows through which children they
+	// belong to the object.
 	Pods []problem.Pod `json:"pods"`
 	Tree Node          `json:"tree"`
 	// Parked is the count to return to while the object is parked.
 	Parked *apis.ParkedCount `json:"parked,omitempty"`
-	// Reverts lists who will reset the number of pods, and Budgets the disruption budgets that
+	// Reverts lists who will reset the number of pods. Budgets lists the disruption budgets that
 	// guard the pods, if they were read.
 	Reverts    []competing.Writer    `json:"reverts,omitempty"`
 	Budgets    []budget.Budget       `json:"budgets,omitempty"`
 	Reconciler reconciler.Reconciler `json:"reconciler"`
-	// Events are the last ones of the object, its children, and some pods that are not
-	// ready, the latest last.
+	// Events are the last events of the object, its children, and some pods that are not ready. The
+	// latest event comes last.
 	Events []problem.Event `json:"events,omitempty"`
 	// Pause is the pause that "kubectl imoocpod pause" set, while the pause lasts, whatever the
 	// verdict is.
 	Pause *apis.Pause `json:"pause,omitempty"`
-	// Counts is set if the count takes effect despite the pause. Held is set if something
-	// other than "kubectl imoocpod pause" holds the object, ready or not.
+	// Counts is set if the count takes effect despite the pause. Held is set if the object is
+	// paused in any way, whatever the verdict is.
 	Counts, Held bool `json:"-"`
 	// Recheck is the time after which the verdict may change although nothing else does;
 	// zero means never.
 	Recheck time.Duration `json:"-"`
-	// bounds are the fields that bound the count.
+	// bounds are the fields that limit the count.
 	bounds []Bound
-	// Unread lists what this user has no permission to read, and that may explain more.
+	// Unread lists what this user is not allowed to read, although it may explain more.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -76,10 +76,10 @@ type Metadata struct {
 	CreationTimestamp  metav1.Time `json:"creationTimestamp"`
 }
 
-// Replicas are an object's counts of pods.
+// Replicas holds an object's counts of pods.
 type Replicas struct {
 	Desired int32 `json:"desired"`
-	// Unknown is set if no desired count is known: Desired is then Current.
+	// Unknown is set if no desired count is known. Desired is then the number of existing pods.
 	Unknown bool  `json:"-"`
 	Current int32 `json:"current"`
 	Ready   int32 `json:"ready"`
@@ -146,9 +146,9 @@ func NewReport(e Snapshot) Report {
 	return r
 }
 
-// judgePods returns the models of pods, with the reasons why they are not ready. It also reports
-// whether the object's count of ready pods is in doubt: a pod differs from what its kubelet
-// reports, or will not become ready without help, and the controller may not have seen that yet.
+// judgePods returns the models of pods with the reasons why they are not ready, and these reasons
+// as findings. doubted means that the controller may have counted too many ready pods, because a
+// pod with a problem is still reported as ready, or a problem will not end without help.
 func judgePods(e Snapshot, owned problem.Pods, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]problem.Pod, 0, len(owned))
 	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
@@ -184,11 +184,11 @@ func logsOf(o Object) commandline.Command {
 	return commandline.Plugin("logs", o.argument()).In(o.Namespace)
 }
 
-// unreadyShown is the number of pods that are not ready whose events a report has. Most
-// have the same problem.
+// unreadyShown is the maximum number of unready pods whose events are in a report. Most unready
+// pods have the same problem.
 const unreadyShown = 5
 
-// relevant returns the events to show: it leaves out the events of pods that are not listed.
+// relevant returns the events to show, without those of ready and all but a few unready pods.
 func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
 		return nil // looking at very many pods takes a while

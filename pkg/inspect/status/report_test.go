@@ -22,7 +22,7 @@ func ownedPod(name string, owner types.UID) corev1.Pod {
 	}
 }
 
-// The table has the status of pods, and the reason why they are not ready.
+// NewPod sets the status that tables show of a pod, and the reason why the pod is not ready.
 func TestPodStatus(t *testing.T) {
 	t.Parallel()
 	container := func(ready bool, restarts int32, state corev1.ContainerState) corev1.ContainerStatus {
@@ -135,7 +135,7 @@ func TestReportPods(t *testing.T) {
 	}
 }
 
-// The events of pods that are ready are not shown, nor the events of the sixth unready pod.
+// A report has no events of ready pods, and none of the sixth unready pod.
 func TestRelevantEvents(t *testing.T) {
 	t.Parallel()
 	pods := []problem.Pod{{UID: "ready", Ready: true}}
@@ -164,7 +164,7 @@ func TestRecheckAtTheEndOfAPause(t *testing.T) {
 	}
 }
 
-// A child lacks nothing when each of its counts is reached.
+// A child is settled when each of its counts is reached and its controller has seen its generation.
 func TestUnsettledChild(t *testing.T) {
 	t.Parallel()
 	two := func(change func(*Child)) Child {

@@ -111,7 +111,7 @@ func shortfall(o Object, counts string) *ruling {
 	}
 	desired := o.Desired
 	if o.Several {
-		// The pods of all groups are compared only with each other.
+		// Current and Ready count the pods of all groups, but Desired is the count of one group.
 		desired = max(o.Current, o.Desired)
 	}
 	wanted := desired
@@ -141,7 +141,7 @@ func statusBehind(v *view) *ruling {
 }
 
 // behind reports whether fewer pods are ready than the status reports. For a kind of another
-// program, some pods may be invisible.
+// program, the pods may be invisible.
 func (v *view) behind() bool {
 	o := v.Object
 	if v.Pods == nil || !o.countsPods() || o.Foreign && len(v.report.Pods) == 0 {
@@ -248,7 +248,7 @@ func nothingVisible(v *view) *ruling {
 	return v.progressing(problem.CodeCannotTell, "cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())
 }
 
-// total returns the verdict on an object with fewer pods than all groups want together.
+// total returns the verdict on an object with fewer pods than all of its groups want together.
 func total(v *view) *ruling {
 	o, pods := v.Object, len(v.report.Pods)
 	if v.Pods == nil || o.Total == nil || pods >= int(*o.Total) || o.bound() || o.grouped() {
@@ -273,7 +273,7 @@ func ready(v *view) *ruling {
 }
 
 // paused returns the verdict if a pause explains why the object is not ready, or may hide that it
-// is not: a paused controller does not react to a change.
+// is not, because a paused controller does not react to a change.
 func paused(v *view) *ruling {
 	p, r := v.Object.Pause, v.given
 	unseen := r.code == problem.CodeNeverSeen || r.code == problem.CodeGenerationNotSeen
@@ -281,7 +281,7 @@ func paused(v *view) *ruling {
 	case p == nil, p.Reported && unseen, p.Switch && !v.switchSeen():
 		return nil
 	case r.verdict == Failed && p.Code == problem.CodePausedByUser:
-		r.reason += "; " + p.Why // the failure lasts as long
+		r.reason += "; " + p.Why // the failure cannot end during the pause
 		return &r
 	case r.verdict == Failed:
 		return nil
@@ -298,8 +298,8 @@ func paused(v *view) *ruling {
 	return &ruling{verdict: Paused, code: p.Code, reason: r.reason + "; " + p.Why, hint: hint}
 }
 
-// switchSeen reports whether there is a sign of a controller that acts on the switch of a
-// pause. Such a controller may stop writing the status, and needs a moment to act on the switch.
+// switchSeen reports whether something shows that a controller acts on the switch of a pause. Such
+// a controller may stop writing the status, and needs a moment to act on the switch.
 func (v *view) switchSeen() bool {
 	o, by := v.Object, v.report.Reconciler
 	if i := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return c.Type == "Paused" || c.Type == "Suspended" }); i >= 0 {
@@ -321,8 +321,8 @@ func noController(v *view) *ruling {
 	return &r
 }
 
-// controllerReports adds the controller's own report to the reason, unless the pause has the same
-// words or the report is older than the change.
+// controllerReports returns the verdict with the controller's own report added to the reason,
+// unless the reason has the same words or the report is older than the change.
 func controllerReports(v *view) *ruling {
 	r, said := v.given, v.Object.Word.String()
 	if r.verdict == Ready || r.verdict == Paused || r.code == problem.CodeGenerationNotSeen || said == "" || strings.Contains(r.reason, said) {

@@ -47,7 +47,8 @@ func documented(t *testing.T) jsonSchema {
 	return s
 }
 
-// check lists the violations of a schema, and records the fields that occur.
+// check returns the violations of the schema by a value, and records the fields of the value in
+// seen.
 func (s jsonSchema) check(root jsonSchema, at string, value any, seen map[string]bool) []string {
 	seen[at] = true
 	if s.Ref != "" {
@@ -106,7 +107,7 @@ func typeOf(value any) string {
 	return "string"
 }
 
-// fields lists the fields of a schema, as check names them.
+// fields returns the fields of a schema, as check names them.
 func (s jsonSchema) fields(at string) []string {
 	var all []string
 	for name, field := range s.Properties {

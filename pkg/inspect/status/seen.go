@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// absentAfter is how long after a change the controller of another program may take to act.
-// Until then, an object without a sign of it is progressing.
+// absentAfter is how long after a change the controller of another program may take to act. Until
+// then, an object without a sign of its controller is progressing.
 const absentAfter = 10 * time.Second
 
 // noticedWithin is the maximum time that a running controller takes to see a change.
@@ -37,8 +37,8 @@ func answered(spec, status *fieldpath.Write) bool {
 }
 
 // changeSeen reports whether something shows that the controller has seen the last change of an
-// object whose status has no generation. The counts of the object and of its children are already
-// right.
+// object whose status has no generation. It expects that the counts of the object and of its
+// children are right.
 func (v *view) changeSeen() bool {
 	o, spec, status := v.Object, v.report.Reconciler.Spec, v.report.Reconciler.Status
 	switch {
@@ -49,7 +49,7 @@ func (v *view) changeSeen() bool {
 	case answered(spec, status):
 		return true
 	case o.Generation <= 1:
-		// What exists was made after the object.
+		// Everything below the object was made after the object.
 		return status != nil || len(v.children)+len(v.report.Pods) > 0
 	case o.OnlyCounted && v.countShows():
 		return true
@@ -107,9 +107,8 @@ func (v *view) idle() bool {
 	return recent && below && !changed
 }
 
-// changedBelow reports whether a direct child was made or changed at a time or later. The
-// times are whole seconds, so what changed in the second of another change may have changed
-// later.
+// changedBelow reports whether a direct child was made or changed at a time or later. The times are
+// whole seconds, so a change in the same second may be a later one.
 func (v *view) changedBelow(at time.Time) bool {
 	return slices.ContainsFunc(v.children, func(c Child) bool {
 		made, _ := fieldpath.LastWrites(c.Managers)
@@ -122,8 +121,8 @@ func (v *view) podsChanged(at time.Time) bool {
 	return slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool { return !pod.Created.Before(at) || pod.Ending })
 }
 
-// countBelow reports whether the pods, or what the children want together or one of them
-// wants, may be as many as the object wants.
+// countBelow reports whether one child, all children together, or the pods may match the desired
+// count. If nothing below the object can be compared with the count, it returns true.
 func (v *view) countBelow() bool {
 	o, sum, below := v.Object, int32(0), 0
 	for _, c := range workloads(v.children) {
@@ -174,7 +173,7 @@ func notSeen(v *view) *ruling {
 	never := !o.Untracked && o.ObservedGeneration == 0 || o.Untracked && len(o.Conditions) == 0 && o.Word.Phase == ""
 	switch {
 	case never && o.Foreign && by.Status != nil && (v.Acted || o.Generation <= 1 || answered(by.Spec, by.Status)):
-		return nil // it never says so, and was written
+		return nil // the status was written, but never has a generation
 	case never:
 		r.code, r.reason = problem.CodeNeverSeen, o.neverSeen(by.Status)
 	case o.Untracked || o.ObservedGeneration >= o.Generation:

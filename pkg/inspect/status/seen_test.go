@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 )
 
-// An entry of managedFields is about the spec, the status, or neither.
+// An entry of managedFields is about the spec, the status, both, or neither.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -100,7 +100,7 @@ func TestPodMadeSince(t *testing.T) {
 	}
 }
 
-// Children of another object, or from before the change, prove nothing.
+// A new child proves nothing if the object or its generation is another one than before.
 func TestActedBelow(t *testing.T) {
 	t.Parallel()
 	before := Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2}}}
@@ -120,7 +120,8 @@ func TestActedBelow(t *testing.T) {
 	}
 }
 
-// A write through /scale has no time. The first generation is not a change.
+// A write through /scale has no time, so the time of the first look at the spec counts instead. The
+// first generation is not a change.
 func TestTimeOfAChange(t *testing.T) {
 	t.Parallel()
 	made := lookedAt().Add(-time.Hour)
@@ -133,8 +134,8 @@ func TestTimeOfAChange(t *testing.T) {
 	}
 }
 
-// A controller may write the wanted counts before it does anything. Right after a change
-// of the count, the children show whether it has acted.
+// A controller may write the wanted counts before it does anything. Right after a change of the
+// count, the children show whether the controller has acted.
 func TestCountThatIsOnlyWritten(t *testing.T) {
 	t.Parallel()
 	now := lookedAt()
@@ -163,7 +164,8 @@ func TestCountThatIsOnlyWritten(t *testing.T) {
 	}
 }
 
-// The children and pods of an object may be counted in several ways.
+// The desired count may match the number of pods, the count of one child, or the sum of all
+// children.
 func TestCountBelow(t *testing.T) {
 	t.Parallel()
 	set := func(n int32, controller types.UID) Child { return Child{Controller: controller, Desired: &n} }

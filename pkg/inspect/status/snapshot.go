@@ -14,36 +14,36 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Snapshot is the input of a report. What was not read is empty, and proves nothing.
+// Snapshot is the input of a report. A part that was not read is empty, which proves nothing.
 type Snapshot struct {
 	Object Object
-	// Pods and Children may include objects of other owners. Controller references decide.
-	// Children stand between the object and its pods, such as ReplicaSets. Pods are nil
-	// if they were not read.
+	// Pods and Children may include objects of other owners, which reports leave out by their
+	// controller references. Children stand between the object and its pods, such as ReplicaSets.
+	// Pods are nil if they were not read.
 	Pods     problem.Pods
 	Children []Child
 	// Events are the events of the object, its children, and its pods.
 	Events []corev1.Event
-	// Nodes are the requested nodes by name, nil for a node that does not exist.
+	// Nodes holds the requested nodes by name, or nil for a node that does not exist.
 	Nodes map[string]*corev1.Node
 	// Loops are the run-controllers that have a lease, or nil if no one looked for them or the user
-	// may not read all leases.
+	// is not allowed to read all leases.
 	Loops []leaserecord.Loop
-	// Autoscalers and Budgets have every object of the namespace.
+	// Autoscalers and Budgets hold all objects of the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Budgets     []policyv1.PodDisruptionBudget
-	// Acted is set if a wait has seen the controller write since the last change of the
-	// spec, and ActedBelow if it has seen a direct child change.
+	// Acted is set if a wait has seen the controller write since the last change of the spec.
+	// ActedBelow is set if it has seen a direct child change.
 	Acted, ActedBelow bool
-	// Once holds the pods that a wait has seen as the object's own. They still are without an
-	// owner: some controllers remove it before they delete a pod.
+	// Once holds the pods that a wait has seen as the object's own. They stay its own if they lose
+	// their owner, because some controllers remove the owner before they delete a pod.
 	Once map[types.UID]bool
-	// Since is when a wait first saw the current spec. Counted is set if the count was changed
-	// right before that: managedFields record no time for a change through the /scale of a custom
-	// resource.
+	// Since is the time at which a wait first saw the current spec. Counted is set if the count was
+	// changed right before Since. managedFields have no time for a change through the /scale of a
+	// custom resource.
 	Since   time.Time
 	Counted bool
-	// Unread lists what this user may not read, such as "events".
+	// Unread lists what this user is not allowed to read, such as "events".
 	Unread []string
 	// Now is when the snapshot was taken.
 	Now time.Time

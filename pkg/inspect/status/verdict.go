@@ -1,5 +1,5 @@
-// Package status decides whether a replica resource is ready. Objects and a time go in; a verdict
-// comes out, with the model that everything prints.
+// Package status decides whether a replica resource is ready. It makes a report with a verdict from
+// objects and a time, and sends no requests.
 package status
 
 import (
@@ -136,7 +136,7 @@ func Rules(o Object) []string {
 	return names
 }
 
-// judge returns the verdict on an object. The rest of the report is complete.
+// judge returns the verdict on an object. r is its report, complete except for the verdict.
 func judge(e Snapshot, r Report, children []Child) ruling {
 	v := &view{Snapshot: e, report: r, children: children, counts: readyCount(e.Object)}
 	if !e.Object.declaredReady() {
@@ -159,7 +159,7 @@ func judge(e Snapshot, r Report, children []Child) ruling {
 	return v.given
 }
 
-// by returns the verdict of a rule, nil if it gives none.
+// by returns the ruling of a rule, or nil if the rule does not apply or does not hold.
 func (v *view) by(r rule) *ruling {
 	if !r.applies(v.Object) {
 		return nil

@@ -158,8 +158,9 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// wrote returns managed fields: the number of seconds since the spec was written, through a
-// subresource, and since the status was written; 0 means never.
+// wrote returns managed fields with a write of the spec through a subresource, and a write of the
+// status. spec and status are seconds since the writes. The status was never written if status is
+// 0.
 func wrote(subresource string, spec, status int) []metav1.ManagedFieldsEntry {
 	entry := func(manager, subresource string, ago int) metav1.ManagedFieldsEntry {
 		at := metav1.NewTime(lookedAt().Add(-time.Duration(ago) * time.Second))
@@ -172,8 +173,8 @@ func wrote(subresource string, spec, status int) []metav1.ManagedFieldsEntry {
 	return all
 }
 
-// scaled returns the entries of wrote, and a later write through the /scale of a custom resource,
-// which has no time.
+// scaled returns the entries of wrote and a later write through the /scale of a custom resource.
+// That write has no time.
 func scaled(spec, status int) []metav1.ManagedFieldsEntry {
 	return append(wrote("", spec, status), metav1.ManagedFieldsEntry{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"})
 }
@@ -230,8 +231,8 @@ func TestChangeSeen(t *testing.T) {
 	}
 }
 
-// A controller may report a generation before it acts on it: for a while, a child must have
-// changed, too.
+// A controller may report a generation before it acts on the change, so for a while, a child must
+// have changed, too.
 func TestSeenAndNothingDone(t *testing.T) {
 	t.Parallel()
 	at := func(ago int) time.Time { return lookedAt().Add(-time.Duration(ago) * time.Second) }
@@ -273,7 +274,7 @@ func TestSeenAndNothingDone(t *testing.T) {
 	}
 }
 
-// If nothing reports a generation, the reason says so first.
+// If nothing reports a generation, the reason names that, and not that no child has changed.
 func TestSeenUnknown(t *testing.T) {
 	t.Parallel()
 	o := Object{Identity: Identity{Foreign: true, UID: "it"}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Generation: 2, Managers: wrote("", 5, 0)}}
@@ -284,8 +285,8 @@ func TestSeenUnknown(t *testing.T) {
 	}
 }
 
-// After a change that was not seen, the controller counts as absent only after some time, and not
-// while it writes.
+// After a change that was not seen, the controller counts as absent only after some time, and only
+// if it does not write the status.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	failure := []metav1.Condition{{Type: "Stalled", Status: metav1.ConditionTrue, Reason: "NoDisk", Message: "the disk is full"}}
@@ -318,7 +319,7 @@ func TestUnseen(t *testing.T) {
 		if r.Verdict != Failed && !strings.Contains(r.Reason, "seen") {
 			t.Errorf("%s: it does not say that nobody has seen it: %s", name, r.Reason)
 		}
-		// The report is checked again when the time is over.
+		// The report must be checked again at the end of that time.
 		if waits := strings.Contains(r.Reason, "; the spec changed "); waits != (r.Recheck > 0 && r.Recheck <= absentAfter) {
 			t.Errorf("%s: %q is looked at again after %s", name, r.Reason, r.Recheck)
 		}
@@ -377,7 +378,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// The verdict is "paused" only if the pause is why the object is not ready.
+// The verdict is "paused" only if the pause is the reason why the object is not ready.
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	template := &Pause{Code: problem.CodePaused, Why: "it is paused", Hint: "resume it", Template: true}
@@ -407,7 +408,8 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// A wait sees that the controller acts when the times do not show it.
+// Acted compares two snapshots, and so detects what the controller does even if the times do not
+// show it.
 func TestActed(t *testing.T) {
 	t.Parallel()
 	seen := func(change func(*Snapshot)) Snapshot {
@@ -461,7 +463,7 @@ func TestRulesAreDocumented(t *testing.T) {
 	}
 }
 
-// The rules of a type depend on its facts.
+// The facts of a type determine which rules apply.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	const usual = "Deleting Problem Counts ChildNotReady Condition Ready Paused ControllerReports ScaledToZero Parked"

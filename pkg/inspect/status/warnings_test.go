@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// The owner of an object and its autoscalers will reset its count.
+// A report lists the owner and the autoscalers of an object, which will reset its count.
 func TestReverts(t *testing.T) {
 	t.Parallel()
 	autoscaler := func(name, apiVersion, kind, target string, low *int32) autoscalingv2.HorizontalPodAutoscaler {

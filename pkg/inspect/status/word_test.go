@@ -2,7 +2,7 @@ package status
 
 import "testing"
 
-// The controller's own message appears once, and not for a ready object.
+// The message of the controller is added once, and not for a ready object.
 func TestWord(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

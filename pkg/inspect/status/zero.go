@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// parked returns the verdict on an object that is at the zero that someone set for a time. Its
-// controller need not report it as ready.
+// parked returns the verdict on a parked object that has reached zero. Its controller need not
+// report it as ready.
 func parked(v *view) *ruling {
 	o := v.Object
 	if o.Parked == nil || o.Current > 0 || v.report.ActivePods() > 0 || v.given.verdict != Ready && !v.given.doubtsZero() {

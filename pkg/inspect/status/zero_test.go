@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// An object is parked when it has reached zero, and not before.
+// The verdict is parked when the object has reached zero, and not before.
 func TestParkedVerdict(t *testing.T) {
 	t.Parallel()
 	by := &apis.ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
@@ -64,8 +64,8 @@ func TestParkedVerdict(t *testing.T) {
 	}
 }
 
-// If an autoscaler scaled its target to zero, it is named. It is not named for a zero that
-// a person set, parked or not, or that is not reached yet.
+// If an autoscaler scaled its target to zero, the reason names the autoscaler. It does not do so
+// for a zero that a person set, whether parked or not, or that is not reached yet.
 func TestScaledToZeroByAnAutoscaler(t *testing.T) {
 	t.Parallel()
 	const byIt, byPerson = "scaled to zero by HorizontalPodAutoscaler/auto", "scaled to zero"

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// ChildKinds returns the kinds of children that objects of a kind may have. For kinds of other
-// programs, only an owner reference shows a child without pods.
+// ChildKinds returns the kinds that are searched for children of a kind even if no pod leads to the
+// children.
 func ChildKinds(kind kinds.Kind) []schema.GroupVersionKind {
 	switch {
 	case !kind.Reconciled() && !kind.BuiltIn():
@@ -20,14 +20,14 @@ func ChildKinds(kind kinds.Kind) []schema.GroupVersionKind {
 	return nil
 }
 
-// PodMakers returns the kinds that create pods for others.
+// PodMakers returns the built-in kinds through which other objects create pods.
 func PodMakers() []schema.GroupVersionKind {
 	apps := appsv1.SchemeGroupVersion
 	return []schema.GroupVersionKind{replicaSet(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
 }
 
-// ChildSelector returns a selector that matches the children of an object. A Deployment
-// releases ReplicaSets that do not match its selector.
+// ChildSelector returns a selector that matches the children of an object, or "" if no selector is
+// known. A Deployment releases ReplicaSets that do not match its selector.
 func ChildSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
 	if kind.CRD() == kinds.Deployments && child == replicaSet() {
 		return kind.PodSelector(obj)

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Objects are read from the namespace of the target, and of built-in Deployments only the
-// ReplicaSets that they select.
+// ChildSelector returns the selector of a built-in Deployment for its ReplicaSets, and "" for all
+// other children.
 func TestChildSelector(t *testing.T) {
 	t.Parallel()
 	replicaSets := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}

@@ -1,5 +1,5 @@
-// Package feeds lists or follows the objects that targets consist of: one list and one watch per
-// type and namespace.
+// Package feeds lists or follows the objects of targets, with one list and one watch per type,
+// namespace, and selector.
 package feeds
 
 import (
@@ -25,15 +25,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// Mode is how feeds read.
+// Mode configures how feeds read objects.
 type Mode struct {
-	// Once means that they list the objects and do not watch them.
+	// Once means that the objects are listed once, and not watched.
 	Once bool
-	// Shared means that several targets may share what there is in their namespace.
+	// Shared means that several targets may share the feeds of their namespace.
 	Shared bool
 }
 
-// Feeds hold the objects that targets consist of. Targets share them.
+// Feeds hold the objects of targets: the targets' children, pods, events, nodes, and leases.
 type Feeds struct {
 	Mode
 
@@ -48,12 +48,12 @@ type Feeds struct {
 	stop  func()
 
 	mu sync.Mutex
-	// of are the feeds by their types and keys.
+	// of holds the feeds by their typed keys.
 	of map[any]any
 }
 
 type (
-	// Pods keep what a report takes from each pod.
+	// Pods keep only the data of each pod that a report needs.
 	Pods = follow.Feed[*corev1.Pod, *problem.Pod]
 	// Children are the objects between targets and their pods.
 	Children = follow.Feed[*unstructured.Unstructured, Child]
@@ -65,8 +65,8 @@ type (
 	Leases = follow.Feed[*unstructured.Unstructured, Lease]
 )
 
-// Lease is a lease as the loop that it records, or the error if it cannot be read. It is read
-// once for all targets, because anyone who can create leases can create many.
+// Lease is the loop that a lease records, or an error if the lease cannot be parsed. A lease is
+// parsed once for all targets, because anyone who can create leases can create many.
 type Lease struct {
 	name string
 	Loop leaserecord.Loop
@@ -194,8 +194,8 @@ type Child struct {
 	Owner schema.GroupVersionKind
 }
 
-// Children returns the feed of the selected objects of a kind, without those that have no
-// controller.
+// Children returns the feed of the selected objects of a kind. It keeps only the UID of an object
+// without a controller.
 func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
 	return feedOf(s, key{gvk, namespace, selector}, func() *Children {
 		keep := func(obj *unstructured.Unstructured) Child {
@@ -230,7 +230,7 @@ func (s *Feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (dynami
 	return s.Dynamic.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
-// trimPod removes the largest fields of a pod that nothing reads.
+// trimPod removes the largest unused fields of a pod.
 func trimPod(pod *corev1.Pod) {
 	pod.ManagedFields, pod.Spec.Volumes, pod.Spec.Tolerations = nil, nil, nil
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {

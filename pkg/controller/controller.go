@@ -1,5 +1,5 @@
-// Package controller is the reconcile loop of "run-controller". Informers fill caches
-// (sources.go) and put keys into a queue. A worker takes a key, collects a view, plans
+// Package controller implements the reconcile loop of "run-controller". Informers fill caches
+// (sources.go) and put keys into a queue. A worker takes a key, reads a view from the caches, plans
 // (package plan, pure), applies the plan, and writes the status (reconcile.go).
 package controller
 
@@ -33,32 +33,32 @@ import (
 
 // Options configure a Controller.
 type Options struct {
-	// Dynamic is for custom resources, Deployments, and revisions, Core for pods, nodes,
-	// and events.
+	// Dynamic is the client for custom resources, CRDs, Deployments, and revisions. Core is the
+	// client for pods, nodes, and events.
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface
-	// Kinds are the kinds to reconcile, apart from those that CRDs declare.
+	// Kinds lists the kinds to reconcile, apart from those that CRDs declare (Declared).
 	Kinds    []kinds.Kind
 	Declared Declarations
 	// Selector selects the objects; nil selects all. An object that no longer matches is
 	// left alone.
 	Selector labels.Selector
-	// Namespace limits the objects; empty means all.
+	// Namespace is the namespace of the objects; empty means all namespaces.
 	Namespace string
 	// Workers is the number of objects that are reconciled at the same time.
 	Workers int
 	// Install is the command that installs the CRDs of the kinds.
 	Install string
-	// Log takes the lines of the log.
+	// Log writes a line of the log. It is called concurrently.
 	Log func(report.Line)
-	// DryRun makes plans and writes nothing.
+	// DryRun means that the loop makes plans and writes nothing.
 	DryRun bool
-	// Metrics may be nil.
+	// Metrics counts what the loop does. It may be nil.
 	Metrics *metrics.Metrics
-	// Resumed means that the loop continues an earlier one of this process, or has waited
-	// for the lease. Missing rights and a failing server are then waited out from the start.
+	// Resumed means that the loop continues an earlier loop of this process, or has waited for the
+	// lease. Run then retries if rights are missing or the server fails at the start.
 	Resumed bool
-	// Clock may be nil.
+	// Clock is the clock of plans; nil means the real clock.
 	Clock clock.PassiveClock
 }
 
@@ -68,9 +68,9 @@ type Controller struct {
 
 	strategies map[kinds.Strategy]*strategy.Strategy
 	kinds      *kindSet
-	// pods caches all pods: a record of each pod that may be ours, and a stub of any other pod.
-	// inputs caches the other inputs of plans, such as nodes, by strategy. revisions caches
-	// earlier templates.
+	// pods caches a record of each pod that may be ours, and a stub of every other pod. inputs
+	// caches the other inputs of plans, such as nodes, by strategy. revisions caches earlier
+	// templates.
 	pods      *informer.Informer
 	inputs    map[kinds.Strategy]*informer.Informer
 	revisions *revisionCache
@@ -83,7 +83,7 @@ type Controller struct {
 	health       *informer.Health
 }
 
-// New makes a Controller; Run starts it.
+// New returns a Controller that is not running yet. A kind with an unknown strategy is an error.
 func New(opts Options) (*Controller, error) {
 	if opts.Metrics == nil {
 		opts.Metrics = metrics.New("")
@@ -117,7 +117,7 @@ func New(opts Options) (*Controller, error) {
 	return c, nil
 }
 
-// ownersOf makes the cache of a kind's objects, which is not filled yet.
+// ownersOf returns the owners of a kind, with an empty cache, and creates the metrics of the kind.
 func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
 	s := c.strategies[kind.Mapping.Strategy]
 	if s == nil {
@@ -129,7 +129,7 @@ func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
 	return o, nil
 }
 
-// Synced reports whether everything that existed at the start has been read.
+// Synced reports whether everything that existed at the start and can be read has been read.
 func (c *Controller) Synced() bool {
 	for _, o := range c.kinds.list() {
 		if !o.state.Load().hasSynced() {
@@ -139,9 +139,9 @@ func (c *Controller) Synced() bool {
 	return c.pods.HasSynced() && c.declarations.hasSynced()
 }
 
-// Run reconciles until the context ends, and returns when the writes in flight have been
-// answered. It returns an error at once if it lacks rights or the server fails from the
-// start, unless it resumes.
+// Run reconciles objects until the context ends, and returns nil when the writes in flight have
+// been answered. If rights are missing or the server fails at the start, Run returns an error at
+// once, unless Resumed is set.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
 	if err := c.mayStart(ctx); err != nil && !c.Resumed {
@@ -156,8 +156,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.report.Events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: kinds.FieldManager})
 
-	// The loop reports in its own words (health) what informers find worth a warning.
-	// Theirs are logged with -v=2.
+	// Health reports failing watches in the loop's own words, so the messages of the informers are
+	// logged only with -v=2.
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).V(2))
 	var running sync.WaitGroup
 	running.Go(func() { c.pods.RunWithContext(ctx) })
@@ -190,9 +190,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// mayStart returns what would keep the loop from working at the start: it lacks the rights
-// for pods, CRDs, or all kinds, or the server fails. It logs which CRDs are not installed.
-// Later, informers try again and log it.
+// mayStart returns an error if the loop cannot work now, because it lacks the rights for pods,
+// CRDs, or all kinds, or because the server fails. It logs which CRDs are not installed. Later
+// failures are left to the informers, which retry and log them.
 func (c *Controller) mayStart(ctx context.Context) error {
 	if _, err := c.Core.Pods(c.Namespace).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		return fmt.Errorf("list pods: %w", err)
@@ -222,12 +222,12 @@ func (c *Controller) mayStart(ctx context.Context) error {
 // Reconciles returns how many reconciles have begun. A converged system adds none.
 func (c *Controller) Reconciles() int64 { return c.memory.Reconciles() }
 
-// stuckAfter is how long no reconcile takes that makes any progress: each of its requests
-// and waits is bounded by a fraction of it.
+// stuckAfter is longer than any reconcile that makes progress. Each request and each wait of a
+// reconcile is limited to a fraction of it.
 const stuckAfter = 10 * time.Minute
 
-// Stuck returns the reconcile that has been running for so long that it will not end, or
-// "". A loop that has not returned long after its context ended is stuck, too.
+// Stuck returns a message about the oldest running reconcile if it began stuckAfter ago or earlier,
+// or "". The reconcile may also belong to a loop whose context has ended.
 func (c *Controller) Stuck() string {
 	k, since, running := c.memory.Oldest()
 	if !running || c.Clock.Now().Sub(since) < stuckAfter {

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A loop does not start with a kind whose strategy is unknown.
+// New rejects a kind whose strategy is unknown.
 func TestUnknownStrategy(t *testing.T) {
 	core, err := corev1client.NewForConfig(&rest.Config{Host: "http://server"})
 	if err != nil {

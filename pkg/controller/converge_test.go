@@ -79,7 +79,7 @@ func TestPodsOfAnotherLoopAreTakenUp(t *testing.T) {
 	})
 }
 
-// A pod with a long grace period is not given up before that is over.
+// A pod with a long grace period is not replaced until five minutes after the grace period.
 func TestPodWithALongGraceIsWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		long := template("busybox")

@@ -18,14 +18,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Declarations are the CRDs that declare kinds to reconcile.
+// Declarations selects the CRDs whose declared kinds are reconciled.
 type Declarations struct {
-	// All selects all CRDs, and Named the CRDs with these names (plural.group).
+	// All selects all CRDs. Named selects the CRDs with these names (plural.group).
 	All   bool
 	Named []string
 }
 
-// declarations follows these CRDs.
+// declarations watches the selected CRDs, and starts and stops their kinds.
 type declarations struct {
 	*Controller
 	// synced means that the CRDs that existed at the start have been handled.
@@ -37,15 +37,15 @@ func (d *declarations) any() bool { return d.Declared.All || len(d.Declared.Name
 // hasSynced reports whether the CRDs that existed at the start have been handled.
 func (d *declarations) hasSynced() bool { return !d.any() || d.synced.Load() }
 
-// refuse notes what is wrong with the declaration of a CRD. Its kind has no objects then.
+// refuse replaces the kind of a CRD with one that has no objects, and whose error Refused returns.
 func (d *declarations) refuse(crd string, err error) {
 	o := &owners{kind: kinds.Kind{Resource: schema.ParseGroupResource(crd).WithVersion("")}, strategy: &strategy.Strategy{}, declared: true}
 	o.state.Store(&ownerState{refused: err})
 	d.kinds.put(o)
 }
 
-// declaration is what the cache keeps of a CRD: the kind that it declares, or what is
-// wrong with the declaration.
+// declaration is the part of a CRD that the cache keeps: the kind that the CRD declares, or the
+// error in its declaration.
 type declaration struct {
 	metav1.ObjectMeta
 	kind kinds.Kind
@@ -55,8 +55,7 @@ type declaration struct {
 // valid reports whether the CRD declares a kind to reconcile.
 func (d *declaration) valid() bool { return d.err == nil && d.kind.Reconciled() }
 
-// trimCRD returns what the cache keeps of a CRD. One that is not yet served declares
-// nothing.
+// trimCRD returns the declaration of a CRD. A CRD that is not yet served declares no kind.
 func trimCRD(crd *unstructured.Unstructured) (any, error) {
 	d := &declaration{ObjectMeta: metav1.ObjectMeta{Name: crd.GetName(), UID: crd.GetUID(), ResourceVersion: crd.GetResourceVersion()}}
 	if kinds.Established(crd) {
@@ -65,7 +64,7 @@ func trimCRD(crd *unstructured.Unstructured) (any, error) {
 	return d, nil
 }
 
-// follow reconciles each declared kind for as long as its CRD declares it. run starts a kind.
+// follow reconciles each kind while its CRD declares it, until the context ends. run starts a kind.
 func (d *declarations) follow(ctx context.Context, run func(*owners)) {
 	resource := kinds.CRDResource()
 	source := informer.SourceOf(resource.Resource, d.Dynamic.Resource(resource), &unstructured.Unstructured{})
@@ -91,7 +90,7 @@ func (d *declarations) follow(ctx context.Context, run func(*owners)) {
 	crds.RunWithContext(ctx)
 }
 
-// refuseMissing reports named CRDs that do not exist or declare nothing.
+// refuseMissing refuses and logs the named CRDs that do not exist or declare no kind.
 func (d *declarations) refuseMissing(store cache.Store) {
 	for _, name := range d.Declared.Named {
 		obj, _, _ := store.GetByKey(name)
@@ -115,12 +114,12 @@ func (d *declarations) mayRead(ctx context.Context) error {
 	return err
 }
 
-// handleCRDChange starts, restarts, or stops the reconciling of a kind after its CRD has changed.
-// It is called for one CRD after the other.
+// handleCRDChange starts, restarts, or stops reconciling a kind after its CRD has changed. Calls do
+// not overlap.
 func (d *declarations) handleCRDChange(crd *declaration, exists bool, run func(*owners)) {
 	before := d.kinds.get(crd.Name)
 	if before != nil && !before.declared {
-		return // it was named at the start, and is as it was then
+		return // the kind was given at the start and does not follow its CRD
 	}
 	running := before != nil && before.stop != nil
 	valid, invalid := exists && crd.valid(), exists && crd.err != nil
@@ -151,7 +150,7 @@ func (d *declarations) handleCRDChange(crd *declaration, exists bool, run func(*
 	switch {
 	case valid:
 		o, err := d.ownersOf(crd.kind)
-		if err != nil { // strategy.All has every strategy that can be declared
+		if err != nil { // impossible, because strategy.All has every strategy that can be declared
 			d.refuse(crd.Name, err)
 			break
 		}

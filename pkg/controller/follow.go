@@ -14,17 +14,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
 
-// follow watches a kind's objects until the context ends: from when its CRD is installed
-// until it is removed, and again when it is back.
+// follow watches a kind's objects whenever its CRD is installed, until the context ends.
 func (c *Controller) follow(ctx context.Context, o *owners) {
 	for ctx.Err() == nil {
 		c.followInstalled(ctx, o)
 	}
 }
 
-// followInstalled waits until a kind's CRD is installed and its objects may be listed, and watches
-// them until the CRD is removed. It polls, because a watch of CRDs would need a permission that
-// reconciling does not.
+// followInstalled waits until a kind's CRD is installed and its objects can be listed, and watches
+// them until the CRD is removed. It polls, because a watch of CRDs would take a permission that
+// reconciling does not need.
 func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	installed, removed := context.WithCancel(ctx)
 	defer removed()
@@ -57,12 +56,12 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	})
 	c.health.Forget(crd)
 	if ctx.Err() == nil {
-		o.state.Store(&ownerState{}) // the states of a loop that has ended can still be read
+		o.state.Store(&ownerState{}) // after the loop has ended, its last states can still be read
 	}
 }
 
-// awaitCaches waits until the caches that plans for a kind read are filled. From an empty cache, a
-// plan would conclude that there are no objects.
+// awaitCaches fills the caches that plans for a kind read, and waits for them. From an empty cache,
+// a plan would conclude that there are no objects.
 func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
 	if input := c.inputs[o.kind.Mapping.Strategy]; input != nil {
 		select {

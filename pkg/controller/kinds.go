@@ -13,14 +13,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// kindSet holds the kinds that are reconciled now, each with the cache of its objects,
-// by the names of their CRDs.
+// kindSet maps the name of a CRD to its kind and the cache of its objects. It holds the kinds that
+// are reconciled now, and refused ones.
 type kindSet struct {
 	mu  sync.RWMutex
 	all map[string]*owners
 }
 
-// get returns nil if the kind is not reconciled.
+// get returns nil if the set does not have the kind.
 func (k *kindSet) get(crd string) *owners {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -49,8 +49,8 @@ func (k *kindSet) by(name kinds.Strategy) []*owners {
 	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Mapping.Strategy != name })
 }
 
-// controllerOf returns the key of the controller of an object, and its kind, or nil if the kind is
-// not reconciled. The version in the controller reference does not matter.
+// controllerOf returns the kind and the key that the controller reference of an object names, in
+// any version, or nil if there is no reference or its kind is not in the set.
 func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	ref := metav1.GetControllerOfNoCopy(obj)
 	if ref == nil {
@@ -70,8 +70,8 @@ func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	return nil, memory.Key{}
 }
 
-// readersOf returns the keys of the objects whose plans read an input of their strategy: all
-// objects of the strategy if the input is cluster-scoped, otherwise only its controller.
+// readersOf returns the keys of the objects whose plans read an input of their strategy. If the
+// input is namespaced, only its controller reads it. Otherwise, all objects of the strategy do.
 func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
 	input, ok := obj.(metav1.Object)
 	if !ok {

@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// The labels of a pod are restored as soon as the server accepts it, even if nothing else happens
-// to the pod or its object. Without labels, the pod still belongs to the object.
+// The labels of a pod are restored as soon as the server accepts the patch, even if nothing else
+// happens to the pod or its object. Without labels, the pod still belongs to the object.
 func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	for name, test := range map[string]struct {
@@ -142,7 +142,7 @@ func TestPodWithoutLabelsCounts(t *testing.T) {
 			}
 			return nil
 		}
-		// This change has no event: the loop reconciles because of the pods.
+		// This change sends no event. The loop reconciles because of the events of the pods.
 		foo = w.objects[kind.Resource][keyOf("default", "foo")]
 		if err := unstructured.SetNestedField(foo.Object, int64(2), "spec", "replicas"); err != nil {
 			t.Error(err)
@@ -202,7 +202,7 @@ func TestPodsWithoutLabelsCountWhenAnswersAreLost(t *testing.T) {
 				w.mu.Unlock()
 				test.happen(w, foo)
 				w.set(kind, "default", "foo", int64(2), "spec", "replicas")
-				w.converges() // and the server has seen no pod too many
+				w.converges() // holdCreate has checked that there was never a pod too many
 			})
 		})
 	}

@@ -12,20 +12,20 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// maxCached is the size limit of a cached object, in bytes. Of a larger object, the cache holds an
-// outline, and each reconcile reads the object.
+// maxCached is the size limit of a cached object, in bytes. The cache holds only an outline of a
+// larger object, and each reconcile reads the object from the server.
 const maxCached = 32 << 10
 
-// annotationOutline marks an outline. It is in the cache alone.
+// annotationOutline marks an outline. Only objects in the cache have it.
 const annotationOutline = apis.Prefix + "outline"
 
-// isOutline reports whether the cache holds no more than the outline of an object.
+// isOutline reports whether a cached object is only an outline.
 func isOutline(obj *unstructured.Unstructured) bool {
 	return obj.GetAnnotations()[annotationOutline] != ""
 }
 
-// trimOwner drops what no plan reads: most of a small object, and nearly all of a large one. That
-// bounds the memory that an object of a stranger can take.
+// trimOwner returns a function that drops fields that no plan reads, and replaces a large object by
+// its outline. This limits the memory that an object of any user can take.
 func trimOwner(kind kinds.Kind) cache.TransformFunc {
 	return informer.Trim(func(u *unstructured.Unstructured) (any, error) {
 		u.SetManagedFields(nil)

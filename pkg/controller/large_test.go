@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// sized returns an object with this many bytes of arguments.
+// sized returns an object whose template has an argument of the given number of bytes.
 func sized(kind kinds.Kind, bytes int) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"namespace": "ns", "name": "foo", "uid": "u", "resourceVersion": "7", "generation": int64(3)},
@@ -28,7 +28,6 @@ func sized(kind kinds.Kind, bytes int) *unstructured.Unstructured {
 	return obj
 }
 
-// strategyOf returns the strategy of a kind.
 func strategyOf(t testing.TB, kind kinds.Kind) *strategy.Strategy {
 	t.Helper()
 	return strategy.All()[kind.Mapping.Strategy]
@@ -64,7 +63,7 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 	}
 }
 
-// A plan depends on the slots that an object gives up. The cache keeps little of a long annotation.
+// Plans differ if the removed slots differ. The cache keeps only the start of a long annotation.
 func TestRemovedSlotsMakeADifference(t *testing.T) {
 	kind := kinds.ImoocPod()
 	before := sized(kind, 1)
@@ -89,7 +88,7 @@ func TestRemovedSlotsMakeADifference(t *testing.T) {
 	}
 }
 
-// A template that is too large creates no pods and deletes none.
+// A template that is too large is reported as a problem, and the count stays valid.
 func TestTemplateThatIsTooLarge(t *testing.T) {
 	for bytes, refused := range map[int]bool{100_000: false, 300_000: true} {
 		v := strategyOf(t, kinds.ImoocPod()).Owner(kinds.ImoocPod(), sized(kinds.ImoocPod(), bytes))

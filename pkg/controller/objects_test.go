@@ -35,7 +35,7 @@ func (w *world) owned(owner *unstructured.Unstructured) []*unstructured.Unstruct
 	return pods
 }
 
-// condition returns a condition of an object, empty if it has none of the type.
+// condition returns a condition of an object, or an empty map if it has none of the type.
 func (w *world) condition(kind kinds.Kind, name, of string) map[string]any {
 	obj := w.get(kind.Resource, "default", name)
 	list, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
@@ -108,8 +108,8 @@ func TestPodsOfAnEarlierControllerAreReplaced(t *testing.T) {
 	})
 }
 
-// The same applies to pods with the name of a slot and the label of a replacement for a
-// lost pod, whether from a template that has the label or from someone else.
+// Pods that have the name of a slot and the label of a replacement for a lost pod do not keep the
+// object from converging. The label may come from a template or from someone else.
 func TestPodThatIsSaidToBypassDoesNotBlockTheObject(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
@@ -168,7 +168,7 @@ func TestRefusedRelabelDoesNotBlockTheObject(t *testing.T) {
 	})
 }
 
-// Terminating pods do not count towards the pods that stay.
+// When an object is scaled down, terminating pods do not count as pods that stay.
 func TestScalingDownKeepsActivePods(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(5), nil))
@@ -191,7 +191,7 @@ func TestScalingDownKeepsActivePods(t *testing.T) {
 	})
 }
 
-// An invalid count is reported, and the object is not planned.
+// While a count is invalid, the status reports it, and pods and Deployments are not changed.
 func TestInvalidCountIsReported(t *testing.T) {
 	for name, value := range map[string]any{
 		"2^32": int64(4294967296), "2^32+1": int64(4294967297), "2^31": int64(2147483648), "-1": int64(-1), "text": "5", "fraction": 2.5, "bool": true,
@@ -251,7 +251,7 @@ func TestInvalidDeploymentNameIsReported(t *testing.T) {
 	})
 }
 
-// relabelCRD changes the label for names that the CRD of Worker declares.
+// relabelCRD changes the name label that the CRD of Worker declares.
 func (w *world) relabelCRD(label string) {
 	w.edit(kinds.CRDResource(), "", "workers.example.com", func(crd *unstructured.Unstructured) {
 		annotations := crd.GetAnnotations()
@@ -271,7 +271,8 @@ func (w *world) relabelCRD(label string) {
 	w.passes(time.Second)
 }
 
-// The selector of a Deployment cannot change, so it holds nothing that may.
+// The selector of a Deployment is immutable, so it does not contain the name label, which may
+// change.
 func TestAnotherNameLabelLeavesTheSelector(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment, nameLabel: "name"}, func(w *world, kind kinds.Kind) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
@@ -340,7 +341,7 @@ func references(t *testing.T, kind kinds.Kind, owner *unstructured.Unstructured)
 	return list
 }
 
-// applyDeployment applies a Deployment in the loop's name.
+// applyDeployment applies a Deployment as the loop does, with server-side apply.
 func (w *world) applyDeployment(t *testing.T, name string, fields map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	w.mu.Lock()
@@ -356,7 +357,7 @@ func (w *world) applyDeployment(t *testing.T, name string, fields map[string]any
 	return w.store(strategy.DeploymentResource(), after)
 }
 
-// The pods have the name label, so another name label is another template.
+// Pods carry the name label, so they are replaced if the CRD declares another name label.
 func TestAnotherNameLabelReplacesThePods(t *testing.T) {
 	inWorkers(t, declaredKind{plan: kinds.StrategyPods, nameLabel: "name"}, func(w *world, kind kinds.Kind) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
@@ -398,7 +399,7 @@ func TestClearedStatusIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// foreignConditions are conditions that others write, as a server may hold them.
+// foreignConditions returns conditions that others may have written, by name.
 func foreignConditions() map[string]map[string]any {
 	plain := func(change func(map[string]any)) map[string]any {
 		c := map[string]any{"type": "Synced", "status": "True", "reason": "Ok", "message": "", "lastTransitionTime": "2026-01-02T03:04:05Z"}
@@ -419,7 +420,7 @@ func foreignConditions() map[string]map[string]any {
 	}
 }
 
-// Conditions that others write are no reason to stop, and stay as they are.
+// Conditions that others write do not stop the loop, and the loop does not change them.
 func TestForeignConditionsStayAsTheyAre(t *testing.T) {
 	for name, foreign := range foreignConditions() {
 		t.Run(name, func(t *testing.T) {
@@ -487,8 +488,8 @@ func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, na
 	return w.put(strategy.DeploymentResource(), d.Object)
 }
 
-// Several refused creates count as one refusal, which is retried after a second and
-// reported once.
+// Creates that are refused at the same time count as one refusal, which is retried after a second
+// and reported once.
 func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		full := true
@@ -540,7 +541,7 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 	})
 }
 
-// A repeated refusal is not news: the failure stays, and the next wait is longer.
+// After a repeated refusal, the status still reports the failure, and the next wait is longer.
 func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind, full := kinds.ImoocPod(), true
@@ -573,7 +574,7 @@ func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 	})
 }
 
-// A message that is longer than the API allows is cut: the status is written.
+// A message that is longer than the API allows is cut, so that the status can be written.
 func TestLongMessageIsCut(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		denied := true
@@ -605,7 +606,7 @@ func earlier(name string) func(*unstructured.Unstructured) {
 	}
 }
 
-// ending makes a pod terminating, and keeps it in that state.
+// ending returns a change that makes a pod terminate, and keeps it terminating.
 func ending(grace time.Duration) func(*unstructured.Unstructured) {
 	return func(pod *unstructured.Unstructured) {
 		seconds := int64(grace / time.Second)

@@ -6,15 +6,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 )
 
-// order decides which object the queue hands out next: an object that changed before one of the
-// backlog, which the loop reads when it starts. So a change does not wait for thousands of objects
-// that need nothing. controller-runtime has such a queue by default since 0.23.
+// order decides which object the queue hands out next. Changed objects come before the backlog,
+// which holds the objects that exist when the loop starts. So no change waits for thousands of
+// objects that need nothing. controller-runtime has had such a queue by default since 0.23.
 type order struct {
 	mu sync.Mutex
 	// later holds the objects that join the backlog when they are next added.
 	later map[memory.Key]bool
-	// queued holds the queued objects, and whether each is in the backlog. The backlog may
-	// still list one that has moved to the changed ones.
+	// queued maps each queued object to whether it is in the backlog. The slice backlog may still
+	// list an object that has moved to changed.
 	queued           map[memory.Key]bool
 	changed, backlog []memory.Key
 }
@@ -34,7 +34,7 @@ func (o *order) set(k memory.Key, later bool) {
 	}
 }
 
-// takeLater returns what was set for an object, and forgets it.
+// takeLater returns and deletes what was set for an object. The caller holds the lock.
 func (o *order) takeLater(k memory.Key) bool {
 	later := o.later[k]
 	delete(o.later, k)
@@ -54,8 +54,8 @@ func (o *order) Push(k memory.Key) {
 	}
 }
 
-// Touch is called when a queued object is added again. A change takes it out of the
-// backlog, and nothing puts it back there.
+// Touch notes that a queued object was added again. A change moves the object out of the backlog,
+// and nothing moves it back.
 func (o *order) Touch(k memory.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,7 +72,7 @@ func (o *order) Len() int {
 	return len(o.queued)
 }
 
-// Pop takes the next object. The queue calls it only if there is one.
+// Pop removes and returns the next object. The queue calls it only if there is one.
 func (o *order) Pop() (k memory.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -81,7 +81,7 @@ func (o *order) Pop() (k memory.Key) {
 		delete(o.queued, k)
 		return k
 	}
-	for !o.queued[k] { // it is stale
+	for !o.queued[k] { // skip stale entries of the backlog
 		k, o.backlog = o.backlog[0], o.backlog[1:]
 	}
 	delete(o.queued, k)

@@ -53,7 +53,7 @@ func TestOrderLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		o := newOrder()
-		changed := map[memory.Key]bool{} // of the queued ones: whether they have changed
+		changed := map[memory.Key]bool{} // whether each queued object has changed
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			if len(changed) > 0 && rapid.IntRange(0, 2).Draw(t, "action") == 0 {
 				k := o.Pop()

@@ -19,15 +19,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// owners is the cache of one kind's objects. Its informer comes and goes with the CRD.
-// Between two of them there is nothing to reconcile.
+// owners is a kind with the cache of its objects. The cache exists only while the CRD is installed.
+// Without it, there is nothing to reconcile.
 type owners struct {
 	kind     kinds.Kind
 	strategy *strategy.Strategy
 	client   dynamic.NamespaceableResourceInterface
-	// declared means that a CRD declares the kind. stop then ends its informer and closes stopped.
-	// withdrawn means that the declaration is no longer in force: the cache stands still, and
-	// nothing is written for it.
+	// declared means that a CRD declares the kind. stop ends the informer, and stopped is closed
+	// when it has ended. withdrawn means that the declaration is no longer in force, so the cache
+	// is not updated, and nothing is written for its objects.
 	declared  bool
 	stop      context.CancelFunc
 	stopped   chan struct{}
@@ -37,10 +37,10 @@ type owners struct {
 
 // ownerState is the state of a kind's cache.
 type ownerState struct {
-	// objects is nil while they are not cached.
+	// objects is the cache, or nil while the objects are not cached.
 	objects *informer.Informer
-	// missing means that the CRD is not installed. refused is the reason why permission to
-	// read the objects, or what plans for them need, is missing.
+	// missing means that the CRD is not installed. refused is the reason why the objects cannot be
+	// reconciled: a missing permission or a wrong declaration.
 	missing bool
 	refused error
 }
@@ -65,7 +65,7 @@ func (o *owners) keyOf(namespace, name string) memory.Key {
 	return memory.Key{Kind: o.kind.CRD(), Namespace: namespace, Name: name}
 }
 
-// keysOf returns the keys of objects of the kind.
+// keysOf returns the keys of objects of the kind. It skips values of any other type.
 func (o *owners) keysOf(objects ...any) (keys []memory.Key) {
 	for _, obj := range objects {
 		if u, ok := obj.(*unstructured.Unstructured); ok {
@@ -92,8 +92,7 @@ func (o *owners) keysOfUID(uid types.UID) []memory.Key {
 	return o.keysOf(found...)
 }
 
-// get returns an object from the cache, nil if there is none. It is shared and must not
-// be changed.
+// get returns an object from the cache, or nil if it is not cached. The caller must not change it.
 func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 	objects := o.state.Load().objects
 	if objects == nil {
@@ -106,16 +105,15 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 	return nil
 }
 
-// differs reports whether a plan could tell two states of an object apart, their statuses
-// aside.
+// differs reports whether plans could differ for two states of an object, apart from the status.
 func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
 	return kinds.RestartedAt(kind, a) != kinds.RestartedAt(kind, b) || apis.ReadPause(a.GetAnnotations()) != apis.ReadPause(b.GetAnnotations()) ||
 		removedSlots(a) != removedSlots(b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
 }
 
-// removedSlots returns the annotation with the slots that an object has given up, cut to one byte
-// more than a valid one can have.
+// removedSlots returns the annotation that lists the removed slots of an object. It cuts a long,
+// invalid value to one byte more than the maximum length of a valid one.
 func removedSlots(obj *unstructured.Unstructured) string {
 	text := obj.GetAnnotations()[apis.AnnotationRemovedSlots]
 	return text[:min(len(text), slots.MaxRemovedText+1)]

@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// onPods matches the writes of pods, Deployments and revisions.
+// onPods reports whether a write is of a pod, a Deployment, or a revision.
 func onPods(w write) bool {
 	return w.resource == podsResource || w.resource == strategy.DeploymentResource() || w.resource == strategy.RevisionResource()
 }
@@ -129,7 +129,7 @@ func TestPausedObjectKeepsItsDeployment(t *testing.T) {
 	})
 }
 
-// A pause that is set during execution stops it immediately.
+// A pause that is set while a plan is executed stops the execution at once.
 func TestPauseStopsAPlanThatIsExecuted(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(500), nil))
@@ -138,7 +138,7 @@ func TestPauseStopsAPlanThatIsExecuted(t *testing.T) {
 			w.passes(time.Millisecond)
 		}
 		w.pause(kinds.ImoocPod(), "default", "foo", time.Hour)
-		w.passes(5 * time.Millisecond) // those under way are answered
+		w.passes(5 * time.Millisecond) // the creates under way are answered
 		made := len(w.done(podWrite("create")))
 		w.passes(time.Minute)
 		if now := len(w.done(podWrite("create"))); now != made || now >= 500 {
@@ -260,8 +260,8 @@ func TestPausedObjectIsDeleted(t *testing.T) {
 	})
 }
 
-// A pause with an invalid end does not pause the object. The log reports it once, and so does the
-// status.
+// A pause with an invalid end does not pause the object. The status reports the error, and so does
+// one event.
 func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// firstRetry and lastRetry are the waits after the first error of an object, and after
-	// many of them.
+	// firstRetry is the delay after the first error of an object. It doubles with each error in a
+	// row, up to lastRetry.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 30 * time.Second
-	// maxDelay is the longest wait for a reconcile without an event. A plan compares the
-	// time of the wall clock, while timers stop when the machine sleeps.
+	// maxDelay is the maximum delay of a reconcile without an event. Plans use the wall clock, but
+	// timers stop while the machine sleeps, so a longer delay could end too late.
 	maxDelay = time.Minute
 )
 
-// newQueue makes the queue of the objects to reconcile, which hands them out in an order. The
-// metrics have its name.
+// newQueue returns the queue of the objects to reconcile. order decides which one is next. The
+// metrics have the name of the queue, which includes the namespace.
 func newQueue(namespace string, metrics workqueue.MetricsProvider, order *order) workqueue.TypedRateLimitingInterface[memory.Key] {
 	name := kinds.FieldManager
 	if namespace != metav1.NamespaceAll {
@@ -36,8 +36,8 @@ func newQueue(namespace string, metrics workqueue.MetricsProvider, order *order)
 		})})
 }
 
-// wake puts an object that changed into the queue, with the reason in words. It becomes due
-// when its last reconcile was long enough ago for the number of its items.
+// wake puts an object that changed into the queue, and notes the reason for the log. If the last
+// reconcile read many items and was recent, the object is delayed.
 func (c *Controller) wake(k memory.Key, why ...string) { c.add(k, false, why) }
 
 // wakeLater puts an object into the queue behind those that changed.
@@ -49,8 +49,8 @@ func (c *Controller) add(k memory.Key, later bool, why []string) {
 	c.queue.AddAfter(k, c.memory.Rest(k, time.Now()))
 }
 
-// wakeAfter puts an object into the queue after a delay, and after maxDelay at the latest.
-// Zero does nothing.
+// wakeAfter puts an object into the queue after a delay, but no later than after maxDelay. A delay
+// of zero does nothing.
 func (c *Controller) wakeAfter(k memory.Key, delay time.Duration) {
 	if delay > 0 {
 		c.queue.AddAfter(k, min(delay, maxDelay))

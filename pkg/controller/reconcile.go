@@ -27,10 +27,10 @@ const (
 	// liveReadInterval is how old the last read of an object may be when a pod is created
 	// or deleted for it.
 	liveReadInterval = time.Second
-	// cacheTimeout ends the wait for a cache if no event does.
+	// cacheTimeout is the time until the next reconcile if a cache is behind and sends no event.
 	cacheTimeout = time.Second
-	// troubleAfter is how many failures in a row are reported by an event, and for
-	// creates by a condition. They take a few seconds.
+	// troubleAfter is the number of failures in a row that is reported by an event, and for creates
+	// also by a condition. So many failures take a few seconds.
 	troubleAfter = 5
 )
 
@@ -49,7 +49,8 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// handle reconciles one object, and puts it into the queue again for when it is due.
+// handle reconciles one object, and requeues it for its recheck or, after an error, with a
+// back-off.
 func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	number, reasons := c.memory.Begin(k, time.Now())
 	logger := klog.FromContext(ctx).WithValues("kind", k.Kind, "namespace", k.Namespace, "name", k.Name, "reconcile", number)
@@ -68,8 +69,8 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	if ctx.Err() != nil {
 		return
 	}
-	// A conflict is not worth a line, but the change that was missed may be one that no
-	// event reports.
+	// A conflict is not logged, but it is retried like any error, because the change that caused it
+	// might not send an event.
 	if !errors.Is(err, strategy.ErrConflict) {
 		c.report.LogObject(k, "%v; trying again", err)
 	}
@@ -83,14 +84,14 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	c.queue.AddRateLimited(k)
 }
 
-// reconcile brings one object a step closer to what it asks for. recheck is when to plan
-// again without an event, zero for never.
+// reconcile brings one object a step closer to its desired state. recheck is the delay until the
+// next reconcile without an event; zero means never.
 func (c *Controller) reconcile(ctx context.Context, k memory.Key) (recheck time.Duration, err error) {
 	var obj *unstructured.Unstructured
 	o := c.kinds.get(k.Kind)
 	if o != nil {
 		if o.withdrawn.Load() {
-			return 0, nil // handleCRDChange wakes the object when it knows what is in force
+			return 0, nil // the object is queued again when the new declaration is in force
 		}
 		obj = o.get(k.Namespace, k.Name)
 	}
@@ -99,7 +100,7 @@ func (c *Controller) reconcile(ctx context.Context, k memory.Key) (recheck time.
 		return 0, nil
 	}
 	r := &reconciliation{Controller: c, key: k, owners: o, object: obj, mem: c.memory.Get(k, obj.GetUID())}
-	// What is wrong with one object must not stop the loop for the others.
+	// A panic because of one object must not stop the loop for the others.
 	defer func() {
 		if p := recover(); p != nil {
 			err = strategy.Panicked(ctx, p)
@@ -114,7 +115,7 @@ type reconciliation struct {
 	*Controller
 	key    memory.Key
 	owners *owners
-	// object is the owner as it is cached, or as it was just read from the server (live).
+	// object is the owner from the cache or, if live is set, as just read from the server.
 	object *unstructured.Unstructured
 	live   bool
 	mem    *memory.Object
@@ -142,8 +143,8 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 		return 0, err
 	}
 	r.memory.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
-	// A cached owner may be arbitrarily old. Things are written only for an owner that is
-	// there now, as it is now.
+	// A cached owner may be arbitrarily old. Before anything is written, read the owner from the
+	// server and plan again.
 	if r.plan.Writes() && !r.live {
 		if there, err := r.readLive(ctx); !there {
 			return 0, err
@@ -159,7 +160,7 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 	return r.apply(ctx)
 }
 
-// findUnanswered reads the pods whose creates failed without an answer. If one exists, nothing
+// findUnanswered looks for the pods whose creates failed without an answer. If one exists, nothing
 // is planned until the cache has it.
 func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	var mu sync.Mutex
@@ -183,7 +184,7 @@ func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	return err
 }
 
-// cachesBehind reports whether a cache has not yet seen this loop's own writes.
+// cachesBehind reports whether a cache lacks the loop's own writes for the object, and counts that.
 func (r *reconciliation) cachesBehind() bool {
 	caches := []*informer.Informer{r.pods, r.revisions.Informer, r.inputs[r.owners.kind.Mapping.Strategy], r.owners.state.Load().objects}
 	behind := slices.ContainsFunc(caches, func(i *informer.Informer) bool { return i != nil && i.Behind(r.mem.Written[i.Resource]) })
@@ -193,8 +194,8 @@ func (r *reconciliation) cachesBehind() bool {
 	return behind
 }
 
-// readLive reads the owner from the server, and reports whether it is still there and
-// selected. If not, its event is on the way.
+// readLive reads the owner from the server into r.object, and reports whether it still exists and
+// is selected. If not, an event is on the way.
 func (r *reconciliation) readLive(ctx context.Context) (there bool, err error) {
 	now, err := r.owners.client.Namespace(r.key.Namespace).Get(ctx, r.key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -207,7 +208,7 @@ func (r *reconciliation) readLive(ctx context.Context) (there bool, err error) {
 	return now.GetUID() == r.mem.UID && r.Selector.Matches(labels.Set(now.GetLabels())), nil
 }
 
-// makePlan collects what the plan may know, and plans.
+// makePlan reads r.view from the caches, and sets r.plan.
 func (r *reconciliation) makePlan() error {
 	o, s := r.owners, r.owners.strategy
 	r.view = plan.View{Owner: s.Owner(o.kind, r.object), Memory: r.mem.Plan, Now: r.Clock.Now().Round(0)}
@@ -227,7 +228,7 @@ func (r *reconciliation) makePlan() error {
 	return nil
 }
 
-// apply does what the plan asks for, and writes the status at the same time.
+// apply executes the plan and writes the status at the same time. It returns when to plan again.
 func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err error) {
 	k, o, v, p := r.key, r.owners, r.view, r.plan
 	r.report.Plan(k, v, p, r.mem)
@@ -256,7 +257,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 		return 0, err
 	}
 	if !out.Ending && (!done || len(out.Refused) > 0 || out.Declined[plan.KindPod] != "") {
-		r.wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
+		r.wake(k, "the last reconcile did not finish") // plan the rest, or react to the refusal
 	}
 	r.report.State(k, r.reference(), v, status.written, r.mem)
 	r.logFailures()
@@ -264,8 +265,8 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	return p.Recheck, nil
 }
 
-// logFailures logs why pods will not become ready without help: each reason once, until
-// something is done for the object.
+// logFailures logs why pods will not become ready without help. Each reason is logged once, until
+// the loop acts on the object again.
 func (r *reconciliation) logFailures() {
 	pods, err := r.pods.GetIndexer().ByIndex(r.owners.strategy.PodIndex, string(r.mem.UID))
 	if err != nil || r.view.Owner.Deleting {
@@ -280,9 +281,9 @@ func (r *reconciliation) logFailures() {
 	}
 }
 
-// isCurrent returns a function that reports whether the object still is as it was planned
-// for. The cache knows most changes. It may be arbitrarily old, so now and then the object
-// is read again. The function is for one goroutine.
+// isCurrent returns a function that reports whether the plan still matches the object. The cache
+// shows most changes, but may be arbitrarily old, so the function also reads the object once per
+// liveReadInterval. The function is not safe for concurrent use.
 func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
 	kind, planned, read := r.owners.kind, r.object, r.view.Now
 	return func() bool {
@@ -290,7 +291,7 @@ func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
 		if cached == nil || r.owners.withdrawn.Load() {
 			return false
 		}
-		// A cache that is older than what was read does not count.
+		// Ignore a cached object that is older than the planned one.
 		if !informer.Older(cached.GetResourceVersion(), planned.GetResourceVersion()) && differs(kind, cached, planned) {
 			return false
 		}
@@ -306,7 +307,7 @@ func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
 	}
 }
 
-// remember notes the results of a plan for the next one.
+// remember notes the outcome of a plan for the next plan, and counts it in the metrics.
 func (r *reconciliation) remember(out *strategy.Outcome) {
 	k, mem, owner := r.key, r.mem, r.view.Owner
 	r.Metrics.Created.WithLabelValues(k.Kind).Add(float64(out.Created))

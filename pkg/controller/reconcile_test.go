@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A plan whose object has changed is given up: at once if the cache shows the change,
-// otherwise within a second.
+// A plan is given up at once if the cache shows that its object has changed. If only the server
+// shows the change, the plan is given up within a second.
 func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 	kind := kinds.ImoocPod()
 	version := func(resourceVersion string, generation int64) *unstructured.Unstructured {
@@ -111,7 +111,7 @@ func TestSelectorIsMatchedAgainAfterTheLiveRead(t *testing.T) {
 }
 
 // Nothing is written for an object that was deleted and created again under its name, even if the
-// cache has not seen it: the plan is for the old one.
+// cache still has the old object, for which the plan was made.
 func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
@@ -132,8 +132,8 @@ func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 	})
 }
 
-// Pods whose creates were not answered count before the cache has seen them: if other slots are
-// wanted meanwhile, the loop creates no pods beside them.
+// Pods whose creates were not answered count before the cache has seen them. If other slots are
+// wanted meanwhile, the loop creates no additional pods.
 func TestPodsWhoseCreatesWereNotAnsweredCount(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.late = 500 * time.Millisecond

@@ -20,7 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// emptyServer has the shipped kinds and no objects. The first read of each path fails.
+// emptyServer returns a server with the shipped kinds and no objects. The first read of each path
+// fails.
 func emptyServer(t *testing.T, fail apiserver.Fault) *apiserver.Server {
 	t.Helper()
 	s := apiserver.New(t)
@@ -49,8 +50,8 @@ func failures() map[string]apiserver.Fault {
 	}
 }
 
-// startAt starts a loop for some kinds, by default one, and the declared ones. ended
-// gets the error of Run.
+// startAt starts a loop for the kinds in opts, or for ImoocPods if there are none. ended receives
+// the result of Run.
 func startAt(t *testing.T, s *apiserver.Server, opts Options) (loop *Controller, ended chan error) {
 	t.Helper()
 	config := s.RESTConfig()
@@ -152,7 +153,7 @@ func TestKindThatMayNotBeListedIsLeftOut(t *testing.T) {
 	}
 }
 
-// At the very start, a failure is an error at once.
+// A loop that does not resume returns an error at once if its first request fails.
 func TestFirstStartFails(t *testing.T) {
 	t.Parallel()
 	for name, fail := range failures() {

@@ -13,9 +13,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
 
-// revisionCache is the cache of the ControllerRevisions, in which the loop keeps the
-// templates that objects had. They are a convenience: where they cannot be read or written,
-// the log says so once, and pods go on without.
+// revisionCache caches the ControllerRevisions, in which the loop keeps earlier templates of
+// objects. Revisions are optional. If they cannot be read or written, the log reports it once, and
+// the objects are reconciled without a history.
 type revisionCache struct {
 	*informer.Informer
 	controller *Controller
@@ -24,11 +24,11 @@ type revisionCache struct {
 	once       sync.Once
 }
 
-// revisionTimeout is how long pods wait at the start until the revisions have been read.
+// revisionTimeout limits how long objects wait at the start until the revisions have been listed.
 const revisionTimeout = 30 * time.Second
 
-// await waits until the cache is filled, turns out to be unreadable, or the context ends. Without
-// it, an object would seem to have no history.
+// await fills the cache, and waits until it is filled or unreadable, revisionTimeout has passed, or
+// the context ends. From an empty cache, an object would seem to have no history.
 func (r *revisionCache) await(ctx context.Context) {
 	select {
 	case <-r.Need():
@@ -39,7 +39,7 @@ func (r *revisionCache) await(ctx context.Context) {
 	}
 }
 
-// giveUp lets pods go on without a history, and logs why.
+// giveUp makes await return, so that objects are reconciled without a history, and logs why.
 func (r *revisionCache) giveUp(err error) {
 	r.once.Do(func() {
 		r.controller.report.Logf("cannot list %s: %v; trying again; the history of pod templates is not kept until then", r.Resource, err)
@@ -47,7 +47,7 @@ func (r *revisionCache) giveUp(err error) {
 	})
 }
 
-// keep fills the cache when the first kind needs it.
+// keep fills the cache once a kind needs it, and gives up if the revisions cannot be listed.
 func (r *revisionCache) keep(ctx context.Context) {
 	failed := 0
 	r.Run(ctx, func(err error) {
@@ -57,7 +57,7 @@ func (r *revisionCache) keep(ctx context.Context) {
 	})
 }
 
-// resume reconciles all objects, now with a history, if pods went on without one.
+// resume requeues all objects after the first list, if they were reconciled without a history.
 func (r *revisionCache) resume() {
 	select {
 	case <-r.unreadable:

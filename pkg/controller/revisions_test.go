@@ -66,7 +66,7 @@ func (w *world) holdRevision(is write, kind kinds.Kind, owner *unstructured.Unst
 	}
 }
 
-// history lists the revisions of an object by the hashes of their templates, oldest first.
+// history returns the template hashes and the numbers of the revisions of an object, oldest first.
 func (w *world) history(owner *unstructured.Unstructured) (hashes []string, numbers []int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,7 +141,8 @@ func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind,
 	}
 }
 
-// ofAnyKind returns the spec of an object of a kind, with its template.
+// ofAnyKind returns the fields of an object of a kind, with an image and, if the kind has a count,
+// with two replicas.
 func ofAnyKind(kind kinds.Kind, image string) map[string]any {
 	if len(kind.Mapping.TemplatePath) > 0 {
 		return spec(int64(2), template(image))
@@ -208,7 +209,7 @@ func TestRestartIsARevision(t *testing.T) {
 	})
 }
 
-// The reason of a template change, and its author, are kept in the revision.
+// The revision keeps the reason of a template change and its author.
 func TestChangeCauseIsKept(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(1), template("a")))
@@ -291,8 +292,9 @@ func TestHistoryBeginsForObjectsThatAreThere(t *testing.T) {
 	})
 }
 
-// With the role of an earlier version, the loop keeps pods without a history, and says so
-// once. When it gets the permission, it writes the missing revisions.
+// With the role of an earlier version, the loop cannot list revisions. It reconciles objects
+// without a history, and reports that once. When it gets the permission, it writes the missing
+// revisions.
 func TestRevisionsThatMayNotBeRead(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		w.historyless = true
@@ -320,8 +322,8 @@ func TestRevisionsThatMayNotBeRead(t *testing.T) {
 	})
 }
 
-// A rejected revision costs no pod. The loop reports it once, and tries again only when
-// something changes.
+// If a revision is rejected, the object still converges. The loop reports the rejection once, and
+// tries again only when something changes.
 func TestRefusedRevisionCostsNoPod(t *testing.T) {
 	for name, refusal := range map[string]func(name string) *apierrors.StatusError{
 		"rights": func(name string) *apierrors.StatusError {
@@ -435,10 +437,10 @@ func TestHistoryOfALargeObject(t *testing.T) {
 	})
 }
 
-// Two loops at once write one history, even if the caches of one are behind.
+// Two loops that run at the same time write one history, even if their caches are behind.
 func TestTwoLoopsKeepOneHistory(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
-		w.judge = func(is write) { // of the pods, the world judges the writes of one loop
+		w.judge = func(is write) { // hold can judge the writes of pods only if a single loop runs
 			if revisionWrite(is) {
 				w.hold(is)
 			}

@@ -86,7 +86,7 @@ var (
 		"no type": map[string]any{"conditions": []any{map[string]any{"status": "True"}}},
 		"twice":   map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False"}, map[string]any{"type": "Ready", "status": "True"}}},
 	}
-	// scriptedPods are the states of pods, the ordinary ones first.
+	// scriptedPods are the states of pods, ordinary ones first.
 	scriptedPods = []string{"ours", "outdated", "earlier", "unlabeled", "label of another", "empty label", "other slot", "bypasses", "finished", "ending", "ending slowly",
 		"unready", "only labeled", "of a namesake", "name taken"}
 )
@@ -149,10 +149,10 @@ func drawScript(t *rapid.T) script {
 	return s
 }
 
-// Random worlds: arbitrary objects and arbitrary events. Each write of the loop must keep the
-// invariants. An object that cannot converge must report why, and after the fault is fixed,
-// everything converges and is quiet. A failure prints the seed, "-rapid.seed" repeats it, and
-// "-rapid.checks" makes more worlds, as "make nightly" does.
+// In random worlds with arbitrary objects and events, each write of the loop must keep the
+// invariants. An object that cannot converge must report why. After the fault is fixed, everything
+// converges and is quiet. A failure prints a seed, which "-rapid.seed" repeats. "-rapid.checks"
+// sets the number of worlds, as "make nightly" does.
 func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -247,7 +247,8 @@ func (s script) run(w *world) {
 	w.restartsQuietly()
 }
 
-// ofNumber returns the object of a number.
+// ofNumber returns the object with an index among all objects, and its kind, or nil if there are
+// too few.
 func (w *world) ofNumber(n int) (kinds.Kind, *unstructured.Unstructured) {
 	i := 0
 	for _, kind := range w.kinds {
@@ -305,7 +306,7 @@ func setRemoved(obj *unstructured.Unstructured, slots string) {
 func setTemplate(kind kinds.Kind, obj *unstructured.Unstructured, word string) {
 	path := kind.Mapping.TemplatePath
 	value := scriptedTemplates[word]
-	if len(path) == 0 { // an image stands for it
+	if len(path) == 0 { // the kind has an image instead of a template
 		path, value = kind.Mapping.ImagePath, map[string]any{"text": int64(5), "b": "b"}[word]
 	}
 	unstructured.RemoveNestedField(obj.Object, path...)
@@ -435,7 +436,7 @@ func (st step) happen(w *world) {
 		w.refuse(st.how)
 	case "label":
 		w.relabelCRD(st.how)
-	case "pause": // for less than what is let pass after the last step
+	case "pause": // for less time than passes after the last step
 		w.pause(kind, namespace, name, map[string]time.Duration{"": 0, "second": time.Second, "minute": time.Minute}[st.how])
 	}
 }
@@ -504,13 +505,13 @@ func repair(w *world) {
 	}
 	w.letGo()
 	if w.kinds[0].Mapping.Strategy == kinds.StrategyDeployment {
-		for _, obj := range w.all(w.kinds[1].Resource) { // two want the Deployment of one name
+		for _, obj := range w.all(w.kinds[1].Resource) { // two objects want the Deployment of one name
 			if w.get(w.kinds[0].Resource, obj.GetNamespace(), obj.GetName()) != nil {
 				w.drop(w.kinds[1].Resource, obj.GetNamespace(), obj.GetName())
 			}
 		}
 	}
-	w.end() // what has no label is looked for when a loop starts
+	w.end() // the loop looks for pods without labels when it starts
 	w.start()
 }
 

@@ -35,8 +35,8 @@ import (
 )
 
 const (
-	// writeTakes is the time that the server takes for a write. Without it, never more than one
-	// write would be in flight.
+	// writeTakes is the time that the server takes for a write. Without it, two writes would never
+	// be in flight at the same time.
 	writeTakes = time.Millisecond
 	// podStarts, podEnds, and deploymentTakes are the times that the kubelets and the controller of
 	// Deployments take.
@@ -64,7 +64,7 @@ type server struct {
 	// applied maps an object and subresource to the last configuration that the loop applied.
 	applied map[string]map[string]any
 	history []event
-	changed chan struct{} // closed, and made anew, with every event
+	changed chan struct{} // closed and replaced with every event
 	writes  []write
 	// admit, if set, may refuse a write. It is called with the server locked.
 	admit func(write) *apierrors.StatusError
@@ -106,7 +106,8 @@ type write struct {
 	resource    schema.GroupVersionResource
 	subresource string
 	name        string
-	// before and after are the object. after is also nil if the request was refused.
+	// before and after are the object before and after the write. before is nil if there was no
+	// object. after is nil for a delete or a refused write.
 	before, after *unstructured.Unstructured
 	refused       error
 }
@@ -207,7 +208,7 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(r, obj.Object, nil)
 }
 
-// parse takes a path apart, such as
+// parse returns the parts of a path, such as
 // /apis/apps/v1/namespaces/default/deployments/foo/status.
 func parse(u *url.URL) (resource schema.GroupVersionResource, namespace, name, subresource string, err error) {
 	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
@@ -270,7 +271,8 @@ func inView(obj *unstructured.Unstructured, namespace string, selects labels.Sel
 	return obj != nil && (namespace == "" || obj.GetNamespace() == namespace) && selects.Matches(labels.Set(obj.GetLabels()))
 }
 
-// watch sends all events after a revision, or everything that exists.
+// watch returns a response that streams the events after a revision, or all objects and then their
+// events.
 func (s *server) watch(r *http.Request, resource schema.GroupVersionResource, kind served, namespace string) (*http.Response, error) {
 	selects, err := labels.Parse(r.URL.Query().Get("labelSelector"))
 	if err != nil {
@@ -347,7 +349,7 @@ func (s *server) since(revision int64) []event {
 	return s.history[i:]
 }
 
-// seen returns an event as a watch with a selector sends it.
+// seen returns an event as a watch with a selector sends it, or nil if the watch does not see it.
 func (e event) seen(namespace string, selects labels.Selector) []map[string]any {
 	before, after := inView(e.before, namespace, selects), inView(e.after, namespace, selects)
 	switch {
@@ -366,7 +368,7 @@ func (e event) seen(namespace string, selects labels.Selector) []map[string]any 
 	return nil
 }
 
-// change executes a write of the loop, unless it is refused.
+// change executes a write of the loop, unless it is refused, and completes the description w.
 func (s *server) change(r *http.Request, body []byte, w *write, namespace string) (*unstructured.Unstructured, error) {
 	resource := w.resource
 	var after *unstructured.Unstructured
@@ -429,7 +431,7 @@ func (s *server) change(r *http.Request, body []byte, w *write, namespace string
 	return s.store(resource, after), nil
 }
 
-// patched returns an object after a patch.
+// patched returns an object after a patch, and sets the verb of the write.
 func (s *server) patched(contentType string, body []byte, w *write, namespace string) (*unstructured.Unstructured, error) {
 	w.verb = "patch"
 	applies := strings.HasPrefix(contentType, string(types.ApplyPatchType))
@@ -438,7 +440,7 @@ func (s *server) patched(contentType string, body []byte, w *write, namespace st
 		return nil, apierrors.NewNotFound(w.resource.GroupResource(), w.name)
 	}
 	after := &unstructured.Unstructured{}
-	var asked map[string]any // of which the UID and the revision are preconditions
+	var asked map[string]any // its UID and resourceVersion are preconditions
 	switch {
 	case applies:
 		w.verb = "apply"
@@ -544,8 +546,8 @@ func distinct(conditions []any) bool {
 	return true
 }
 
-// merge returns the value after an apply. applied is the new configuration of a manager, and
-// last the one that it applied before.
+// merge returns the value after an apply. applied is the new configuration of a manager, and last
+// is its previous one.
 func merge(is, applied, last any, name string, keyed bool) any {
 	key := ""
 	switch name {
@@ -673,7 +675,8 @@ func (s *server) nextUID() types.UID {
 	return types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", s.uids+1))
 }
 
-// store stores an object, sends its event, and starts what acts on it.
+// store stores an object, sends its event, and starts the kubelet or the controller that acts on
+// it.
 func (s *server) store(resource schema.GroupVersionResource, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	at := keyOf(obj.GetNamespace(), obj.GetName())
 	before := s.objects[resource][at]
@@ -722,7 +725,7 @@ func (s *server) tell(e event) {
 	s.changed = make(chan struct{})
 }
 
-// delete deletes an object. A pod takes its time to terminate.
+// delete deletes an object. A running pod terminates first.
 func (s *server) delete(resource schema.GroupVersionResource, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
 	if resource != podsResource || phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed) {
@@ -788,7 +791,7 @@ func running(ready bool) map[string]any {
 	return map[string]any{"phase": "Running", "conditions": []any{condition}}
 }
 
-// kubelets remove terminating pods on time until the test ends.
+// kubelets removes each terminating pod when it has ended, until done is closed.
 func (s *server) kubelets(done <-chan struct{}) {
 	for {
 		s.mu.Lock()
@@ -847,7 +850,7 @@ func (s *server) edit(resource schema.GroupVersionResource, namespace, name stri
 	}
 }
 
-// drop deletes an object as a person does.
+// drop deletes an object as a user would, if it exists.
 func (s *server) drop(resource schema.GroupVersionResource, namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -856,14 +859,14 @@ func (s *server) drop(resource schema.GroupVersionResource, namespace, name stri
 	}
 }
 
-// get returns an object, nil if there is none.
+// get returns a copy of an object, or nil if there is none.
 func (s *server) get(resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[resource][keyOf(namespace, name)].DeepCopy()
 }
 
-// all lists the objects of a resource in the order of their names.
+// all lists copies of the objects of a resource, by namespace and name.
 func (s *server) all(resource schema.GroupVersionResource) []*unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -874,7 +877,7 @@ func (s *server) all(resource schema.GroupVersionResource) []*unstructured.Unstr
 	return list
 }
 
-// done lists the writes of the loop that match, nil for all.
+// done lists the writes of the loop that match; a nil match lists all writes.
 func (s *server) done(match func(write) bool) []write {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// makeCaches makes the caches of everything that plans read apart from the objects.
+// makeCaches sets the caches of everything that plans read, apart from the objects themselves.
 func (c *Controller) makeCaches() {
 	clients := c.clients(c.Namespace)
 	c.pods = c.newCache(strategy.PodSource(clients), c.podKeys)
@@ -30,16 +30,16 @@ func (c *Controller) makeCaches() {
 	c.revisions.Informer = c.newCache(revisions, c.revisionKeys)
 }
 
-// newCache makes the cache of a source. keys returns the keys of the objects whose plans
-// read an object of the source.
+// newCache returns a cache whose events requeue objects. keys returns the keys of the objects whose
+// plans read an object of the source.
 func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key) *informer.Informer {
 	i := c.health.New(s)
 	i.Handle(c.handler(s, keys))
 	return i
 }
 
-// handler puts the keys of an event into the queue if the event changes what plans read.
-// The loop's own writes do, too: that costs a plan from the caches.
+// handler returns a handler that queues the keys of each event that changes what plans read. The
+// loop's own writes cause such events, too. They cost a plan from the caches.
 func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key) cache.ResourceEventHandler {
 	what := func(obj any) string {
 		if o, ok := obj.(metav1.Object); ok && s.Singular != "" {
@@ -58,7 +58,7 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 				wake(obj, "was added")
 				return
 			}
-			for _, k := range keys(obj) { // it need not have changed
+			for _, k := range keys(obj) { // these objects may be unchanged
 				c.wakeLater(k, what(obj), "existed at the start")
 			}
 		},
@@ -75,9 +75,9 @@ func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key)
 	}
 }
 
-// podKeys returns the key of the object that controls a pod. For a pod of a Deployment, it returns
-// the key of the Deployment's owner if the status of the owner names the pods, or the log explains
-// the failure of this one.
+// podKeys returns the key of the object that controls a pod. For a pod of a Deployment, that is the
+// owner of the Deployment, but only if the status of the owner lists pod names, or if the pod has a
+// failure to log.
 func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	r, ok := obj.(*strategy.PodRecord)
 	if !ok {
@@ -97,8 +97,8 @@ func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	return keys
 }
 
-// keepInput fills the cache of a strategy when a kind needs it. If permissions are missing, it
-// waits for them; kinds of other strategies go on.
+// keepInput fills the input cache of a strategy once a kind needs it. While the input cannot be
+// listed, the kinds of the strategy are refused. Other kinds are reconciled.
 func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 	reported, resource := false, c.inputs[name].Resource
 	c.inputs[name].Run(ctx, func(err error) {

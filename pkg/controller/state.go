@@ -8,18 +8,18 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// State is the progress of the loop with an object.
+// State is the progress of the loop with an object, whose kind is Of.
 type State struct {
 	memory.Key
 	memory.Progress
 	Of kinds.Kind
 }
 
-// Changed returns a channel that holds a value after a change of States.
+// Changed returns a channel that holds a value after the result of States has changed.
 func (c *Controller) Changed() <-chan struct{} { return c.memory.Changed() }
 
-// Refused returns the kinds (plural.group) that are not reconciled because permission to
-// read their objects, or what their plans need, is missing, with the reason.
+// Refused returns the kinds (plural.group) that are not reconciled, with the reason: a missing
+// permission to read their objects or the inputs of their plans, or a wrong declaration.
 func (c *Controller) Refused() map[string]error {
 	refused := map[string]error{}
 	for _, o := range c.kinds.list() {
@@ -30,8 +30,8 @@ func (c *Controller) Refused() map[string]error {
 	return refused
 }
 
-// States lists the states of all objects by name. settled means that each of them has been
-// reconciled and has what it asks for; in a dry run, that there is a plan for each.
+// States lists the states of all objects by namespace, kind, and name. settled means that all have
+// been read and have converged or, in a dry run, have been planned or have failed.
 func (c *Controller) States() (all []State, settled bool) {
 	settled = c.Synced()
 	for _, o := range c.kinds.list() {

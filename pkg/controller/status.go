@@ -17,16 +17,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// statusWriter writes the status of an object while its plan is applied. It has a
-// reconciliation of its own, whose plan it makes anew.
+// statusWriter writes the status of an object while its plan is applied. It has its own copy of the
+// reconciliation, because it plans again meanwhile.
 type statusWriter struct {
 	reconciliation
-	// written is the plan whose status was written last.
+	// written is the plan whose status was written last, or the first plan until then.
 	written plan.Actions
 }
 
-// writeUntilApplied writes the planned status at once and, until the context ends, how far the
-// plan is. Meanwhile nothing else changes what is remembered of the object.
+// writeUntilApplied writes the status of the plan, and updates it every plan.StatusInterval until
+// the context ends. Meanwhile, nothing else changes the memory of the object.
 func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 	for {
 		if w.plan.WriteStatus && !w.owners.withdrawn.Load() {
@@ -65,8 +65,8 @@ func (w *statusWriter) writePlanned(ctx context.Context) error {
 	return nil
 }
 
-// write writes a status on condition that the object is still as it was seen. It returns
-// the object as stored, nil if there is no such object or its CRD has no status.
+// write writes a status, or returns ErrConflict if the object has changed since it was seen. It
+// returns the stored object, or nil if the object is gone or its CRD has no status.
 func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructured, status plan.Status) (*unstructured.Unstructured, error) {
 	ctx, cancel := strategy.Finish(ctx)
 	defer cancel()
@@ -74,8 +74,8 @@ func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructu
 	if err != nil {
 		return nil, err
 	}
-	// A merge patch would drop the nulls in what others wrote. The version, which no other
-	// object has, makes a lost race a conflict.
+	// A merge patch would drop nulls that others wrote. Because each resourceVersion is unique, the
+	// server answers with a conflict if the object has changed.
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": seen.GetResourceVersion()},
 		{"op": "add", "path": "/status", "value": encoded},
@@ -83,8 +83,8 @@ func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructu
 	if err != nil {
 		return nil, err
 	}
-	// A CRD may have no place for a part of the status, which is then dropped without a
-	// warning to the person who runs the loop.
+	// The schema of a CRD may lack fields of the status. The server drops them, and must not send a
+	// warning for each write to the user who runs the loop.
 	obj, err := r.owners.client.Namespace(r.key.Namespace).Patch(ctx, r.key.Name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
 	switch {

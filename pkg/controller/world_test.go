@@ -33,8 +33,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// patience is how long a world may take to come to rest, in the time of the bubble: the longest
-// back-off and the time after which a terminating pod counts as stuck.
+// patience is how long a world may take to come to rest, in the time of the bubble. It exceeds the
+// longest back-off and the time after which a terminating pod counts as stuck.
 const patience = 15 * time.Minute
 
 // world is a server in memory and the real loop that works on it, in a bubble with a clock of its
@@ -52,15 +52,15 @@ type world struct {
 
 	// The lock of the server guards the following fields.
 
-	// wanted maps an object to its desired states, each with its beginning. looked is when the loop
-	// last read the object live.
+	// wanted maps an object to its desired states, oldest first. looked maps an object to the time
+	// when the loop last read it live.
 	wanted map[types.UID][]want
 	looked map[types.UID]time.Time
-	// taken is when someone other than the loop changed a pod or its readiness. shown is when a pod
-	// that the loop did not make was created.
+	// taken maps a pod to the time when someone other than the loop last changed it. shown maps a
+	// pod that the loop did not make to the time when it was created.
 	taken, shown map[types.UID]time.Time
-	// formerLabels are the name labels that the CRD of Worker declared before. The loop uses them
-	// until it has seen the change, and they are a part of the hash.
+	// formerLabels lists the name labels that the CRD of Worker declared before. Until the loop has
+	// seen the change, it uses the former label, which is a part of the hash.
 	formerLabels []string
 	// historyless means that revisions cannot be written.
 	historyless bool
@@ -78,7 +78,7 @@ type want struct {
 	ok      bool
 }
 
-// wants reports whether a slot is wanted.
+// wants reports whether a pod is wanted in a slot.
 func (want want) wants(slot slots.Slot) bool {
 	if slot < 0 {
 		return false
@@ -200,13 +200,13 @@ func (w *world) said(match func(report.Line) bool) []string {
 	return list
 }
 
-// passes lets time pass.
+// passes waits for a duration in the time of the bubble, and then until all goroutines are blocked.
 func (*world) passes(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// until lets time pass until amiss returns "".
+// until lets time pass until amiss returns "", and fails the test if that takes too long.
 func (w *world) until(amiss func() string) {
 	w.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -249,7 +249,7 @@ func (w *world) story() string {
 	return b.String()
 }
 
-// create makes an object of a kind. Its fields are spec, status and metadata.
+// create stores an object of a kind. fields may have spec, status, and metadata.
 func (w *world) create(kind kinds.Kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
 	maps.Copy(obj.Object, fields)
@@ -261,7 +261,7 @@ func (w *world) create(kind kinds.Kind, namespace, name string, fields map[strin
 	return made
 }
 
-// change changes an object as a person does, with the validation of the server.
+// change edits an object as a user would, without validation, and records what it asks for then.
 func (w *world) change(kind kinds.Kind, namespace, name string, change func(*unstructured.Unstructured)) {
 	w.edit(kind.Resource, namespace, name, change)
 	if now := w.get(kind.Resource, namespace, name); now != nil {
@@ -295,8 +295,8 @@ func (w *world) want(kind kinds.Kind, obj *unstructured.Unstructured) want {
 // misprint is an invalid annotation of removed slots.
 const misprint = "1;2"
 
-// count returns how many pods an object asks for. A null is either a missing count or an
-// invalid one.
+// count returns how many pods an object asks for. A missing count means one. ok is false if the
+// count is invalid.
 func (w *world) count(kind kinds.Kind, obj *unstructured.Unstructured) (n int64, ok bool) {
 	if kind.Mapping.Strategy == kinds.StrategyNodes {
 		return int64(len(w.objects[nodesResource])), true
@@ -313,7 +313,7 @@ func (w *world) count(kind kinds.Kind, obj *unstructured.Unstructured) (n int64,
 }
 
 // between returns the smallest and the largest number of pods that an object asked for since the
-// loop last looked at it. If its spec was impossible during that time, ok is false.
+// loop last looked at it. ok is false if its spec was impossible for all that time.
 func (w *world) between(uid types.UID) (least, most int64, ok bool) {
 	least = math.MaxInt64
 	for _, want := range w.inForce(uid) {
@@ -347,8 +347,8 @@ func (w *world) take(uid types.UID) {
 	w.taken[uid] = time.Now()
 }
 
-// owner returns the object that a controller reference names, nil if there is none
-// that the loop reconciles.
+// owner returns the object that a controller reference names, and its kind, or nil if it is no
+// object that the loop reconciles.
 func (w *world) owner(namespace string, ref *metav1.OwnerReference) (kinds.Kind, *unstructured.Unstructured) {
 	for _, kind := range w.kinds {
 		if ref != nil && kind.Kind == ref.Kind {
@@ -426,7 +426,7 @@ func (w *world) holdPause(is write, owner *unstructured.Unstructured) {
 func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Duration) {
 	w.edit(kind.Resource, namespace, name, func(obj *unstructured.Unstructured) {
 		w.paused[obj.GetUID()] = time.Now()
-		annotations := maps.Clone(obj.GetAnnotations()) // what else people have noted stays
+		annotations := maps.Clone(obj.GetAnnotations()) // keep the other annotations
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
@@ -477,8 +477,8 @@ func lost(pod *unstructured.Unstructured) bool {
 	return at != nil && !time.Now().Before(at.Add(5*time.Minute))
 }
 
-// holdCreate checks that the loop creates no pod if as many are live as are wanted, and none for an
-// object that it has not just read.
+// holdCreate checks that the loop creates a pod only if it has just read the object, and if fewer
+// pods than wanted exist. Pods that have finished or should be gone do not count.
 func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if looked, ever := w.looked[owner.GetUID()]; !ever || time.Since(looked) > strategy.Slice+time.Second {
 		w.blame("%s without a look at its owner (the last one was at %s)", is, looked.Format(time.TimeOnly))
@@ -549,7 +549,7 @@ func (w *world) takenLately(pod, owner *unstructured.Unstructured) bool {
 	return taken && !at.Before(w.looked[owner.GetUID()])
 }
 
-// holdLabels checks that the loop changes only its own labels of an existing pod.
+// holdLabels checks that the loop changes only the labels of an existing pod.
 func (w *world) holdLabels(is write) {
 	before, after := is.before.DeepCopy(), is.after.DeepCopy()
 	before.SetLabels(nil)
@@ -596,7 +596,7 @@ func (w *world) holdStatus(is write) {
 	}
 }
 
-// strangers returns the fields and the conditions of a status that the loop does not write.
+// strangers returns the fields and the conditions of an object that the loop does not write.
 func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map[string]any, conditions []any) {
 	copied := obj.DeepCopy()
 	copied.SetResourceVersion("")
@@ -733,8 +733,8 @@ func (w *world) amissDeployment(kind kinds.Kind, obj *unstructured.Unstructured,
 	return ""
 }
 
-// isTrue reports whether a condition of an object is true for its newest generation. It
-// returns false if the object has no conditions.
+// isTrue reports whether a condition of an object is true for its newest generation. It is always
+// true if the kind has no conditions.
 func (w *world) isTrue(kind kinds.Kind, obj *unstructured.Unstructured, condition string) bool {
 	if len(kind.Mapping.Status.Conditions) == 0 {
 		return true
@@ -799,8 +799,8 @@ func (w *world) restartsQuietly() {
 	}
 }
 
-// pod makes a pod of an object, with the name and labels of the pod in a slot. change may change
-// it.
+// pod stores a ready pod of an object, with the name and labels of the pod in a slot. change may
+// change the pod before.
 func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slots.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	pod := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{
@@ -825,7 +825,7 @@ func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slot
 	return made
 }
 
-// letGo releases all pods that are held.
+// letGo lets all stuck pods terminate.
 func (w *world) letGo() {
 	for _, pod := range w.all(podsResource) {
 		w.edit(podsResource, pod.GetNamespace(), pod.GetName(), func(pod *unstructured.Unstructured) {
@@ -921,7 +921,7 @@ status:
 	return crd, kind
 }
 
-// template returns a pod template with an image, and with labels and annotations.
+// template returns a pod template with an image and, if given, with metadata.
 func template(image string, metadata ...map[string]any) map[string]any {
 	fields := map[string]any{"spec": map[string]any{
 		"terminationGracePeriodSeconds": int64(1),

@@ -10,28 +10,28 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Health logs once when the server no longer answers, and once when it does again.
-// Informers retry forever, and are silent if a connection is refused.
+// Health logs once when the server stops answering, and once when it answers again. Informers retry
+// forever, and log nothing if a connection is refused.
 type Health struct {
 	mu sync.Mutex
-	// refused has the resources that may not be watched, unanswered those without an
-	// answer. lost means that an outage was logged, and not its end.
+	// refused holds the resources that the server refuses to watch. unanswered holds those whose
+	// last request got no answer. lost means that an outage was logged, but not its end yet.
 	refused, unanswered map[string]bool
 	lost                bool
 	logf                func(format string, args ...any)
 }
 
-// NewHealth makes a Health that logs with a function.
+// NewHealth returns a Health that logs with logf.
 func NewHealth(logf func(format string, args ...any)) *Health {
 	return &Health{logf: logf, refused: map[string]bool{}, unanswered: map[string]bool{}}
 }
 
-// observe takes the result of a list or of the start of a watch. An outage is logged once,
-// not for each resource.
+// observe notes the result of a list or of the start of a watch, and logs changes. An outage is
+// logged once, not for each resource.
 func (h *Health) observe(ctx context.Context, resource string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if ctx.Err() != nil { // the loop stops, which says nothing about the server
+	if ctx.Err() != nil { // the loop stops, so the error does not come from the server
 		delete(h.unanswered, resource)
 		return
 	}
@@ -73,7 +73,7 @@ func (h *Health) Forget(resource string) {
 	delete(h.refused, resource)
 }
 
-// refuses reports whether a resource may not be watched, so that its cache is not kept up
+// refuses reports whether the server refuses to watch a resource, so that its cache is not kept up
 // to date.
 func (h *Health) refuses(resource string) bool {
 	h.mu.Lock()

@@ -18,10 +18,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// retryPeriod is how often an informer tries whether its resource can be listed.
+// retryPeriod is the interval at which Run tries to list the resource.
 const retryPeriod = time.Second
 
-// Source is a resource, and how its objects are cached.
+// Source describes a resource, and how its objects are cached.
 type Source struct {
 	// Resource names the resource. Singular names one object of the resource.
 	Resource, Singular string
@@ -29,11 +29,11 @@ type Source struct {
 	Watch              func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	// Selector selects the objects by their labels; "" selects all.
 	Selector string
-	// Example has the type of the objects.
+	// Example is an object of the type to cache.
 	Example runtime.Object
 	// Trim, if set, returns what the cache keeps of an object.
 	Trim cache.TransformFunc
-	// Equal reports whether plans read the same in two states of an object.
+	// Equal reports whether two states of an object are the same for plans.
 	Equal    func(before, after any) bool
 	Indexers cache.Indexers
 	// OnMissing, if set, is called when the server does not serve the resource. OnFilled, if
@@ -56,7 +56,7 @@ func SourceOf[L runtime.Object](resource string, client Client[L], example runti
 }
 
 // Trim adapts a function to the type of Source.Trim. Tombstones, and objects that are already
-// trimmed, have another type and stay.
+// trimmed, have another type and are not changed.
 func Trim[T any](trim func(T) (any, error)) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if o, ok := obj.(T); ok {
@@ -75,8 +75,8 @@ func Equal[T any](equal func(before, after T) bool) func(before, after any) bool
 	}
 }
 
-// Informer caches the objects of a source from when they are first needed. Whoever needs
-// them waits until the cache is filled: an empty one would say that there are none.
+// Informer caches the objects of a source from when they are first needed. Wait until the cache is
+// filled before reading it, because an empty cache looks as if there were no objects.
 type Informer struct {
 	cache.SharedIndexInformer
 	Source
@@ -87,7 +87,7 @@ type Informer struct {
 	needed, filled chan struct{}
 }
 
-// New makes an Informer, which is yet to be run.
+// New returns an Informer that reports failures to h. It is not running yet.
 func (h *Health) New(s Source) *Informer {
 	observe := func(ctx context.Context, err error) {
 		h.observe(ctx, s.Resource, err)
@@ -106,13 +106,13 @@ func (h *Health) New(s Source) *Informer {
 			opts.LabelSelector = s.Selector
 			w, err := s.Watch(ctx, opts)
 			if !ptr.Deref(opts.SendInitialEvents, false) || !apierrors.IsInvalid(err) {
-				observe(ctx, err) // else the server is older than 1.32, and the informer lists instead
+				observe(ctx, err) // otherwise, the server is older than 1.32, and the informer lists instead
 			}
 			return w, err
 		},
 	}
 	informer := cache.NewSharedIndexInformerWithOptions(lw, s.Example, cache.SharedIndexInformerOptions{Indexers: s.Indexers})
-	// These return an error only of an informer that runs.
+	// These fail only if the informer is already running.
 	utilruntime.Must(informer.SetTransform(s.Trim))
 	utilruntime.Must(informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
 		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.Resource, "err", err)
@@ -123,10 +123,10 @@ func (h *Health) New(s Source) *Informer {
 	}
 }
 
-// Handle passes the events of an informer that does not yet run to a handler.
+// Handle sets the event handler of an informer that is not running yet.
 func (i *Informer) Handle(handler cache.ResourceEventHandler) {
 	registration, err := i.AddEventHandler(handler)
-	utilruntime.Must(err) // only of one that has stopped
+	utilruntime.Must(err) // fails only if the informer has stopped
 	i.handled = registration.HasSynced
 }
 
@@ -136,8 +136,7 @@ func (i *Informer) Need() <-chan struct{} {
 	return i.filled
 }
 
-// Filled reports whether the cache is filled, and the objects of the first list have been
-// handled.
+// Filled reports whether the objects of the first list are cached and have been handled.
 func (i *Informer) Filled() bool {
 	select {
 	case <-i.filled:
@@ -147,8 +146,8 @@ func (i *Informer) Filled() bool {
 	}
 }
 
-// Run fills the cache from when it is needed until the context ends. It first tries, again
-// and again, whether the resource can be listed, and passes each result to tried.
+// Run waits until the cache is needed and the resource can be listed, and then fills the cache
+// until the context ends. It passes the result of each attempt to list the resource to tried.
 func (i *Informer) Run(ctx context.Context, tried func(error)) {
 	select {
 	case <-i.needed:
@@ -180,8 +179,8 @@ func (i *Informer) RunWithContext(ctx context.Context) {
 	}
 }
 
-// Object returns the last known state of the object of an event, also if the watch missed
-// its deletion.
+// Object returns the object of an event. If the watch missed a deletion, that is the last known
+// state of the object.
 func Object(obj any) any {
 	if t, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return t.Obj

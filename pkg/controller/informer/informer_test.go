@@ -60,7 +60,7 @@ func TestHealth(t *testing.T) {
 	NewHealth(func(format string, args ...any) { t.Errorf(format, args...) }).observe(stopped, "pods", refused)
 }
 
-// An outage of a resource that is no longer watched is over. The next one is reported.
+// After Forget, an outage or a refusal of the resource is over, and the next one is reported.
 func TestHealthForgets(t *testing.T) {
 	t.Parallel()
 	var said []string

@@ -2,10 +2,10 @@ package informer
 
 import "k8s.io/apimachinery/pkg/util/resourceversion"
 
-// Behind reports whether the cache has not yet seen the write that the server answered with
-// a resourceVersion. KEP-5504 makes the two comparable. If they are not, or if the resource
-// may not be watched any more, the cache does not count as behind: a plan on an old cache
-// is safe, only wasteful.
+// Behind reports whether the cache has not yet seen a write, given the resourceVersion in the
+// server's response. KEP-5504 makes resourceVersions comparable. If these two are not, or if the
+// resource can no longer be watched, the cache does not count as behind, because a plan from an old
+// cache is safe, only wasteful.
 func (i *Informer) Behind(written string) bool {
 	return Older(i.GetStore().LastStoreSyncResourceVersion(), written) && !i.health.refuses(i.Resource)
 }

@@ -28,27 +28,28 @@ const (
 	alivePeriod = 100 * time.Millisecond
 )
 
-// client is the client of one election. It waits while another loop holds the lease, and
-// writes into the annotations which loop this is.
+// client is the client of one election. Get waits while another loop holds the lease, and each
+// write adds annotations that describe this loop.
 type client struct {
 	coordinationv1client.LeaseInterface
 	lease *Lease
-	// leads says that the election was won, and since is when.
+	// leads means that this loop has won the election. since is when it did.
 	leads bool
 	since metav1.MicroTime
-	// stop ends the election, lost the work of the leader.
+	// stop ends the election. lost ends the work of the leader.
 	stop, lost context.CancelCauseFunc
 }
 
-// Leases returns the client itself: there is one lease.
+// Leases returns the client itself, because there is only one lease.
 func (c *client) Leases(string) coordinationv1client.LeaseInterface { return c }
 
-// Get waits until this loop may take the lease, and returns it: the holder has released it, has
-// not renewed it in time, or was a process of this machine that has ended. With ExitIfHeld, the
-// first renewal that Get sees ends the election: nothing else shows that the holder runs.
+// Get waits until this loop may take the lease, and returns it. That is when the holder has
+// released it, has not renewed it in time, or was a process on this machine that has ended. With
+// ExitIfHeld, the first renewal that Get sees ends the election, because only a renewal shows that
+// the holder runs.
 func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (*coordinationv1.Lease, error) {
 	var seen *coordinationv1.LeaseSpec // as the holder last wrote it
-	var expires time.Time              // by our own clock: the clocks of two machines differ
+	var expires time.Time              // by our own clock, because the clocks of two machines differ
 	for ctx.Err() == nil {
 		object, err := c.LeaseInterface.Get(ctx, name, opts)
 		if err != nil {
@@ -65,7 +66,7 @@ func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (
 			return object, nil
 		case other.Holder == "":
 			return vacated(object), nil
-		case c.leads: // it slept, or someone wrote the lease by hand
+		case c.leads: // this machine slept, or someone edited the lease
 			c.lease.drop()
 			c.lost(fmt.Errorf("%w: %w", errLeaseLost, held))
 			c.stop(nil)
@@ -95,7 +96,7 @@ func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (
 	return nil, ctx.Err()
 }
 
-// durationOf returns how long a lease counts that is not renewed. It is bounded, because
+// durationOf returns how long a lease is valid after a renewal. The duration is limited, because
 // anyone may have written it.
 func durationOf(object *coordinationv1.Lease) time.Duration {
 	duration := time.Duration(ptr.Deref(object.Spec.LeaseDurationSeconds, 0)) * time.Second
@@ -105,7 +106,7 @@ func durationOf(object *coordinationv1.Lease) time.Duration {
 	return min(duration, leaserecord.Longest)
 }
 
-// vacated returns a lease for the election to acquire.
+// vacated removes the holder from a lease, and returns it for the election to acquire.
 func vacated(object *coordinationv1.Lease) *coordinationv1.Lease {
 	object.Spec.HolderIdentity = nil
 	if n := ptr.Deref(object.Spec.LeaseTransitions, 0); n < 0 || n == math.MaxInt32 {
@@ -134,7 +135,7 @@ func (c *client) write(ctx context.Context, object *coordinationv1.Lease, send f
 	if !c.leads {
 		c.since = metav1.NewMicroTime(sent)
 	}
-	// The election knows only when it began to read the lease, which may be long ago.
+	// The election sets the time when it began to read the lease, which may be long ago.
 	object.Spec.AcquireTime, object.Spec.RenewTime = &c.since, new(metav1.NewMicroTime(sent))
 	written, err := send()
 	switch {
@@ -151,8 +152,8 @@ func (c *client) write(ctx context.Context, object *coordinationv1.Lease, send f
 	return written, nil
 }
 
-// failed reports a request that failed. At the start, it ends the election. Later the
-// election tries again, and a leader loses the lease if that goes on.
+// failed handles the error of a request. At the start, the error ends the election. Later, it is
+// logged, and the election tries again. A leader that cannot renew the lease in time loses it.
 func (c *client) failed(ctx context.Context, err error) {
 	switch {
 	case c.leads || ctx.Err() != nil || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):

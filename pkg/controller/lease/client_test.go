@@ -34,7 +34,8 @@ func renewedLease() *coordinationv1.Lease {
 	return lease
 }
 
-// held waits until a loop has the lease, and sends when it got it.
+// held starts a loop, and returns a channel that receives the time when the loop acquires the
+// lease.
 func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 	t.Helper()
 	began := make(chan time.Time, 1)
@@ -75,8 +76,8 @@ func TestForeignLeaseIsBounded(t *testing.T) {
 	}
 }
 
-// A waiting loop takes over immediately after the other releases the lease, or when an
-// unrenewed lease expires, never before.
+// A waiting loop takes over soon after the other loop has released the lease, or when the lease
+// expires without a renewal, but never before.
 func TestLeaseIsTakenOverInTime(t *testing.T) {
 	for name, test := range map[string]struct {
 		ending   func(s *leaseStore) // of the other loop

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// writesFor is how long after a renewal the loop may begin a write: until shortly before
-// another loop may acquire the lease.
+// writesFor is how long after a renewal the loop may start a write. It ends shortly before another
+// loop may acquire the lease.
 const writesFor = leaseDuration - renewPeriod
 
 var errLeaseNotHeld = errors.New("refusing to write without the lease")
 
-// Fence rejects writes while the lease is not held. The work is stopped when the lease is
-// lost, but after a machine slept, it does not know yet that it was.
+// Fence returns a RoundTripper that rejects writes while the lease is not held. The work is stopped
+// when the lease is lost, but it does not notice the loss at once if the machine slept.
 func (l *Lease) Fence(next http.RoundTripper) http.RoundTripper {
 	return Fence{Next: next, MayWrite: func() error {
 		if l.held() {
@@ -39,7 +39,7 @@ func (f Fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.Next.RoundTrip(r)
 }
 
-// held reports whether no other loop can have acquired the lease yet.
+// held reports whether the last renewal is too recent for another loop to have acquired the lease.
 func (l *Lease) held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *Lease) held() bool {
 	return now.Sub(l.renewed) < writesFor && now.Round(0).Sub(l.renewed.Round(0)) < writesFor
 }
 
-// renewedAt records a renewal by the time at which it was sent.
+// renewedAt notes the time when a renewal was sent, and calls OnChange.
 func (l *Lease) renewedAt(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,7 +21,7 @@ func TestFence(t *testing.T) {
 	for name, test := range map[string]struct {
 		method string
 		since  time.Duration // from the last renewal
-		never  bool          // renewed
+		never  bool          // the lease was never renewed
 		passes bool
 	}{
 		"a write right after a renewal":         {method: http.MethodPost, passes: true},
@@ -35,7 +35,8 @@ func TestFence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// A time without a monotonic part is what a machine that slept compares by.
+			// Without a monotonic part, times are compared by the wall clock, as after the machine
+			// slept.
 			clk := clocktesting.NewFakePassiveClock(start.Round(0).Add(test.since))
 			l := &Lease{Clock: clk}
 			if !test.never {
@@ -74,8 +75,8 @@ func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) t
 	return now
 }
 
-// A lease is held only if both clocks agree: one stands still while the machine sleeps, and anyone
-// may set the other back.
+// A lease is held only if both clocks agree, because the monotonic clock stops while the machine
+// sleeps, and anyone may set the wall clock back.
 func TestLeaseIsHeldByBothClocks(t *testing.T) {
 	t.Parallel()
 	start := time.Now()

@@ -1,4 +1,4 @@
-// Package lease lets one loop of a scope work at a time, by client-go's leader election.
+// Package lease lets one loop of a scope work at a time, with client-go's leader election.
 package lease
 
 import (
@@ -38,24 +38,24 @@ const (
 type Lease struct {
 	// Client reads and writes the lease.
 	Client coordinationv1client.LeasesGetter
-	// Self is this loop. Since and Renewed are not used.
+	// Self describes this loop. Its fields Since and Renewed are not used.
 	Self leaserecord.Loop
 	// ExitIfHeld makes Hold return a HeldError when another loop renews the lease.
 	ExitIfHeld bool
-	// Log takes a line for the person who watches the loop.
+	// Log logs a line for the user who runs the loop.
 	Log func(format string, args ...any)
-	// OnChange, if set, is called with namespace/name of the lease when it is acquired,
-	// renewed, or lost.
+	// OnChange, if set, is called with namespace/name of the lease when it is acquired, renewed,
+	// lost, or released.
 	OnChange func(lease string, held bool)
-	// Clock is the clock of the fence; nil means the machine's.
+	// Clock is the clock of renewals and of the fence; nil means the clock of the machine.
 	Clock clock.PassiveClock
 
 	mu      sync.Mutex
-	renewed time.Time // the last time, zero while the lease is not held
+	renewed time.Time // when the lease was last renewed; zero while it is not held
 
 	overlaps sync.Once
 
-	// The rest belongs to Hold.
+	// Only Hold and its election use the following fields.
 	resumed bool   // the lease was not free at the start, or was lost
 	failing bool   // the last request failed, and the log says so
 	said    string // the last line
@@ -70,11 +70,11 @@ func (e *HeldError) Error() string {
 
 var errLeaseLost = errors.New("could not renew the lease in time")
 
-// Hold acquires the lease and calls work while it holds it. If the lease is lost, the
-// context of work ends, and Hold starts again. When work returns, Hold releases the lease
-// and returns its error. It returns nil if ctx ends while it waits, and an error at once if
-// the lease cannot be read or written at the start. resumed is false only if the lease was
-// free at the start.
+// Hold acquires the lease and calls work while the lease is held. If the lease is lost, the context
+// of work ends, and Hold tries to acquire it again. When work returns, Hold releases the lease and
+// returns the error of work. It returns nil if ctx ends while Hold waits, and an error at once if
+// the lease cannot be read or written at the start. resumed is false only if the lease was free at
+// the start.
 func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed bool) error) error {
 	l.notify(false)
 	for ctx.Err() == nil {
@@ -94,7 +94,7 @@ func (l *Lease) elect(ctx context.Context, work func(ctx context.Context, resume
 	defer looking.Wait()
 	working, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	// Work finishes its writes when ctx ends, so the lease is renewed until it returns.
+	// When ctx ends, work finishes its writes, so the lease is renewed until work returns.
 	electing, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	interrupted := context.AfterFunc(ctx, func() { stop(nil) })
@@ -140,13 +140,13 @@ func (l *Lease) elect(ctx context.Context, work func(ctx context.Context, resume
 	return err
 }
 
-// release releases the lease if it is still held, so that nobody waits until it expires.
-// The annotations still name the last holder.
+// release releases the lease if this loop still holds it, so that others need not wait until it
+// expires. The annotations still name the last holder.
 func release(ctx context.Context, lock resourcelock.Interface) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	// The server may still be carrying out the last renewal: read again on a conflict.
-	// Any other error leaves the lease to expire.
+	// The server may still be processing the last renewal, so read the lease again on a conflict.
+	// After any other error, the lease expires.
 	_ = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		record, _, err := lock.Get(ctx)
 		if err != nil || record.HolderIdentity != lock.Identity() {
@@ -157,8 +157,8 @@ func release(ctx context.Context, lock resourcelock.Interface) {
 	})
 }
 
-// quiet returns the logger of the election. The loop logs what matters in its own words,
-// and -v=4 adds the logs of the election.
+// quiet returns the logger of the election, which discards everything without -v=4. The loop logs
+// what matters in its own words.
 func quiet(ctx context.Context) klog.Logger {
 	if logger := klog.FromContext(ctx); logger.V(4).Enabled() {
 		return logger
@@ -166,8 +166,8 @@ func quiet(ctx context.Context) klog.Logger {
 	return logr.Discard()
 }
 
-// ended reports whether another loop is known to have ended. In a container that restarts,
-// it may have had the number of this process.
+// ended reports whether another loop is known to have ended. After a restart of a container, the
+// other loop may have had the PID of this process.
 func (l *Lease) ended(other leaserecord.Loop) bool {
 	reused := other.Machine != "" && other.Machine == l.Self.Machine && other.PID == l.Self.PID
 	return other.Holder != l.Self.Holder && (other.Ended || reused)

@@ -53,7 +53,7 @@ func TestDeadHolder(t *testing.T) {
 	}
 }
 
-// leaseServer serves one lease, which nobody else writes.
+// leaseServer returns a client for a server with one lease, which no other loop writes.
 func leaseServer(t *testing.T, lease *coordinationv1.Lease) coordinationv1client.LeasesGetter {
 	t.Helper()
 	var mu sync.Mutex
@@ -90,8 +90,8 @@ func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
 	}}
 }
 
-// A loop that gets the lease at its start reports missing permissions. A loop that waited for the
-// lease resumes.
+// A loop that had to wait for the lease resumes. A loop that finds the lease free at the start does
+// not.
 func TestHoldResumes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -120,7 +120,7 @@ func TestHoldResumes(t *testing.T) {
 type leaseStore struct {
 	mu    sync.Mutex
 	lease *coordinationv1.Lease
-	// writes are the requested writes. refuse, if set, refuses some.
+	// writes lists all requested writes. refuse, if set, returns an error for those to refuse.
 	writes []*coordinationv1.Lease
 	refuse func(*coordinationv1.Lease) error
 	// list, if set, returns the leases of a list.
@@ -190,7 +190,7 @@ func clientOf(l *Lease) *client {
 	return &client{LeaseInterface: l.Client.Leases("a"), lease: l, stop: func(error) {}, lost: func(error) {}}
 }
 
-// leaseIn returns a lease in a store, for a loop that is called self.
+// leaseIn returns a Lease whose requests go to a store, for a loop that is called self.
 func leaseIn(t *testing.T, s *leaseStore) *Lease {
 	t.Helper()
 	client, err := coordinationv1client.NewForConfigAndClient(
@@ -245,7 +245,7 @@ func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
 			s.mu.Lock()
 			s.refuse = nil
 			s.mu.Unlock()
-			stop() // else it would wait for the lease again
+			stop() // otherwise, Hold would wait for the lease again
 			<-time.After(time.Second)
 			if s.holder() != "self" {
 				t.Errorf("before the work was done, the lease is that of %q", s.holder())

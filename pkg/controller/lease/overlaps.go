@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 )
 
-// reportOverlaps logs which other loops reconcile some of the same objects: those that
-// renew their leases while it watches.
+// reportOverlaps logs which other loops reconcile some of the same objects. It watches them for
+// renewDeadline, and reports only loops that renew their leases meanwhile.
 func (l *Lease) reportOverlaps(ctx context.Context) {
 	before := map[cache.ObjectName]coordinationv1.LeaseSpec{}
 	for _, lease := range l.overlapping(ctx) {
@@ -37,8 +37,8 @@ func (l *Lease) reportOverlaps(ctx context.Context) {
 	}
 }
 
-// overlapping lists the leases of other loops whose scope overlaps with the scope of this loop,
-// as far as it may list leases.
+// overlapping lists the leases of other loops whose scopes overlap with the scope of this loop. It
+// skips namespaces whose leases it cannot list.
 func (l *Lease) overlapping(ctx context.Context) []coordinationv1.Lease {
 	own, name := l.Self.Scope.Lease()
 	namespaces := []string{l.Self.Scope.Namespace}

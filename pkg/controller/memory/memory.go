@@ -1,5 +1,5 @@
-// Package memory is what the loop remembers of objects between reconciles, under one lock.
-// All of it may be lost: a new loop starts with none.
+// Package memory holds what the loop remembers of objects between reconciles, under one lock. It is
+// safe to lose all of it, because a new loop starts with none.
 package memory
 
 import (
@@ -25,26 +25,25 @@ type Key struct {
 type Object struct {
 	UID  types.UID
 	Plan plan.Memory
-	// Written is the highest resourceVersion that the server answered a write of this
-	// loop with, by resource.
+	// Written maps each resource to the highest resourceVersion in the server's responses to this
+	// loop's writes.
 	Written map[string]string
-	// Unanswered names the pods that may exist: their creates were not answered.
+	// Unanswered names the pods that may exist, because their creates were not answered.
 	Unanswered []string
-	// Created and Deleted count the pods since the last event about them.
+	// Created and Deleted count pods since the last event that reported the numbers.
 	Created, Deleted int
-	// Failing counts the plans in a row for which the server failed at a write.
+	// Failing counts the plans in a row for which the server failed to do a write.
 	Failing int
 	// NameTaken is the last message about the holder of the Deployment's name.
 	NameTaken string
-	// Pause is the last message about a pause of the object, nil before the first plan.
+	// Pause is the last message about a pause of the object, or nil before the first plan.
 	Pause *string
 	// Logged holds the codes of pod failures that were logged since the loop last acted on
 	// the object.
 	Logged map[problem.Code]bool
 }
 
-// Wrote notes the resourceVersion that the server answered a write of a resource with,
-// "" for no write.
+// Wrote notes the resourceVersion in the server's response to a write of a resource; "" is ignored.
 func (o *Object) Wrote(resource, version string) {
 	if version == "" {
 		return
@@ -57,7 +56,7 @@ func (o *Object) Wrote(resource, version string) {
 
 // Progress is the progress of the loop with an object.
 type Progress struct {
-	// Converged means that the object has what it wants, and that its status says so.
+	// Converged means that the object has its desired state, and that its status reports it.
 	Converged bool
 	// Failure is the error of the last reconcile, or "".
 	Failure string
@@ -65,14 +64,13 @@ type Progress struct {
 	DryRun *plan.DryRun
 }
 
-// entry is an Object and its reconciles, which event handlers also use, under the lock.
+// entry is an Object, and what event handlers also use under the lock.
 type entry struct {
 	Object
 	reconciles
 	// lastLine is the last line of the log about the object.
 	lastLine string
-	// progress is nil before the first plan. convergingSince is zero while the object
-	// is converged.
+	// progress is nil before the first plan or failure. convergingSince is zero while ready.
 	progress        *Progress
 	convergingSince time.Time
 }
@@ -86,12 +84,13 @@ type Memory struct {
 	metrics *metrics.Metrics
 }
 
-// New makes the memory of a loop that has not reconciled anything.
+// New returns an empty memory, which observes in metrics how long objects converge.
 func New(metrics *metrics.Metrics) *Memory {
 	return &Memory{objects: map[Key]*entry{}, changed: make(chan struct{}, 1), metrics: metrics}
 }
 
-// Get returns what is remembered of an object: nothing if another object had its name.
+// Get returns the memory of an object. It first resets the memory of an earlier object of that
+// name.
 func (m *Memory) Get(k Key, uid types.UID) *Object {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,7 +126,7 @@ func (m *Memory) update(k Key, change func(*entry)) {
 	}
 }
 
-// Repeated reports whether a line was the last one about an object, and notes it.
+// Repeated notes a line about an object, and reports whether the last line was the same.
 func (m *Memory) Repeated(k Key, line string) (repeated bool) {
 	m.update(k, func(e *entry) { repeated, e.lastLine = e.lastLine == line, line })
 	return repeated
@@ -144,7 +143,7 @@ func (m *Memory) Failed(k Key, now time.Time, err error) {
 	m.setProgress(k, now, false, Progress{Failure: err.Error()})
 }
 
-// setProgress counts the time from when an object is no longer ready until it is.
+// setProgress sets the progress of an object, and observes how long the object takes to get ready.
 func (m *Memory) setProgress(k Key, now time.Time, ready bool, progress Progress) {
 	m.update(k, func(e *entry) {
 		e.progress = &progress
@@ -159,7 +158,7 @@ func (m *Memory) setProgress(k Key, now time.Time, ready bool, progress Progress
 	m.Notify()
 }
 
-// Progress returns the progress of the loop with an object, if there was a plan for it.
+// Progress returns the progress of the loop with an object; known is false if there is none yet.
 func (m *Memory) Progress(k Key) (progress Progress, known bool) {
 	m.update(k, func(e *entry) {
 		if known = e.progress != nil; known {
@@ -169,7 +168,7 @@ func (m *Memory) Progress(k Key) (progress Progress, known bool) {
 	return progress, known
 }
 
-// Notify makes Changed return a value.
+// Notify sends a value to the channel of Changed, unless it holds one already.
 func (m *Memory) Notify() {
 	select {
 	case m.changed <- struct{}{}:

@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
-// Each convergence is counted once, with the time that it took. A late write of the status,
-// because pods terminate one after the other, does not start another.
+// Each convergence is counted once, with the time that it took. If the status is written late,
+// because pods terminate one after the other, no other convergence is counted.
 func TestConvergenceIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	counted := metrics.New("")
@@ -24,7 +24,7 @@ func TestConvergenceIsCountedOnce(t *testing.T) {
 		sum   float64
 	}{
 		{missing, 0, 0}, {missing, 0, 0}, {later, 1, 2}, {converged, 1, 2}, // after two seconds
-		{later, 1, 2}, {converged, 1, 2}, // a pod more is gone
+		{later, 1, 2}, {converged, 1, 2}, // another pod is gone
 		{missing, 1, 2}, {converged, 2, 3}, // a second later
 	} {
 		states.setProgress(k, begun.Add(time.Duration(i)*time.Second), step.state.ready, Progress{Converged: step.state.converged})
@@ -70,7 +70,7 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	}
 }
 
-// The highest version of each resource counts.
+// Wrote keeps the highest version of each resource.
 func TestWrote(t *testing.T) {
 	t.Parallel()
 	var o Object
@@ -83,7 +83,7 @@ func TestWrote(t *testing.T) {
 	}
 }
 
-// A reconcile of many pods is not followed by the next one at once.
+// After a reconcile of many pods, the next reconcile of the object has to wait.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	m, k, now := New(metrics.New("")), Key{Name: "foo"}, time.Unix(1_700_000_000, 0)

@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// restPerItem is how long an object is left alone after a reconcile, for each of its pods
-	// and of the nodes that may run them. If thousands become ready one by one, not each is
-	// worth a plan for all of them. To read one takes a microsecond or two.
+	// restPerItem is the minimum time between the starts of two reconciles of an object, for each
+	// pod and node that the first one read. If thousands of pods become ready one by one, not every
+	// change is worth a plan for all of them. Reading a pod or a node takes a microsecond or two.
 	restPerItem = 40 * time.Microsecond
-	// maxReasons is how many reasons for a reconcile are noted.
+	// maxReasons is the maximum number of reasons that are noted for a reconcile.
 	maxReasons = 5
 )
 
-// reconciles describes the reconciles of an object.
+// reconciles describes the last reconcile of an object and the next one.
 type reconciles struct {
 	number  int64    // of the last one
 	reasons []string // for the next one
@@ -34,7 +34,7 @@ func (m *Memory) Because(k Key, why ...string) {
 	}
 }
 
-// Begin notes the begin of a reconcile, and returns its number and the reasons for it.
+// Begin notes that a reconcile has begun, and returns its number and the reasons for it.
 func (m *Memory) Begin(k Key, now time.Time) (number int64, reasons []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,13 +51,13 @@ func (m *Memory) Saw(k Key, items int) { m.update(k, func(e *entry) { e.items = 
 // End notes the end of a reconcile.
 func (m *Memory) End(k Key) { m.update(k, func(e *entry) { e.running = false }) }
 
-// Rest returns how long an object is still left alone.
+// Rest returns how long the next reconcile of an object must wait; zero or less if it is due.
 func (m *Memory) Rest(k Key, now time.Time) (rest time.Duration) {
 	m.update(k, func(e *entry) { rest = e.began.Add(restPerItem * time.Duration(e.items)).Sub(now) })
 	return rest
 }
 
-// Number returns the number of the last reconcile of an object, zero for none.
+// Number returns the number of the last reconcile of an object, or zero if there was none.
 func (m *Memory) Number(k Key) (number int64) {
 	m.update(k, func(e *entry) { number = e.number })
 	return number

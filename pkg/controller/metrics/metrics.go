@@ -18,8 +18,8 @@ import (
 type Metrics struct {
 	*prometheus.Registry
 
-	// Created and Deleted count pods, Refusals the creates that were refused, and
-	// CacheWaits the reconciles that waited for a cache, all by kind.
+	// Created and Deleted count pods. Refusals counts refused creates, also by reason. CacheWaits
+	// counts the reconciles that waited for a cache. All of them are by kind.
 	Created, Deleted, Refusals, CacheWaits *prometheus.CounterVec
 	// Convergence observes how long objects of a kind take to converge.
 	Convergence *prometheus.HistogramVec
@@ -37,7 +37,7 @@ type Metrics struct {
 
 var _ workqueue.MetricsProvider = (*Metrics)(nil)
 
-// New returns metrics that are all zero.
+// New returns metrics that are all zero, apart from a build info metric with the version.
 func New(version string) *Metrics {
 	m := &Metrics{Registry: prometheus.NewRegistry()}
 	registered := promauto.With(m.Registry)
@@ -77,7 +77,7 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Know makes the counts of a kind start at zero instead of being absent.
+// Know creates the metrics of a kind, so that they are zero instead of absent.
 func (m *Metrics) Know(kind string) {
 	for _, c := range []*prometheus.CounterVec{m.Created, m.Deleted, m.CacheWaits} {
 		c.WithLabelValues(kind)
@@ -85,7 +85,7 @@ func (m *Metrics) Know(kind string) {
 	m.Convergence.WithLabelValues(kind)
 }
 
-// Reconciled counts a reconcile.
+// Reconciled counts a reconcile of an object of a kind as done or, if err is set, as failed.
 func (m *Metrics) Reconciled(kind string, err error) {
 	result := "done"
 	if err != nil {
@@ -103,12 +103,12 @@ func (m *Metrics) Lead(lease string, held bool) {
 	m.leading.WithLabelValues(lease).Set(value)
 }
 
-// Count counts requests. A watch takes until its response begins.
+// Count returns a RoundTripper that counts requests. Their latency ends when the response begins.
 func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		start := time.Now()
 		resp, err := next.RoundTrip(r)
-		code := "<error>" // as client-go has it
+		code := "<error>" // the code that client-go uses
 		if err == nil {
 			code = strconv.Itoa(resp.StatusCode)
 		}
@@ -118,37 +118,37 @@ func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// NewDepthMetric and the following methods make the metrics of a queue.
+// NewDepthMetric returns the number of items in a queue.
 func (m *Metrics) NewDepthMetric(name string) workqueue.GaugeMetric {
 	return m.depth.WithLabelValues(name)
 }
 
-// NewAddsMetric counts the adds.
+// NewAddsMetric returns the count of adds.
 func (m *Metrics) NewAddsMetric(name string) workqueue.CounterMetric {
 	return m.adds.WithLabelValues(name)
 }
 
-// NewLatencyMetric observes how long items wait.
+// NewLatencyMetric returns a histogram of how long items wait in a queue.
 func (m *Metrics) NewLatencyMetric(name string) workqueue.HistogramMetric {
 	return m.queued.WithLabelValues(name)
 }
 
-// NewWorkDurationMetric observes how long items are processed.
+// NewWorkDurationMetric returns a histogram of how long items are processed.
 func (m *Metrics) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
 	return m.worked.WithLabelValues(name)
 }
 
-// NewUnfinishedWorkSecondsMetric has the time of the work in progress.
+// NewUnfinishedWorkSecondsMetric returns how long the work in progress has taken so far.
 func (m *Metrics) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return m.unfinished.WithLabelValues(name)
 }
 
-// NewLongestRunningProcessorSecondsMetric has the time of the longest work in progress.
+// NewLongestRunningProcessorSecondsMetric returns how long the oldest work in progress has taken.
 func (m *Metrics) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return m.longest.WithLabelValues(name)
 }
 
-// NewRetriesMetric counts the retries.
+// NewRetriesMetric returns the count of retries.
 func (m *Metrics) NewRetriesMetric(name string) workqueue.CounterMetric {
 	return m.retries.WithLabelValues(name)
 }

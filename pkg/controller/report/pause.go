@@ -16,7 +16,7 @@ import (
 // notPaused is the prefix of the message about a pause annotation with an invalid time.
 const notPaused = "not paused: "
 
-// pauseMessage returns the message of the condition Paused, if there is a pause.
+// pauseMessage returns the message about a pause or, after notPaused, about an invalid one, or "".
 func pauseMessage(s plan.Status) string {
 	switch c := meta.FindStatusCondition(s.Conditions, apis.ConditionPaused); {
 	case c == nil:
@@ -29,8 +29,8 @@ func pauseMessage(s plan.Status) string {
 	return ""
 }
 
-// Pause logs the transitions of the condition Paused, and records events. The stored
-// status has what an earlier loop reported: a loop that starts only logs that.
+// Pause logs the transitions of the condition Paused, and records events. An earlier loop has
+// already reported a pause in the stored status, so a loop that starts only logs it.
 func (r *Reporter) Pause(k memory.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions, rec *memory.Object) {
 	if v.Owner.Deleting {
 		return

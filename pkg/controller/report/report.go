@@ -27,7 +27,7 @@ type Line struct {
 	// Kind (plural.group), Namespace, and Name identify the object. A line about
 	// the loop has only the namespace, empty for all.
 	Kind, Namespace, Name string
-	// Reconcile is the number of the reconcile that the line is about.
+	// Reconcile is the number of the object's last reconcile, or zero for a line about the loop.
 	Reconcile int64
 }
 
@@ -37,11 +37,11 @@ type Reporter struct {
 	// Namespace is the namespace of the loop, empty for all namespaces.
 	Namespace string
 	Objects   *memory.Memory
-	Events    record.EventRecorder // from when the loop runs
+	Events    record.EventRecorder // set when the loop runs
 }
 
-// Logf logs a line about the loop itself. A Reporter escapes the text of others in
-// everything that it writes.
+// Logf logs a line about the loop itself. A Reporter escapes all lines and events, because they may
+// contain text of others.
 func (r *Reporter) Logf(format string, args ...any) {
 	r.Log(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: r.Namespace})
 }
@@ -57,8 +57,8 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	return true
 }
 
-// Plan logs what is about to be done: "1 → 3 pods: creating 2". It counts pods and
-// names other children. Revisions and labels alone are not worth a line.
+// Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. It
+// counts pods and names other children. It logs nothing if only revisions and labels are written.
 func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.Object) {
 	var deeds []string
 	pods := map[plan.Reason]int{}
@@ -86,9 +86,9 @@ func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.O
 	r.LogObject(k, "%d → %s: %s", plan.Active(v.Pods), problem.Quantity(p.Status.Desired, "pod"), strings.Join(deeds, ", "))
 }
 
-// State logs that an object has converged, or why it cannot.
+// State logs that an object has converged, or logs and records an event about why it cannot.
 func (r *Reporter) State(k memory.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions, rec *memory.Object) {
-	// The kind may have no conditions.
+	// Do not rely on the conditions, because the kind may have none.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
 		if r.LogObject(k, "%s", why) {
 			r.Event(on, corev1.EventTypeWarning, "InvalidSpec", "%s", why)
@@ -102,8 +102,8 @@ func (r *Reporter) State(k memory.Key, on *corev1.ObjectReference, v plan.View, 
 	}
 }
 
-// Result records events on the object: the number of pods created and deleted, once a
-// plan was executed in full, other children by name, and refusals.
+// Result records events for the results of a plan: the pods created and deleted, once all
+// operations are done, other children by name, and refusals, which it also logs.
 func (r *Reporter) Result(k memory.Key, on *corev1.ObjectReference, rec *memory.Object, p plan.Actions, out *strategy.Outcome, done bool) {
 	if p.NameTaken != "" && p.NameTaken != rec.NameTaken {
 		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)
@@ -135,8 +135,8 @@ func (r *Reporter) Result(k memory.Key, on *corev1.ObjectReference, rec *memory.
 	rec.Created, rec.Deleted = 0, 0
 }
 
-// Event records an event. Others may have chosen the words of its message, which a
-// terminal shows sooner or later.
+// Event records an event. The message is escaped, because others may have written parts of it, and
+// terminals show it.
 func (r *Reporter) Event(on *corev1.ObjectReference, kind, reason, format string, args ...any) {
 	r.Events.Event(on, kind, reason, escape.Cell(fmt.Sprintf(format, args...)))
 }

@@ -18,9 +18,9 @@ type health struct {
 }
 
 type loopHealth struct {
-	// waits is why the loop does not run, "" if it does.
+	// waits is the reason why the loop does not run, or "" if it runs.
 	waits string
-	// synced reports whether its caches are filled, and stuck which reconcile is stuck.
+	// synced reports whether all caches are filled. stuck returns a stuck reconcile, or "".
 	synced func() bool
 	stuck  func() string
 }
@@ -36,7 +36,7 @@ func (h *health) set(namespace string, of loopHealth) {
 
 func (h *health) waits(namespace, why string) { h.set(namespace, loopHealth{waits: why}) }
 
-// alive judges a loop for /healthz.
+// alive reports whether no reconcile of a loop is stuck, for /healthz. words describes a stuck one.
 func (of loopHealth) alive() (ok bool, words string) {
 	if of.waits == "" {
 		words = of.stuck()
@@ -44,7 +44,7 @@ func (of loopHealth) alive() (ok bool, words string) {
 	return words == "", words
 }
 
-// ready judges a loop for /readyz.
+// ready reports whether a loop is ready, for /readyz. words describes its state.
 func (of loopHealth) ready() (ok bool, words string) {
 	switch {
 	case of.waits != "":
@@ -55,7 +55,7 @@ func (of loopHealth) ready() (ok bool, words string) {
 	return false, "starting; filling the caches"
 }
 
-// page answers whether all loops pass, with a line for each about which there are words.
+// page returns a handler that succeeds if all loops pass, and lists the loops with their words.
 func (h *health) page(judge func(loopHealth) (ok bool, words string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		h.mu.Lock()

@@ -22,13 +22,13 @@ type Kinds struct {
 	// Declared selects all kinds that CRDs declare.
 	Declared bool
 
-	// known are the kinds that the loop reconciles from the start. named are the CRDs whose
-	// declarations it adopts later.
+	// known lists the kinds that the loop reconciles from the start. named lists the CRDs whose
+	// kinds the loop reconciles once they are declared.
 	known []kinds.Kind
 	named []string
 }
 
-// Complete reads the kinds that the flags name. in is standard input.
+// Complete finds the kinds that the flags name. The file - is read from in.
 func (k *Kinds) Complete(in io.Reader) error {
 	if k.Declared && len(k.Words) > 0 {
 		return fmt.Errorf("--kinds and --declared-kinds cannot be used together")
@@ -52,7 +52,7 @@ func (k *Kinds) Complete(in io.Reader) error {
 	return nil
 }
 
-// KindsOfFile reads the kinds that the CRDs in a file declare.
+// KindsOfFile returns the kinds that the CRDs in a file declare. The file - is read from in.
 func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	if name != "-" {
 		file, err := os.Open(name)
@@ -90,9 +90,9 @@ func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	}
 }
 
-// kindsToReconcile returns the known kinds that words name, with or without the group;
-// without words, all of them. A word with another group names a CRD whose kind has not been
-// declared yet.
+// kindsToReconcile returns the known kinds that words name, with or without the group, or all of
+// them if there are no words. crds lists the qualified words that match no known kind. They name
+// CRDs whose kinds may be declared later. Any other unknown word is an error.
 func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, crds []string, err error) {
 	if len(words) == 0 {
 		return known, nil, nil
@@ -119,7 +119,7 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 	return named, crds, nil
 }
 
-// scope adds the kinds to the scope of a loop.
+// scope sets the kinds of a scope. Without flags for kinds, they stay empty.
 func (k *Kinds) scope(scope *leaserecord.Scope) {
 	scope.Declared = k.Declared
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {
@@ -131,7 +131,7 @@ func (k *Kinds) scope(scope *leaserecord.Scope) {
 	scope.Kinds = append(scope.Kinds, k.named...)
 }
 
-// String lists the kinds.
+// String lists the kinds for the log.
 func (k *Kinds) String() string {
 	var names []string
 	for _, kind := range k.known {

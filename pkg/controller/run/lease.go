@@ -21,8 +21,8 @@ type Lease struct {
 	IfHeld string
 }
 
-// runWithLease runs the loop of a namespace while it holds the lease. Its clients can write
-// only then. A lease that another loop holds is a failed precondition.
+// runWithLease runs the loop of a namespace while it holds the lease. The clients of the loop can
+// write only then. If another loop holds the lease and IfHeld is exit, it returns ErrPrecondition.
 func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespace string) error {
 	client, err := coordinationv1client.NewForConfig(kube.WithProtobuf(config))
 	if err != nil {

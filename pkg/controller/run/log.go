@@ -27,12 +27,12 @@ type Log struct {
 
 	outputs []*output
 	lines   io.Writer
-	records *slog.Logger // nil: lines
+	records *slog.Logger // nil if Format is human
 }
 
-// Open starts the log. Lines go to one of the streams, and client-go's log to standard error;
-// records contain both. The loop never waits for a reader. errOut is standard error for other
-// writers.
+// Open starts the log. Lines are written to standard output, or to standard error with linesToErr,
+// like client-go's log. Records of both are written to standard error. The loop never waits for a
+// reader. errOut is standard error for other writers.
 func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr bool) (errOut io.Writer) {
 	toErr := l.output(streams.ErrOut, verbosity)
 	if l.Format != "human" {
@@ -67,15 +67,15 @@ func (l *Log) output(to io.Writer, verbosity int) *output {
 	return o
 }
 
-// Close writes the remaining output.
+// Close writes the remaining output, for at most flushTimeout per stream.
 func (l *Log) Close() {
 	for _, o := range l.outputs {
 		o.close()
 	}
 }
 
-// handler writes records. Everything that -v adds has the level DEBUG, because log collectors
-// do not know DEBUG+2.
+// handler returns a handler that writes records. All messages that -v adds have the level DEBUG,
+// because log collectors do not know DEBUG+2.
 func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 	options := &slog.HandlerOptions{
 		Level: slog.Level(-verbosity), // as go-logr maps them
@@ -95,7 +95,7 @@ func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 					harmless[i] = escape.Text(v[i])
 				}
 				a.Value = slog.AnyValue(harmless)
-				if l.Format == "text" { // or one could not tell where the next begins
+				if l.Format == "text" { // otherwise, the elements could not be told apart
 					a.Value = slog.StringValue(strings.Join(harmless, "; "))
 				}
 			}
@@ -139,7 +139,7 @@ func (l *Log) line(line report.Line) {
 	_ = escape.PrintLine(l.lines, "%s %s", time.Now().Format(time.TimeOnly), text) // an output never fails
 }
 
-// nameInLine returns the object of a line as people type it: a bare name is an ImoocPod.
+// nameInLine returns the object of a line as users type it. A bare name is that of an ImoocPod.
 func nameInLine(line report.Line) string {
 	if line.Kind == kinds.ImoocPod().CRD() {
 		return line.Name

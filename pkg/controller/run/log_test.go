@@ -10,8 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 )
 
-// Log records are readable for people and for programs: all -v levels are DEBUG, and the
-// reasons are separate.
+// In log records, all levels of -v are DEBUG, and reasons can be told apart.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{

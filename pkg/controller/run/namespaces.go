@@ -46,8 +46,8 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 	return outcome.Join(errs)
 }
 
-// runBesideOthers runs in one of several namespaces, and skips it while it cannot work there.
-// It returns an error if all are skipped then. skip counts the skipped ones.
+// runBesideOthers runs in one of several namespaces, and skips it while the loop cannot work there.
+// If all are skipped then, it returns the error. skip changes the number of skipped namespaces.
 func (o *Options) runBesideOthers(ctx context.Context, namespace string, run func(context.Context, string) error, skip func(int64) (all bool)) error {
 	var said error
 	for first := true; ; first = false {
@@ -69,9 +69,9 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, run fun
 	}
 }
 
-// triedAgain reports whether an error affects only one namespace, which is retried: at first
-// missing rights or a missing namespace, later any error, because the other loops continue.
-// A HeldError is never retried.
+// triedAgain reports whether an error affects only one namespace, which is tried again later. At
+// first, these are missing rights and a missing namespace. Later, these are all errors but
+// ErrPrecondition, because the other loops continue.
 func triedAgain(err error, first bool) bool {
 	if first || err == nil || errors.Is(err, outcome.ErrPrecondition) {
 		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)

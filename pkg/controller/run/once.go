@@ -24,7 +24,7 @@ import (
 const (
 	// evaluateEvery is how often the objects that have not converged are evaluated.
 	evaluateEvery = 2 * time.Second
-	// evaluatedAtOnce is how many objects are evaluated then: each costs a few requests.
+	// evaluatedAtOnce is the maximum number of objects evaluated then. Each costs a few requests.
 	evaluatedAtOnce = 20
 	// lastLook limits the final evaluation after the timeout.
 	lastLook = 10 * time.Second
@@ -36,8 +36,8 @@ var errGivenUp = errors.New("gave up")
 // Ends reports whether the loop ends by itself.
 func (o *Options) Ends() bool { return o.Once || o.DryRun }
 
-// runUntilConverged runs a loop until every object has converged or failed; in a dry run,
-// until there is a plan for each. It returns an error for each object that has not converged.
+// runUntilConverged runs a loop until every object has converged or failed, and returns an error
+// for each that has not converged. In a dry run, it waits for the plans and adds them to o.plans.
 func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Controller, namespace string) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -89,8 +89,8 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 	return err
 }
 
-// awaitConvergence waits until every object has converged and returns nil, or returns errGivenUp
-// when all others have failed, by the verdict and the grace period of "status".
+// awaitConvergence returns nil when every object has converged, errGivenUp when all others have
+// failed (hasFailed), or the cause of the end of ctx.
 func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Controller) error {
 	ticker := time.NewTicker(evaluateEvery)
 	defer ticker.Stop()
@@ -151,8 +151,8 @@ func (o *Options) evaluate(ctx context.Context, s controller.State) (status.Repo
 	return status.NewReport(snapshot), snapshot.Now, nil
 }
 
-// explainMissing returns why an object has not converged, after the timeout or after it was
-// given up.
+// explainMissing returns an error with the reason why an object has not converged. cause is
+// errGivenUp or the timeout.
 func (o *Options) explainMissing(ctx context.Context, s controller.State, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
@@ -171,7 +171,7 @@ func (o *Options) explainMissing(ctx context.Context, s controller.State, cause 
 	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), outcome.ErrTimeout, escape.Line(seen))
 }
 
-// mayHave reports whether a kind may have objects. It also does if the user cannot list them.
+// mayHave reports whether a kind has objects, or may have some because they cannot be listed.
 func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string) bool {
 	client, err := o.clients.Dynamic()
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	// mostPending is how many bytes may be pending for a slow reader: some forty thousand
-	// lines.
+	// mostPending is the maximum number of bytes that wait for a slow reader, about 40,000 lines.
 	mostPending = 4 << 20
 	// flushTimeout limits how long a stuck reader delays the exit.
 	flushTimeout = time.Second
@@ -57,7 +56,7 @@ func (o *output) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// next waits for output; it returns nil at the end.
+// next waits for output and returns it, or nil after close.
 func (o *output) next() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()

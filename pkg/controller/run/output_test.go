@@ -10,7 +10,7 @@ import (
 
 func noticeOf(lines int) []byte { return fmt.Appendf(nil, "%d dropped\n", lines) }
 
-// A reader that keeps up gets every line in order, also of a burst.
+// A reader that keeps up gets every line in order, even after a burst.
 func TestOutputLosesNothing(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()

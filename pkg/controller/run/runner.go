@@ -31,7 +31,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// DefaultWorkers is the number of objects that are reconciled in parallel: enough that one slow
+// DefaultWorkers is the default number of objects that are reconciled in parallel, so that one slow
 // request does not delay the others.
 const DefaultWorkers = 8
 
@@ -137,8 +137,8 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 	return o.runWithLease(ctx, config, namespace)
 }
 
-// runLoop runs a loop until the context ends or there is nothing left to do. With resumed, it
-// waits for missing kinds.
+// runLoop runs a loop until the context ends or there is nothing left to do. With resumed, missing
+// rights or a failing server at the start do not end the loop.
 func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
 	loop, err := o.newLoop(config, namespace, resumed)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	maxHeaderBytes = 16 << 10
 )
 
-// Serving has the addresses for metrics and probes.
+// Serving holds the addresses of the servers for metrics and probes; "" or "0" starts none.
 type Serving struct {
 	Metrics, Health string
 }
@@ -29,7 +29,7 @@ type Serving struct {
 // Served reports whether an address enables a server.
 func Served(address string) bool { return address != "" && address != "0" }
 
-// serve starts the servers; stop stops them.
+// serve starts the servers. stop stops them; call it even after an error.
 func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health, say func(string, ...any)) (stop func(), err error) {
 	var servers []*http.Server
 	stop = func() {
@@ -66,7 +66,7 @@ func (o *Serving) serve(ctx context.Context, metrics *metrics.Metrics, h *health
 	return stop, start(o.Health, "health", h.pages())
 }
 
-// listen listens on an address, by default on loopback.
+// listen listens on an address, on loopback only if the address has no host.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	if strings.HasPrefix(address, ":") {
 		address = "127.0.0.1" + address

@@ -68,7 +68,8 @@ func TestServingIsBounded(t *testing.T) {
 	}
 }
 
-// A waiting loop is healthy, and a stuck one is not, whatever the state of the others.
+// A waiting loop is healthy. The check fails if any loop is stuck, whatever the state of the
+// others.
 func TestHealthz(t *testing.T) {
 	t.Parallel()
 	var h health

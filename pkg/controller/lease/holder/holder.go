@@ -42,7 +42,7 @@ func List(ctx context.Context, client dynamic.Interface, namespace, resourceVers
 	return loops, nil
 }
 
-// Read is LoopOf for a lease that the dynamic client has read.
+// Read decodes a lease that the dynamic client has read, and returns its loop as LoopOf does.
 func Read(obj *unstructured.Unstructured) (leaserecord.Loop, error) {
 	lease := &coordinationv1.Lease{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, lease); err != nil {
@@ -51,7 +51,7 @@ func Read(obj *unstructured.Unstructured) (leaserecord.Loop, error) {
 	return LoopOf(lease), nil
 }
 
-// LoopOf returns the loop that a lease selected by Selector records, and whether it has ended.
+// LoopOf returns the loop that a lease records, and sets Ended. The lease must match Selector.
 func LoopOf(lease *coordinationv1.Lease) leaserecord.Loop {
 	l := leaserecord.LoopOf(lease)
 	l.Ended = Here(l) && !Alive(l.PID)

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Machine identifies this boot of this machine and the PID namespace: two containers on one
-// machine differ.
+// Machine identifies the current boot of this machine and the PID namespace, so two containers on
+// one machine differ. It returns "" if it cannot read them.
 func Machine() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

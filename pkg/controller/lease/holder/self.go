@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Self returns a loop in this process, for its lease.
+// Self describes a loop in this process, for its lease. Each call returns a new Holder.
 func Self(version string, scope leaserecord.Scope) leaserecord.Loop {
 	l := leaserecord.Loop{User: person(), PID: os.Getpid(), Machine: Machine(), Version: version, Scope: scope}
 	if host, err := os.Hostname(); err == nil {
@@ -22,7 +22,7 @@ func Self(version string, scope leaserecord.Scope) leaserecord.Loop {
 	return l
 }
 
-// person returns the user name of this process, or the number in a container without names.
+// person returns the user name of this process, or its user ID in a container without names.
 func person() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

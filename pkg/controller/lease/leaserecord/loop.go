@@ -25,11 +25,11 @@ import (
 
 // Scope is what a loop reconciles.
 type Scope struct {
-	// Namespace is the namespace in which it works; empty means all.
+	// Namespace is the namespace in which the loop works; empty means all.
 	Namespace string
-	// Kinds are the kinds from its flags, as plural.group; empty means all shipped kinds.
+	// Kinds lists the kinds from the flags, as plural.group; empty means all shipped kinds.
 	Kinds []string
-	// Declared reports whether it also reconciles all kinds that CRDs declare. Kinds is empty
+	// Declared means that the loop also reconciles all kinds that CRDs declare. Kinds is empty
 	// then.
 	Declared bool
 	// Selector selects the objects by their labels; empty means all.
@@ -88,8 +88,8 @@ func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(object))
 }
 
-// Overlaps reports whether two scopes may share objects. Two selectors always may: an object
-// can have labels for both.
+// Overlaps reports whether two scopes may share objects. It does not compare the selectors, because
+// an object can have labels for both.
 func (s Scope) Overlaps(other Scope) bool {
 	if s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {
 		return false
@@ -120,22 +120,22 @@ func (s Scope) String() string {
 
 // Loop is a running controller as recorded in its lease.
 type Loop struct {
-	// Holder identifies the process; it is empty once the lease was released.
+	// Holder identifies the process; it is empty if the lease was released.
 	Holder string
 	// User, Host, and PID describe where it runs. Machine distinguishes hosts of the same name
 	// (apis.AnnotationMachine). All may be empty.
 	User, Host, Machine string
 	PID                 int
-	// Ended reports whether its process is known to have ended, whatever the lease says.
+	// Ended means that the process is known to have ended, even if the lease has not expired.
 	Ended bool
 	// Version is the version of the program.
 	Version string
 	Scope   Scope
-	// Since is when it acquired the lease, and Renewed when it last renewed it.
+	// Since is when the loop acquired the lease. Renewed is when it last renewed the lease.
 	Since, Renewed time.Time
 }
 
-// LoopOf reads a lease that has the label apis.LabelController.
+// LoopOf returns the loop that a lease with the label apis.LabelController records.
 func LoopOf(lease *coordinationv1.Lease) Loop {
 	about := lease.Annotations
 	l := Loop{
@@ -172,14 +172,14 @@ func (l Loop) Annotations() map[string]string {
 	}
 }
 
-// Longest limits how long a lease counts without a renewal, whatever its duration: a single
-// write must not stop a loop for years.
+// Longest limits how long a lease is valid without a renewal, whatever its duration, so that a
+// single write cannot stop a loop for years.
 const Longest = time.Minute
 
-// Live reports whether the loop runs, for a command that reads its lease once: whether its
-// last renewal is less than Longest away from now. That is longer than the lease lasts,
-// because the clocks of two machines differ. A loop that was killed on another machine
-// stays live until then. A loop that watches the lease waits for a renewal instead.
+// Live reports whether the loop holds its lease, has not ended, and last renewed the lease less
+// than Longest away from now. A command that reads the lease once uses it. Longest exceeds the
+// duration of a lease, because the clocks of two machines differ. So a loop that was killed on
+// another machine stays live for up to Longest.
 func (l Loop) Live(now time.Time) bool {
 	return l.Holder != "" && !l.Ended && now.Sub(l.Renewed).Abs() < Longest
 }

@@ -9,21 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// ParkedCount is the annotation AnnotationParked, as JSON: the count of an object that
-// is scaled to zero for a time.
+// ParkedCount is the JSON value of AnnotationParked: the count of an object that is scaled to zero
+// for a time.
 type ParkedCount struct {
-	// Replicas is the count before, in the field at Path.
+	// Replicas is the count before the object was parked, in the field at Path.
 	Replicas int32  `json:"replicas"`
 	Path     string `json:"path"`
 	// By is the user who parked the object, or "" if the server did not know.
 	By string    `json:"by,omitempty"`
 	At time.Time `json:"at"`
-	// Reason is the reason, if one was given.
+	// Reason is the reason that the user gave, or "".
 	Reason string `json:"reason,omitempty"`
 }
 
-// ReadParked returns the parked count of an object, nil if it has none. It is an error if the
-// annotation is invalid.
+// ReadParked returns the parked count of an object, or nil if it is not parked. It returns an error
+// if the annotation is invalid.
 func ReadParked(annotations map[string]string) (*ParkedCount, error) {
 	text, found := annotations[AnnotationParked]
 	if !found {

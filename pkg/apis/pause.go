@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pause is a pause as the annotations of an object describe it: until its end, the controller
-// writes nothing but the status of the object. Two pauses with the same fields are equal.
+// Pause is a pause that the annotations of an object describe. Until it ends, the controller writes
+// nothing but the status of the object. Two pauses with the same fields are equal.
 type Pause struct {
-	// Until is when the pause ends by itself, in UTC. It is zero if there is no pause or it is
-	// Forever.
+	// Until is the time at which the pause ends by itself, in UTC. It is zero if there is no pause
+	// or if Forever is set.
 	Until time.Time `json:"until,omitzero"`
 	// Forever means that the pause lasts until someone ends it.
 	Forever bool `json:"forever,omitempty"`
@@ -24,7 +24,7 @@ type Pause struct {
 	Invalid string `json:"-"`
 }
 
-// ReadPause reads the annotations of an object.
+// ReadPause returns the pause in the annotations of an object, or a zero Pause if there is none.
 func ReadPause(annotations map[string]string) Pause {
 	end, found := annotations[AnnotationPausedUntil]
 	if !found {
@@ -63,8 +63,8 @@ const (
 	ReasonResumed      = "Resumed"
 )
 
-// Condition returns the condition Paused of an object with the pause, as the controller
-// writes it while the pause is active, and while it is not.
+// Condition returns the condition Paused that the controller writes for a pause. active reports
+// whether the pause is in force.
 func (p Pause) Condition(active bool) metav1.Condition {
 	c := metav1.Condition{Type: ConditionPaused, Status: metav1.ConditionFalse}
 	switch {
@@ -83,7 +83,7 @@ func (p Pause) Condition(active bool) metav1.Condition {
 // String describes until when the object is paused, by whom, and why, for readers in any time zone.
 func (p Pause) String() string { return p.text(p.Until.Format(time.RFC3339)) }
 
-// Text is String with the end as Clock formats it: "paused until 14:05 by alice: INC-7".
+// Text returns String with the end as Clock formats it: "paused until 14:05 by alice: INC-7".
 func (p Pause) Text(now time.Time) string { return p.text(Clock(p.Until, now)) }
 
 func (p Pause) text(until string) string {

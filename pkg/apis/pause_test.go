@@ -47,7 +47,7 @@ func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 	}
 }
 
-// Equal annotations are equal pauses, even in a time zone that was parsed anew.
+// Equal annotations result in equal pauses, even if the time zone is parsed twice.
 func TestPausesAreCompared(t *testing.T) {
 	annotations := map[string]string{AnnotationPausedUntil: "2026-11-22T15:05:00+02:00", AnnotationPausedBy: "alice"}
 	if a, b := ReadPause(annotations), ReadPause(annotations); a != b {

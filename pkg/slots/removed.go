@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// MaxRemoved is how many slots an object can give up. MaxRemovedText is the maximum length
-// of the annotation that lists them, in bytes: every copy of the object contains it.
+// MaxRemoved is the maximum number of slots that an object can give up. MaxRemovedText is the
+// maximum length of their annotation in bytes. Every copy of the object contains the annotation.
 const (
 	MaxRemoved     = 1000
 	MaxRemovedText = MaxRemoved * len("2147483647,")
@@ -59,7 +59,7 @@ func (r Removed) Has(s Slot) bool {
 	return found
 }
 
-// With adds slots. It returns an error if there are too many then.
+// With returns r with more slots. It returns an error if the result exceeds MaxRemoved.
 func (r Removed) With(more ...Slot) (Removed, error) {
 	all := slices.Concat(r, more)
 	slices.Sort(all)
@@ -95,8 +95,8 @@ func (r Removed) end(n int32) Slot {
 	return end
 }
 
-// Reuse takes back the lowest removed slots when the count grows, at most one for
-// each new pod. So no existing pod has to move to another slot.
+// Reuse splits r for a count that grows. reused has the lowest slots, at most one for each new pod,
+// and left has the others. No existing pod has to move to another slot.
 func (r Removed) Reuse(before, after int32) (left, reused Removed) {
 	left = r
 	for len(left) > 0 && len(reused) < int(after-before) && left[0] < left.end(after) {

@@ -99,7 +99,7 @@ func TestWantedSlots(t *testing.T) {
 		if after <= n && len(reused) > 0 {
 			t.Fatalf("%d → %d reuses %s", n, after, reused)
 		}
-		// All new pods are in slots that were removed before.
+		// If some new pods reuse no slot, no removed slot is left below the highest wanted slot.
 		if len(reused) < int(after-n) {
 			for _, s := range left {
 				if len(then) > 0 && s < slices.Max(then) {
@@ -115,7 +115,7 @@ func drawSlots(t *rapid.T, label string) []Slot {
 	return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 11), func(n int) Slot { return Slot(n) }), 0, 6).Draw(t, label)
 }
 
-// lowest lists the n lowest numbers that are not removed, as a person counts them.
+// lowest returns the n lowest numbers that are not removed, counted one by one.
 func lowest(n int32, removed []Slot) []Slot {
 	list := []Slot{}
 	for s := Slot(0); len(list) < int(n); s++ {
@@ -126,7 +126,7 @@ func lowest(n int32, removed []Slot) []Slot {
 	return list
 }
 
-// The largest count has its slots above the removed ones.
+// With the largest count and removed slots, the highest slots are above MaxInt32.
 func TestSlotsAboveTheHighestCount(t *testing.T) {
 	removed := Removed{0, 1}
 	last := Slot(1<<31 - 1 + 2 - 1)

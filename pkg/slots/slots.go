@@ -1,6 +1,6 @@
-// Package slots computes which pods an object has. Replicas fill the numbered slots 0 … n−1,
-// without those that the object has given up; one pod per node fills a slot for each node. Each
-// slot has one pod name.
+// Package slots computes which pods an object has. With a replica count, the pods fill the lowest
+// numbered slots, except those that the object has given up. With one pod per node, there is a slot
+// for each node. Each slot has one pod name.
 package slots
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// Slot is the place of one pod of an owner: a number from 0 for replicas, a hash
-// of the node's name for a pod per node. The two ranges do not overlap.
+// Slot is the place of one pod of an owner: a number from 0 if the pods are replicas, or a hash of
+// the node's name if there is one pod per node. The two ranges do not overlap.
 type Slot int64
 
 // None is the slot of a pod whose name belongs to no slot.
@@ -25,8 +25,8 @@ const None Slot = -1
 // firstOfNodes is the lowest slot that stands for a node.
 const firstOfNodes Slot = 1 << 62
 
-// OfNode returns the slot of the pod for a node. It depends on the node's name
-// only: a node that comes back under its name gets the same slot.
+// OfNode returns the slot of the pod for a node. It depends only on the node's name, so a node that
+// is recreated under its name gets the same slot.
 func OfNode(node string) Slot {
 	h := fnv.New64a()
 	h.Write([]byte(node)) // a hash never returns an error
@@ -44,14 +44,14 @@ func (s Slot) String() string {
 	return strconv.FormatInt(int64(s), 10)
 }
 
-// maxName is the maximum length of a pod's name: it is the host name, a DNS label.
+// maxName is the maximum length of a pod's name, which is also its host name, a DNS label.
 const maxName = 63
 
-// PodName returns the one name of a slot's pod. It depends only on the owner's UID
-// and the slot. So a create that is repeated after a crash, a lost reply, or a
-// stale cache, or by a second loop, gets AlreadyExists instead of making a second
-// pod, and an owner that is recreated under its old name never meets old pods. The
-// name of a pod that replaces a stuck one is also hashed over the UID of that one.
+// PodName returns the only name that the pod of a slot can have. It depends only on the owner and
+// the slot. A create that is repeated after a crash, a lost reply, or a stale cache, or by a second
+// loop, therefore gets AlreadyExists instead of making a second pod. An owner that is recreated
+// under its old name has another UID, so its pods have other names. The name of a pod that replaces
+// a stuck pod also depends on the UID of the stuck pod.
 func PodName(owner string, uid, replaces types.UID, slot Slot) string {
 	longest := 10 // digits of a number
 	if slot.IsNode() {
@@ -87,9 +87,9 @@ func OfPod(pod *corev1.Pod, owner string, uid types.UID) (slot Slot, replaces ty
 // name for no slot of the owner.
 func FromName(pod, owner string, uid, replaces types.UID) Slot {
 	suffix := pod[strings.LastIndexByte(pod, '-')+1:]
-	number, err := strconv.ParseInt(suffix, 10, 33) // removed slots push numbers above 32 bits
+	number, err := strconv.ParseInt(suffix, 10, 33) // removed slots can push numbers above MaxInt32
 	if err != nil {
-		number, _ = strconv.ParseInt(suffix, 16, 64) // no number: PodName returns another name
+		number, _ = strconv.ParseInt(suffix, 16, 64) // if it is no number, PodName returns another name
 	}
 	if slot := Slot(number); PodName(owner, uid, replaces, slot) == pod {
 		return slot

@@ -33,7 +33,7 @@ func TestPodNameIsALabelAndLeadsBackToItsSlot(t *testing.T) {
 	})
 }
 
-// Names never change: other versions must find the pods of this one.
+// Names never change, because other versions must find the pods of this one.
 func TestPodNamesStayAsTheyAre(t *testing.T) {
 	for _, test := range []struct {
 		owner string

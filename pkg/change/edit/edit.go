@@ -1,5 +1,5 @@
-// Package edit changes fields of one object. A change is guarded by the version that was read
-// and retried on conflict. It can be checked and reverted later.
+// Package edit changes fields of one object. A write fails if the object no longer has the version
+// that was read, and is then retried. The change can be checked and reverted later.
 package edit
 
 import (
@@ -44,8 +44,8 @@ func Contested() wait.Backoff {
 	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1, Jitter: 0.1}
 }
 
-// Retry calls change again while it returns a conflict. If the context ends in between, Retry
-// returns the cause, and not the last conflict as client-go does.
+// Retry calls change again while it returns a conflict, within the limits of Contested. If the
+// context ends in between, Retry returns the cause, and not the last conflict as client-go does.
 func Retry(ctx context.Context, change func() error) error {
 	err := retry.OnError(Contested(), apierrors.IsConflict, change)
 	if cause := context.Cause(ctx); cause != nil && apierrors.IsConflict(err) {
@@ -110,8 +110,8 @@ func send(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructu
 	return w, w.record(obj, p.Edits)
 }
 
-// confirm returns an error if the answer to a write is about another object, or if a field
-// still has its old value. A webhook may set other values.
+// confirm returns an error if the response to a write contains another object, or if a field still
+// has its old value. Other values are no error, because a webhook may set them.
 func confirm(before, after *unstructured.Unstructured, edits []fieldpath.Edit) error {
 	if before.GetUID() != after.GetUID() {
 		return fmt.Errorf("%w: the server answered the change of %s with another object", outcome.ErrUnknown, before.GetName())
@@ -128,7 +128,7 @@ func confirm(before, after *unstructured.Unstructured, edits []fieldpath.Edit) e
 	return nil
 }
 
-// record adds the values of the fields before and after the write.
+// record adds the edited fields to w, with their values before and after the write.
 func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Edit) error {
 	for _, e := range edits {
 		f := Field{Path: e.Path}

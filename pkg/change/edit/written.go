@@ -20,11 +20,11 @@ import (
 // Field is a field that was written.
 type Field struct {
 	Path fieldpath.Path
-	// Before and After are its values before and after the write, nil for none. After is from
-	// the response, because a webhook may have changed it.
+	// Before and After are the values before and after the write, or nil for none. After is from
+	// the response, because a webhook may have changed the value.
 	Before, After any
 
-	// parents are the objects around the field that did not exist before, innermost first.
+	// parents has the paths of the objects around the field that did not exist, innermost first.
 	parents []fieldpath.Path
 }
 
@@ -65,7 +65,7 @@ func reduce(value, shape any) any {
 // OverwrittenError means that a field no longer has the value that was written.
 type OverwrittenError struct {
 	Path fieldpath.Path
-	// Wrote and Now are the values; nil is none.
+	// Wrote is the written value, and Now is the current value. Either is nil if there is none.
 	Wrote, Now any
 	// By is who changed the field.
 	By string
@@ -85,8 +85,8 @@ func (e *OverwrittenError) Error() string {
 
 func (e *OverwrittenError) Unwrap() error { return outcome.ErrOverwritten }
 
-// Check returns an OverwrittenError if an object no longer has what was written to it. Only
-// fields that the write has changed count or, if it has changed none, all written fields.
+// Check returns an OverwrittenError if an object no longer has what was written to it. In a field
+// that the write changed, only the changed parts count. In other fields, the whole value counts.
 func (w Written) Check(obj *unstructured.Unstructured) error {
 	for _, f := range w.Fields {
 		now, err := f.Path.Value(obj.Object)
@@ -145,9 +145,9 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 	return edits, nil
 }
 
-// restore returns a value without the change from before to after. It keeps what differs from
-// after for other reasons. If someone else has changed a part of the change, restore returns
-// that part as an error.
+// restore returns the value now without the change from before to after. It keeps all other
+// changes. If someone else has changed a part that the write changed, restore returns an error with
+// that part.
 func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError) {
 	if same(after, now) {
 		return before, nil
@@ -185,8 +185,8 @@ func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError)
 	return n, nil
 }
 
-// inOrder returns elements as a list, in their current order. Those that the current list
-// lacks are inserted where they were before.
+// inOrder returns elements as a list, in the order of now. Elements that now lacks are inserted at
+// their positions in before.
 func inOrder(elements map[string]any, now, before any) []any {
 	var list []any
 	left := maps.Clone(elements)
@@ -217,7 +217,8 @@ func nameOf(element any) string {
 	return name
 }
 
-// parts splits an object, or a list whose elements have unique names, into its parts.
+// parts returns the fields of an object, or the elements of a list by their unique names. keyed
+// means that value is such a list. ok is false for any other value.
 func parts(value any) (all map[string]any, keyed, ok bool) {
 	if fields, is := value.(map[string]any); is {
 		return fields, false, true
@@ -237,7 +238,7 @@ func parts(value any) (all map[string]any, keyed, ok bool) {
 	return all, true, true
 }
 
-// same compares values. A null field equals an absent one.
+// same reports whether two values are equal. A null field and an absent field are both nil.
 func same(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
 // writer returns who last wrote a field of an object, according to its managed fields. They

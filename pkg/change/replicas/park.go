@@ -35,7 +35,7 @@ type ParkPlan struct {
 	By string
 
 	path  fieldpath.Path
-	saved any // the annotation, a string; nil to remove it
+	saved any // value of the annotation, a string, or nil to remove it
 }
 
 // Park plans to set the count of an object at a path to zero, and to remember the count, who
@@ -73,7 +73,7 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 }
 
 // Unpark plans to restore the count that an object remembers, and to remove the annotation. Anyone
-// who can annotate the object can name any field, so a field other than counts is an
+// who can annotate the object can name any field, so a field that counts does not list is an
 // outcome.ErrRefused. If someone has set a count other than zero since, the error is an
 // outcome.ErrOverwritten.
 func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {
@@ -134,7 +134,7 @@ func scaledSince(t observe.Target, p apis.ParkedCount, count int32, err error) e
 	return wayBack(fmt.Errorf("%w: %s was parked with %d replicas and %s", outcome.ErrOverwritten, t, p.Replicas, what), t, p)
 }
 
-// wayBack adds to an error the commands that end the parking of an object.
+// wayBack adds hints to an error, with the commands that end the parking of an object.
 func wayBack(err error, t observe.Target, p apis.ParkedCount) error {
 	back := scaleTo(t, strconv.Itoa(int(p.Replicas)))
 	if p.Path != ".spec.replicas" {
@@ -166,8 +166,8 @@ func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targ
 // denied reports whether an admission webhook has refused a change.
 func denied(err error) bool { return strings.Contains(err.Error(), "denied the request") }
 
-// refusal returns the error for an object that cannot be parked because the server does
-// not accept a count of zero.
+// refusal returns err or, if the object cannot be parked because the server does not accept a count
+// of zero, an error that explains this.
 func refusal(t observe.Target, p ParkPlan, err error) error {
 	var answer apierrors.APIStatus
 	if p.After != 0 || !errors.As(err, &answer) || !apierrors.IsInvalid(err) && !denied(err) {

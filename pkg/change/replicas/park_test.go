@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// parkIt plans to park the object of a server.
+// parkIt returns a function that plans to park the object of a server.
 func parkIt(t *testing.T, s *server) func(*unstructured.Unstructured) (ParkPlan, error) {
 	t.Helper()
 	path := replicas(t)
@@ -111,7 +111,8 @@ func TestSendGivesUp(t *testing.T) {
 	}
 }
 
-// The error names a server that does not accept a count of zero. Any other refusal stays unchanged.
+// The error explains that the server does not accept a count of zero. Any other refusal stays
+// unchanged.
 func TestSendIsRefused(t *testing.T) {
 	t.Parallel()
 	kind := schema.GroupKind{Group: "apps", Kind: "Deployment"}

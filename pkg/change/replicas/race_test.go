@@ -148,7 +148,7 @@ func replicas(t interface{ Fatal(args ...any) }) fieldpath.Path {
 	return path
 }
 
-// draw draws acts of other writers, one before each of the next requests.
+// draw adds random acts of other writers, one before each of the next requests.
 func (s *server) draw(t *rapid.T) {
 	for range rapid.IntRange(0, 6).Draw(t, "others") {
 		switch rapid.IntRange(0, 2).Draw(t, "act") {
@@ -289,7 +289,7 @@ func TestParkRefuses(t *testing.T) {
 		count      int64
 		annotation string
 		path       fieldpath.Path
-		park, back string // the errors
+		park, back string // the errors of park and unpark
 	}{
 		{"scaled since", 3, `{"replicas":5,"path":".spec.replicas","by":"alice"}`, path,
 			"overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5" + pasted,

@@ -27,12 +27,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// chooser returns the edit of an object that makes its controller delete these pods when the
-// count goes down.
+// chooser returns an edit of an object that makes its controller delete the victims when the count
+// goes down.
 type chooser func(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error)
 
-// chooserOf returns the chooser of a kind, nil for kinds whose controller reads a cost from the
-// pods themselves. It returns an error with the reason if the pods cannot be chosen.
+// chooserOf returns the chooser for a kind, or nil if the controller of the kind reads a deletion
+// cost from its pods. It returns an error with the reason if the pods cannot be chosen.
 func chooserOf(t observe.Target) (chooser, error) {
 	refused := func(why string) (chooser, error) {
 		return nil, fmt.Errorf("cannot choose which pod of %s is removed: %s", t, why)
@@ -72,8 +72,8 @@ func (c Request) Check(t observe.Target) error {
 	return err
 }
 
-// Remove lowers the count of an object by the number of the pods to remove, so that its
-// controller deletes these and no others. They must be pods of the object.
+// Remove lowers the count of an object by the number of the pods to remove, so that its controller
+// deletes these and no others. It is an error if the object does not control these pods.
 func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, c Request) (Result, error) {
 	choose, err := chooserOf(t)
 	if err != nil {
@@ -96,8 +96,8 @@ func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.Pod
 	})
 }
 
-// readVictims reads pods that an object must control: owner is that object, or the
-// ReplicaSet that has its pods.
+// readVictims reads pods by name. It is an error if owner does not control them. owner is the
+// object, or the ReplicaSet that has its pods.
 func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, owner metav1.Object, names []string) ([]*corev1.Pod, error) {
 	var victims []*corev1.Pod
 	for _, name := range names {
@@ -116,8 +116,8 @@ func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 	return victims, nil
 }
 
-// notReplaced rejects lost pods that were already replaced: removing the slot would delete
-// the replacement.
+// notReplaced returns an error for a terminating pod that was already replaced, because removing
+// its slot would delete the replacement.
 func notReplaced(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) error {
 	for _, pod := range victims {
 		if pod.DeletionTimestamp == nil {
@@ -136,7 +136,7 @@ func notReplaced(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 	return nil
 }
 
-// chooseBySlot gives up the slots of the pods, in an annotation.
+// chooseBySlot returns the edit that adds the slots of the pods to the removed slots.
 func chooseBySlot(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
 	if err := notReplaced(ctx, pods, t, obj, victims); err != nil {
 		return fieldpath.Edit{}, err
@@ -178,7 +178,7 @@ func removedSlots(t observe.Target, obj *unstructured.Unstructured) (slots.Remov
 	return removed, nil
 }
 
-// removedSlotsChange returns the edit that sets the slots that an object has given up.
+// removedSlotsChange returns the edit that writes the removed slots, or removes the annotation.
 func removedSlotsChange(removed slots.Removed) fieldpath.Edit {
 	change := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationRemovedSlots)}
 	if len(removed) > 0 {
@@ -187,7 +187,7 @@ func removedSlotsChange(removed slots.Removed) fieldpath.Edit {
 	return change
 }
 
-// reuseSlots returns the edits that let new pods use the lowest of the slots that an object has
+// reuseSlots returns the function that lets new pods use the lowest of the slots that an object has
 // given up.
 func reuseSlots(t observe.Target) beside {
 	return func(obj *unstructured.Unstructured, after int32) ([]fieldpath.Edit, string, error) {
@@ -211,8 +211,8 @@ func reuseSlots(t observe.Target) beside {
 	}
 }
 
-// chooseByName lists the pods among those that a CloneSet deletes when its count goes
-// down.
+// chooseByName returns the edit that adds the pods to those that a CloneSet deletes when its count
+// goes down.
 func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
 	listed, _, err := unstructured.NestedStringSlice(obj.Object, "spec", "scaleStrategy", "podsToDelete")
 	if err != nil {
@@ -231,7 +231,7 @@ func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target
 	return fieldpath.Edit{Path: fieldpath.Fields("spec", "scaleStrategy", "podsToDelete"), Value: all}, nil
 }
 
-// removeByCost makes the pods the cheapest to delete, and then lowers the count.
+// removeByCost gives the pods the lowest deletion cost, and then lowers the count.
 func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, c Request) (Result, error) {
 	obj, err := t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
@@ -311,7 +311,7 @@ func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Targe
 	return found, nil
 }
 
-// setCost makes a pod the cheapest to delete, unless another pod has its name now.
+// setCost gives a pod the lowest deletion cost. It is an error if another pod has its name now.
 func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Pod, dryRun []string) error {
 	_, err := edit.Apply(ctx, pods, pod.Name, nil, func(obj *unstructured.Unstructured) (edit.Plan, error) {
 		if obj.GetUID() != pod.UID {
@@ -323,6 +323,6 @@ func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Po
 	return err
 }
 
-// specReplicas returns the path of the count of the kinds of other programs whose pods can be
+// specReplicas returns the path of the count in all kinds of other controllers whose pods can be
 // chosen.
 func specReplicas() fieldpath.Path { return fieldpath.Fields("spec", "replicas") }

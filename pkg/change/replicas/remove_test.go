@@ -89,7 +89,7 @@ func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// put puts an object on the shelf.
+// put adds an object to the shelf.
 func (s *shelf) put(apiVersion, kind, name string, fields map[string]any) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: fields}
 	obj.SetAPIVersion(apiVersion)
@@ -102,7 +102,7 @@ func (s *shelf) put(apiVersion, kind, name string, fields map[string]any) *unstr
 	return created
 }
 
-// guard returns the operation of a patch that fails unless an object is as it was put there.
+// guard returns the operation of a patch that fails if an object has changed since put.
 func (s *shelf) guard(name string) string {
 	return `{"op":"replace","path":"/metadata/resourceVersion","value":"` + s.versions[name] + `"}`
 }
@@ -121,7 +121,7 @@ func workload(replicas int64) map[string]any {
 	return map[string]any{"replicas": replicas, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template()}
 }
 
-// pod puts a pod on the shelf. owner may be nil.
+// pod adds a pod to the shelf. owner may be nil.
 func (s *shelf) pod(name string, owner *unstructured.Unstructured, labels ...string) {
 	pod := &unstructured.Unstructured{Object: map[string]any{"spec": containers()}}
 	if len(labels) > 0 {
@@ -139,7 +139,7 @@ func ownedBy(obj, owner *unstructured.Unstructured) {
 	}}, "metadata", "ownerReferences")
 }
 
-// foo returns an ImoocPod of so many replicas, with pods in slots.
+// foo adds an ImoocPod with a number of replicas and with pods in slots, and returns its target.
 func (s *shelf) foo(replicas int64, removed string, in ...slots.Slot) observe.Target {
 	fields := map[string]any{"spec": map[string]any{"replicas": replicas, "template": template()}}
 	if removed != "" {
@@ -171,8 +171,8 @@ func (s *shelf) remove(target observe.Target, c Request) (Result, error) {
 	return Remove(s.t.Context(), objects, pods, target, discover.Field{Path: &path}, c)
 }
 
-// remembered returns the part of a patch that records the count before a change such as "3 → 2",
-// in an object that has annotations or has none. A count that stays is not recorded.
+// remembered returns the part of a patch that records the count before a change such as "3 → 2".
+// annotated means that the object has annotations. A count that stays is not recorded.
 func remembered(t *testing.T, change string, annotated bool) string {
 	t.Helper()
 	var from, to int
@@ -252,7 +252,7 @@ func TestRemoveRefuses(t *testing.T) {
 	}
 }
 
-// full is the longest list of removed slots: the lowest ones, below the wanted slots.
+// full returns the longest list of removed slots, which are the lowest ones.
 func full() string {
 	var words []string
 	for i := range slots.MaxRemoved {
@@ -288,7 +288,7 @@ func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 	}
 }
 
-// A terminating pod that was not replaced yet is not created again.
+// A terminating pod that was not replaced yet can be removed, and is then not replaced.
 func TestRemoveAPodThatTerminates(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -430,7 +430,7 @@ func TestRemoveFromACloneSet(t *testing.T) {
 	}
 }
 
-// deployment returns a Deployment with ReplicaSets that have so many pods each.
+// deployment adds a Deployment with one ReplicaSet for each number of pods, and returns its target.
 func (s *shelf) deployment(pods ...int64) observe.Target {
 	web := s.put("apps/v1", "Deployment", "web", map[string]any{"spec": workload(3)})
 	for i, n := range pods {
@@ -591,7 +591,7 @@ func TestRemoveRecreatedPod(t *testing.T) {
 	web := s.deployment(3)
 	reads := 0
 	s.Fail(apiserver.On("get", "pods"), apiserver.Fault{Before: func() {
-		if reads++; reads == 2 { // after it was looked at
+		if reads++; reads == 2 { // after the pod was checked
 			s.Update("pods", "ns", "web-0-a", func(pod *unstructured.Unstructured) { pod.SetUID("another") })
 		}
 	}})

@@ -1,5 +1,5 @@
-// Package replicas writes the replica count of one object. It sends one request if it
-// needs to know nothing first, and otherwise guards the write by the version that it read.
+// Package replicas writes the replica count of one object. If the new count does not depend on the
+// object, it sends one request. Otherwise, the write requires the version that was read.
 package replicas
 
 import (
@@ -37,17 +37,17 @@ type Request struct {
 	By *candidates.CountChange
 	// Remove names the pods to delete. The new count is lower by their number.
 	Remove []string
-	// Reuse lets new pods have the slots that were removed.
+	// Reuse lets new pods fill the slots that were removed.
 	Reuse bool
 	// Undo restores the count before the last change by this program.
 	Undo bool
-	// Began is the count before the first of several changes that belong together, which an undo
-	// restores. If it is nil, that is the present count.
+	// Began is the count that an undo restores, if this is one of several changes that belong
+	// together. If it is nil, an undo restores the present count.
 	Began           *int32
 	Current         int32
 	ResourceVersion string
 	DryRun          []string
-	// LookOnly means that nothing is sent. Only requests that change more than the count use it.
+	// LookOnly means that nothing is written. Only requests that change more than the count use it.
 	LookOnly bool
 }
 
@@ -59,8 +59,8 @@ type Result struct {
 	UID      types.UID
 	// Note describes further changes, such as "removing foo-f4e4e66e-1".
 	Note string
-	// Written has the fields that were written. It has no object if the count was set
-	// through /scale, and no fields if only /scale has the count.
+	// Written has the fields that were written. It has no object if the count was set through
+	// /scale, and no fields if the field of the count is unknown as well.
 	edit.Written
 }
 
@@ -96,7 +96,7 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 	return fmt.Errorf("%s is being deleted and cannot be scaled", t)
 }
 
-// Set sets the count of one object in the field that was found.
+// Set sets the count of one object through /scale or in its field, as field describes.
 func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
 	seen := t.Object
 	if c.ReadsCount() {
@@ -112,7 +112,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 		if c.Undo || !field.Scale || !apierrors.IsForbidden(err) {
 			return done, err
 		}
-		// Users who may only scale can do so. The object does not record the earlier count.
+		// Users who are only allowed to scale can do so. The earlier count is not recorded.
 	}
 	if field.Scale {
 		var done Result
@@ -138,7 +138,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 // an outcome.ErrOverwritten.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done Result, o edit.Options) error {
 	if done.Object != nil {
-		var forget []fieldpath.Edit // the count that failed is not one to return to
+		var forget []fieldpath.Edit // an undo must not return to the count that failed
 		if t.Kind.Reconciled() {
 			forget = []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationLastScale)}}
 		}
@@ -154,8 +154,8 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 	return err
 }
 
-// setScale sets the count through /scale. If the request depends on the present count, it changes
-// only the version that was read.
+// setScale sets the count through /scale. If the request depends on the present count, the write
+// requires the version that was read.
 func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
 	before := Before(t.Object, field.Path)
 	if c.ReadsCount() {
@@ -199,8 +199,8 @@ func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe
 	return scale, err
 }
 
-// Count reads the count that an object has. If the object has no count, Count returns the
-// error of a change that needs one.
+// Count returns the present count of an object. If no count is set, it returns the same error as a
+// change that depends on the count.
 func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) (int64, error) {
 	c := Request{Current: AnyCount}
 	if field.Scale {
@@ -211,7 +211,7 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() {
 			return 0, err
 		}
-		// The CRD may not be the one that this program installs, and have no /scale.
+		// This may be a CRD that this program did not install and that has no /scale.
 	}
 	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
@@ -232,8 +232,8 @@ func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 // them.
 type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
 
-// setField sets the count in the object itself. seen is the object as it was read before,
-// nil to read it now. with may be nil.
+// setField sets the count in the object itself. seen is the object as it was read before, or nil to
+// read it first. with adds further edits, and may be nil.
 func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, seen *unstructured.Unstructured, path fieldpath.Path, c Request, with beside) (Result, error) {
 	var done Result
 	w, err := edit.Apply(ctx, objects, t.Name, seen, func(obj *unstructured.Unstructured) (p edit.Plan, err error) {
@@ -280,8 +280,8 @@ func (c Request) wanted(t observe.Target, obj *unstructured.Unstructured, path f
 	return c.From(t, now)
 }
 
-// admits returns an error if the object does not meet the request: it is being deleted, or has
-// another version.
+// admits returns an error if the object cannot be changed by the request, because it is being
+// deleted or has another version.
 func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error {
 	if err := Refuse(t, obj); err != nil {
 		return err
@@ -295,7 +295,7 @@ func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error 
 // ReadsCount reports whether the request depends on the present count.
 func (c Request) ReadsCount() bool { return c.Current != AnyCount || c.By != nil || len(c.Remove) > 0 }
 
-// From returns the new count for the present one.
+// From returns the new count for the present one, or an error if the request does not allow it.
 func (c Request) From(t observe.Target, now int64) (int32, error) {
 	if c.Current != AnyCount && now != int64(c.Current) {
 		return 0, fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", outcome.ErrPrecondition, t, c.Current, now)

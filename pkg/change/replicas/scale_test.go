@@ -25,7 +25,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// refusing refuses requests, such as "get", "get scale", and "patch scale".
+// refusing is a server that refuses requests, such as "get", "get scale", and "patch scale".
 type refusing struct {
 	*server
 
@@ -38,7 +38,7 @@ func refuse(s *server, refuses map[string]error) *refusing {
 	return &refusing{server: s, refuses: refuses}
 }
 
-// asked records a request, and returns the error if the server refuses it.
+// asked records a request, and returns an error if the server refuses it.
 func (s *refusing) asked(verb string, subresources []string) error {
 	request := strings.TrimSuffix(verb+" "+strings.Join(subresources, " "), " ")
 	s.sent = append(s.sent, request)
@@ -69,7 +69,8 @@ func forbidden() error { return apierrors.NewForbidden(web, "web", errors.New("n
 
 func conflict() error { return apierrors.NewConflict(web, "web", errors.New("it has changed")) }
 
-// Set tries its requests in turn. The table has the result if the server refuses one of them.
+// Set tries its requests in turn. The table has the requests and the result if the server refuses
+// some of them.
 func TestSetAsksInTurn(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
@@ -85,7 +86,7 @@ func TestSetAsksInTurn(t *testing.T) {
 		request Request
 		refuses map[string]error
 		sent    string
-		want    string // what the change did; "": it was refused
+		want    string // description of the change, or "" if it was refused
 		is      func(error) bool
 	}{
 		{"through /scale", theirs, throughScale, Request{Replicas: 5, Current: AnyCount}, nil, "patch scale", "set to 5", nil},
@@ -167,7 +168,7 @@ func TestSetSendsTheVersion(t *testing.T) {
 	}
 }
 
-// An object that remembers changes gets an annotation, others do not.
+// An object that records changes gets an annotation. Other objects do not.
 func TestSetReturnsWhatElseChanged(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
@@ -218,7 +219,7 @@ func TestSetRefuses(t *testing.T) {
 			t.Errorf("%s: %v after %d writes, want %s", test.what, err, writes, test.want)
 		}
 	}
-	// Only for kinds of this program is an object that was read checked.
+	// Objects that were not read, or that are not being deleted, are not refused.
 	if err := Refuse(ofFoo(), nil); err != nil {
 		t.Error(err)
 	}
@@ -236,7 +237,7 @@ func change(t *testing.T, word string) *candidates.CountChange {
 	return &c
 }
 
-// The count is read through /scale if that is served, and otherwise in the object.
+// The count is read through /scale if that is served, and otherwise from the object.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	path, more := replicas(t), fieldpath.Fields("spec", "more")
@@ -248,7 +249,7 @@ func TestCount(t *testing.T) {
 		field   discover.Field
 		refuses map[string]error
 		sent    string
-		want    int64 // -1: it is refused
+		want    int64 // -1 if it is refused
 		is      func(error) bool
 	}{
 		{"through /scale", theirs, discover.Field{Scale: true, Path: &path}, nil, "get scale", 3, nil},

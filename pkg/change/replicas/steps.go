@@ -14,7 +14,7 @@ type Step struct {
 	percent bool
 }
 
-// ParseStep reads 10 or 25%: a whole number of replicas, or from 1% to 100%.
+// ParseStep parses a step such as 10 or 25%: a whole number of replicas, or from 1% to 100%.
 func ParseStep(word string) (Step, error) {
 	parts := regexp.MustCompile(`^([0-9]+)(%?)$`).FindStringSubmatch(word)
 	if parts == nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// lastScale is the last change of the count of an object by this program, as the object
-// remembers it in the annotation apis.AnnotationLastScale, as JSON.
+// lastScale is the JSON value of the annotation apis.AnnotationLastScale: the last change of the
+// count of an object by this program.
 type lastScale struct {
 	From *int32 `json:"from"`
 	To   *int32 `json:"to"`
@@ -27,13 +27,14 @@ type lastScale struct {
 }
 
 // remembers reports whether changes of the count are recorded on the object. Objects of other
-// controllers get no annotations of this program, and users who may not read the object use /scale.
+// controllers get no annotations of this program. Without permission to read the object, /scale is
+// used instead.
 func remembers(t observe.Target, field discover.Field) bool {
 	return t.Kind.Reconciled() && field.Path != nil && (t.Object != nil || !field.Scale)
 }
 
-// remember returns the edits that record the present count when it changes. It returns none
-// if the count stays the same, and removes the record if no count was set before.
+// remember returns the edits that record the present count when it changes, or none if it stays the
+// same or another controller has the object. If no count was set before, they remove the record.
 func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request) ([]fieldpath.Edit, error) {
 	before := Before(obj, &path)
 	if !t.Kind.Reconciled() || before != nil && *before == c.Replicas {
@@ -93,7 +94,7 @@ func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
 	return false
 }
 
-// neverRemembers returns the refusal to undo for a kind that other controllers reconcile.
+// neverRemembers returns the error of an undo for a kind that other controllers reconcile.
 func neverRemembers(t observe.Target) error {
 	err := fmt.Errorf("%w: --undo does not work for %s: the count before a change is recorded only in objects of kinds that run-controller reconciles", outcome.ErrRefused, t)
 	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))

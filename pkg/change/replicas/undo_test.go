@@ -106,8 +106,9 @@ func TestUndoneEscapes(t *testing.T) {
 	}
 }
 
-// A scale writes the count and the record of the earlier one together. An undo restores it, a
-// second undo returns, and a second writer in between is left alone.
+// A scale writes the new count and the record of the earlier count together. An undo restores the
+// earlier count, and a second undo reverts the first. A count that someone else sets in between is
+// not overwritten.
 func TestScaleRemembers(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
@@ -131,7 +132,7 @@ func TestScaleRemembers(t *testing.T) {
 	if _, err := set(Request{Replicas: 5}); err != nil {
 		t.Fatal(err)
 	}
-	s.others = []func(){s.noted} // a change of something else is no reason to give up
+	s.others = []func(){s.noted} // a change of another field does not prevent an undo
 	for _, want := range []string{"5 → 3", "3 → 5", "5 → 3"} {
 		if done, err := set(Request{Undo: true}); err != nil || done.String() != want {
 			t.Fatalf("%s, %v, want %s", done, err, want)
@@ -145,7 +146,7 @@ func TestScaleRemembers(t *testing.T) {
 		t.Errorf("of a change in steps %d is remembered, %v", n, err)
 	}
 	before := writes
-	s.others = []func(){s.scaled(9)} // between the look and the write
+	s.others = []func(){s.scaled(9)} // between the read and the write
 	if _, err := set(Request{Undo: true}); !errors.Is(err, outcome.ErrOverwritten) || s.count() != 9 || writes != before {
 		t.Errorf("%v, and the count is %d", err, s.count())
 	}
@@ -161,7 +162,8 @@ func (s scaleOnly) Patch(ctx context.Context, name string, kind types.PatchType,
 	return s.server.Patch(ctx, name, kind, data, opts, subresources...)
 }
 
-// Users who may set only the count of an object can do so, and it records no earlier one.
+// Users who are only allowed to set the count of an object can do so, but the earlier count is not
+// recorded.
 func TestScaleWithoutTheRightToRemember(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
@@ -176,8 +178,8 @@ func TestScaleWithoutTheRightToRemember(t *testing.T) {
 	}
 }
 
-// The count is recorded only on objects of this program whose field is known, and that were read or
-// cannot be scaled otherwise.
+// The count is recorded only on objects of this program whose count has a known field. The object
+// must have been read, or have no /scale.
 func TestRemembers(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
@@ -267,7 +269,8 @@ func told(err error) string {
 	return err.Error() + outcome.HintLines(err, commandline.Context{"--context=staging", "--as=alice"})
 }
 
-// Objects of other controllers never record a count. Undo says so before it reads anything.
+// Objects of other controllers never record a count. An undo of them is refused before anything is
+// read.
 func TestUndoOfAKindOfOthers(t *testing.T) {
 	t.Parallel()
 	err := Request{Undo: true}.Check(newServer(3).target())

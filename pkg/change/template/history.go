@@ -32,8 +32,8 @@ type NoHistoryError struct {
 
 func (e *NoHistoryError) Error() string { return fmt.Sprintf("%s has no history: %s", e.Target, e.Why) }
 
-// History returns the revisions of a target that was read: the ControllerRevisions and
-// numbered ReplicaSets that it controls. It returns a NoHistoryError if there are none.
+// History returns the revisions of a target, which must have its Object: the ControllerRevisions
+// and numbered ReplicaSets that it controls. It returns a NoHistoryError if there are none.
 func History(ctx context.Context, client dynamic.Interface, t observe.Target) (revision.History, error) {
 	if t.Namespace == "" {
 		return revision.History{}, &NoHistoryError{t, "revisions are kept in namespaces, and it is in none"}
@@ -62,7 +62,7 @@ func History(ctx context.Context, client dynamic.Interface, t observe.Target) (r
 }
 
 // changedSince reports whether a field was written after the annotations that record the last
-// change, by someone who does not know them.
+// change, by a tool that does not update them.
 func changedSince(obj *unstructured.Unstructured, fields []revision.Field) bool {
 	_, recorded := fieldpath.Fields("metadata", "annotations", apis.AnnotationChangeCause).Manager(obj)
 	return !recorded.IsZero() && slices.ContainsFunc(fields, func(f revision.Field) bool {
@@ -100,8 +100,8 @@ func reader(kind kinds.Kind, resource schema.GroupVersionResource) func(*unstruc
 	}
 }
 
-// revisions lists the revisions that a target controls, by owner reference. Names are not
-// enough: an object of another kind, or an earlier one, may have had the same name.
+// revisions returns the revisions that a target controls, by owner reference. Names are not enough,
+// because an object of another kind, or an earlier one, may have had the same name.
 func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, read func(*unstructured.Unstructured) (revision.Revision, error)) ([]revision.Revision, error) {
 	list, err := follow.List(ctx, objects, metav1.ListOptions{LabelSelector: selector(t)})
 	if err != nil {
@@ -135,8 +135,8 @@ func missingFrom(obj *unstructured.Unstructured, fields []revision.Field) error 
 	return nil
 }
 
-// selector returns a label selector that matches the revisions of a target: by the label of
-// this program, or as "kubectl rollout history" does. Without one, it selects everything.
+// selector returns a label selector that matches the revisions of a target: by the label of this
+// program, or by the object's selector as "kubectl rollout history" does. "" selects everything.
 func selector(t observe.Target) string {
 	if t.Kind.Reconciled() {
 		return apis.LabelOwner + "=" + string(t.Object.GetUID())

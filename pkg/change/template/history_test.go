@@ -49,7 +49,7 @@ type lister struct {
 
 	objects  map[string][]*unstructured.Unstructured
 	resource string
-	// lists are the requests: the resource and the selector.
+	// lists holds the resource and the selector of each request.
 	lists *[]string
 	err   error
 }
@@ -91,8 +91,8 @@ func replicaSet(t *testing.T, revision, image, owner string) *unstructured.Unstr
 		spec: {template: {spec: {containers: [{name: main, image: %[2]q}]}}}}`, revision, image, owner))
 }
 
-// controllerRevision returns a ControllerRevision of a target, as this program writes it. Those of
-// apps/v1 are patches with a directive to replace the template.
+// controllerRevision returns a ControllerRevision of a target, as this program writes it. For kinds
+// of apps/v1, patch is the directive to replace the template.
 func controllerRevision(t *testing.T, revision int, image, patch string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{kind: ControllerRevision, metadata: {name: web-%[1]d, labels: {app: web, %[3]s: web},
@@ -118,7 +118,7 @@ func TestHistory(t *testing.T) {
 		kind    kinds.Kind
 		objects map[string][]*unstructured.Unstructured
 		image   string
-		want    string // the revisions, the newest first, each with what it changed
+		want    string // the revisions, newest first, each with its change
 		current int
 		lists   []string
 	}{
@@ -146,8 +146,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// The newest revision decides which fields belong to the template: the controller may
-// have kept others before.
+// The newest revision decides which fields belong to the template, because the controller may have
+// kept other fields before.
 func TestHistoryReadsTheFieldsOfTheNewest(t *testing.T) {
 	t.Parallel()
 	older := controllerRevision(t, 1, "a", "")

@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// Made returns the UIDs of the pods in a namespace that already match the change in done, such
-// as pods of an earlier rollout. Their controller need not replace these pods.
+// Made reports, by UID, which pods in a namespace already match the change in done, such as pods of
+// an earlier rollout. Their controller need not replace these pods.
 func Made(ctx context.Context, client dynamic.Interface, namespace string, done Result) (map[types.UID]bool, error) {
 	pods, err := follow.List(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(namespace), metav1.ListOptions{})
 	if err != nil {
@@ -29,7 +29,7 @@ func Made(ctx context.Context, client dynamic.Interface, namespace string, done 
 	return made, nil
 }
 
-// has reports whether a pod has all values that a change wrote.
+// has reports whether a change wrote values and a pod has all of them.
 func has(pod map[string]any, done Result) bool {
 	changed := false
 	for i, after := range done.After {
@@ -45,7 +45,7 @@ func has(pod map[string]any, done Result) bool {
 	return changed
 }
 
-// inPod returns the value of a template field f in a pod made from the template.
+// inPod returns the value of a template field f in a pod made from the template, if that is known.
 func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
 	content, _ := f.Value.(map[string]any)
 	switch {
@@ -64,8 +64,8 @@ func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
 	return value, err == nil
 }
 
-// covers reports whether a value of a pod is as a change left it where the change made a
-// difference. Elements of lists are compared by name.
+// covers reports whether a value in a pod equals after wherever before and after differ. Elements
+// of lists are compared by name.
 func covers(pod, before, after any) bool {
 	if reflect.DeepEqual(before, after) {
 		return true
@@ -88,7 +88,7 @@ func covers(pod, before, after any) bool {
 	return true
 }
 
-// fieldsOf returns the fields of an object or the named elements of a list; nil for another
+// fieldsOf returns the fields of an object or the named elements of a list, or nil for any other
 // value.
 func fieldsOf(value any) map[string]any {
 	list, isList := value.([]any)

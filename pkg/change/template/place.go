@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Places are the fields that the pods of an object are made from, nil for those that it does not
-// have.
+// Places holds the fields that the pods of an object are made from, or nil for those that it does
+// not have.
 type Places struct {
 	// Template is the pod template.
 	Template *fieldpath.Path
@@ -37,9 +37,9 @@ func (e *UnknownPlaceError) Error() string {
 	return fmt.Sprintf("cannot tell which field of %s is its %s", e.Target, e.What)
 }
 
-// FindPlaces returns the fields of a target that was read: the known ones of its kind, or
-// else those in its schema. If the schema has several, it returns an UnknownPlaceError.
-// images means that an image field is enough.
+// FindPlaces returns the fields of a target, which must have its Object: the known fields of its
+// kind, or else the only one in its schema. If there is not exactly one, it returns an
+// UnknownPlaceError. images means that an image field is enough.
 func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, error) {
 	if known, is, err := knownPlaces(t, images); is || err != nil {
 		return known, err
@@ -67,7 +67,7 @@ func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, erro
 	return Places{Template: &chosen.Path}, nil
 }
 
-// knownPlaces returns the fields of kinds that this program knows.
+// knownPlaces returns the fields of a kind, and whether this program knows the kind.
 func knownPlaces(t observe.Target, images bool) (Places, bool, error) {
 	template := func(names ...string) (Places, bool, error) {
 		return Places{Template: new(fieldpath.Fields(names...))}, true, nil

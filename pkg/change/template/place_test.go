@@ -68,7 +68,7 @@ func TestKnownPlacesWithoutAnImage(t *testing.T) {
 	}
 }
 
-// schemas returns the schemas of kinds of example.com, or fails.
+// schemas serves the schemas of kinds of example.com, or returns err.
 type schemas struct {
 	discovery.CachedDiscoveryInterface
 

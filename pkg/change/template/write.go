@@ -19,7 +19,7 @@ type Request struct {
 	// Want returns the wanted fields for the current object and the cause of the change.
 	// Without a cause, a description of the change is recorded.
 	Want func(obj *unstructured.Unstructured) (want []revision.Field, cause string, err error)
-	// By is who makes the change, "" if unknown.
+	// By is the user who makes the change, or "" if unknown.
 	By string
 	edit.Options
 }
@@ -27,9 +27,9 @@ type Request struct {
 // Result is a completed change.
 type Result struct {
 	edit.Written
-	// Before and After are the fields before the change and as wanted.
+	// Before holds the fields before the change, and After holds the wanted fields.
 	Before, After []revision.Field
-	// Change describes the change, "" if there is none.
+	// Change describes the change, or is "" if there is none.
 	Change string
 }
 
@@ -67,8 +67,8 @@ func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 	return done, err
 }
 
-// Annotations returns the edits that record who changed an object and why. If the server does
-// not know the user, the name of the previous one is removed.
+// Annotations returns the edits that record who changed an object and why. If by is "", they remove
+// the name of the previous user.
 func Annotations(cause, by string) []fieldpath.Edit {
 	who := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationChangedBy)}
 	if by != "" {

@@ -30,7 +30,7 @@ type server struct {
 	dynamic.ResourceInterface
 
 	obj *unstructured.Unstructured
-	// others is how many times someone changes the object before a patch arrives.
+	// others is the number of patches before which someone changes the object.
 	others  int
 	gets    int
 	patches int
@@ -80,7 +80,7 @@ func (s *server) Patch(_ context.Context, name string, kind types.PatchType, dat
 	return obj.DeepCopy(), nil
 }
 
-// serve puts the Deployment web, which runs an image, on a server.
+// serve returns a server with the Deployment web, which runs an image, and its target.
 func serve(t *testing.T, image string) (*server, observe.Target) {
 	t.Helper()
 	target := targetOf(t, kindOf("apps", "deployments"), fmt.Sprintf("kind: Deployment\napiVersion: apps/v1\nspec: {replicas: 3, template: {spec: {containers: [{name: main, image: %s}]}}}", image))
@@ -88,7 +88,7 @@ func serve(t *testing.T, image string) (*server, observe.Target) {
 	return &server{obj: target.Object.DeepCopy()}, target
 }
 
-// wanted returns the fields of an object that runs an image.
+// wanted returns a Want function for a template that runs an image.
 func wanted(t *testing.T, image, cause string) func(*unstructured.Unstructured) ([]revision.Field, string, error) {
 	t.Helper()
 	template := parse(t, fmt.Sprintf("spec: {containers: [{name: main, image: %s}]}", image)).Object

@@ -14,15 +14,15 @@ import (
 type Actions struct {
 	// Operations are the writes of children, in order.
 	Operations []Operation
-	// NameTaken describes who owns the child whose name the owner wants, if someone
-	// else does.
+	// NameTaken is a message about the child whose name the owner wants, if someone else owns that
+	// child, or "".
 	NameTaken string
 	// Status is the status that the owner should have.
 	Status Status
-	// WriteStatus means that Status has to be written now, and StatusLater that it
-	// has to be written at Recheck.
+	// WriteStatus means that Status has to be written now. StatusLater means that it has to be
+	// written at Recheck.
 	WriteStatus, StatusLater bool
-	// Recheck is when to plan again without an event; zero: only on an event.
+	// Recheck is the time until the next plan if there is no event, or zero to wait for an event.
 	Recheck time.Duration
 	// Memory is what to remember for the next plan.
 	Memory Memory
@@ -39,19 +39,19 @@ type Operation struct {
 	ResourceVersion string
 	// Slot is the slot of a pod.
 	Slot slots.Slot
-	// Replaces is the UID of the stuck pod that a new one replaces, and Node the name
-	// of the node that it is for.
+	// Replaces is the UID of the stuck pod that a new pod replaces. Node is the name of the node
+	// that a new pod is for.
 	Replaces types.UID
 	Node     string
 	// Optional means that the operations after it do not depend on it.
 	Optional bool
 	// Reason is why a pod is deleted.
 	Reason Reason
-	// Fields are those to apply.
+	// Fields holds the fields to apply.
 	Fields map[string]any
 	// Number is the number that a revision gets.
 	Number int64
-	// Text describes the operation, if verb, kind, and name do not.
+	// Text describes the operation, or is "" if its verb, kind, and name do.
 	Text string
 }
 
@@ -70,17 +70,17 @@ const (
 // Kind is the kind of a child, as messages spell it.
 type Kind string
 
-// The kinds of children. Messages count pods and name the others.
+// The kinds of children.
 const (
 	KindPod        Kind = "pod"
 	KindDeployment Kind = "Deployment"
 	KindRevision   Kind = "revision"
 )
 
-// Reason is the reason of a deletion, in a word.
+// Reason is the reason for a deletion, in a word.
 type Reason string
 
-// The reasons of deletions.
+// The reasons for deletions.
 const (
 	// Surplus pods are more than the owner wants.
 	Surplus Reason = "surplus"
@@ -90,7 +90,7 @@ const (
 	Outdated Reason = "outdated"
 )
 
-// String describes the operation: "write Deployment web".
+// String describes the operation, such as "write Deployment web".
 func (o Operation) String() string {
 	if o.Text != "" {
 		return o.Text
@@ -101,8 +101,8 @@ func (o Operation) String() string {
 // Writes reports whether executing the plan writes anything but the status.
 func (p Actions) Writes() bool { return len(p.Operations) > 0 }
 
-// Ready reports whether the owner has what it wants and nothing is left to do. An owner
-// that is being deleted has everything that it will get.
+// Ready reports whether the owner has what it wants and nothing is left to do. An owner that is
+// being deleted counts as ready, because nothing more is done for it.
 func (p Actions) Ready(v View) bool {
 	return v.Owner.Deleting || meta.IsStatusConditionTrue(p.Status.Conditions, apis.ConditionReady) && !p.Writes()
 }
@@ -117,9 +117,9 @@ func (p Actions) count(verb Verb) int {
 	return n
 }
 
-// Decide returns the actions for an owner: the actions of rules, which are the rules of
-// its strategy, and the actions for the history of its templates. A paused owner gets
-// only its status, and is planned again when the pause ends.
+// Decide returns the actions for an owner: the writes of its revisions, and then the actions of
+// rules, which plan by the strategy of its kind. If the owner is paused, only its status is
+// written, and it is planned again when the pause ends.
 func Decide(v View, rules func(View) Actions) Actions {
 	p := rules(v)
 	if history := Revisions(v); len(history) > 0 {
@@ -132,7 +132,7 @@ func Decide(v View, rules func(View) Actions) Actions {
 	return p
 }
 
-// sooner returns the smaller of two delays; zero is no delay.
+// sooner returns the shorter of two delays. Zero means that there is no delay.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || (b != 0 && b < a) {
 		return b

@@ -31,7 +31,7 @@ func TestOptionalOperations(t *testing.T) {
 	}
 }
 
-// A dry run names all children, and the reason why an object does not get what it asks for.
+// A dry run names all children, and the reason why an object does not get what it wants.
 func TestDryRun(t *testing.T) {
 	p := func(status bool, operations ...Operation) Actions {
 		return Actions{Operations: operations, Status: Status{Desired: 2}, WriteStatus: status}

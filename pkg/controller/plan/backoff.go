@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// failureDelay is how long the first finished pod of a slot is kept, so that
-	// someone can look at it. It doubles with every failure.
+	// failureDelay is how long the first finished pod of a slot is kept for inspection. The delay
+	// doubles with every failure.
 	failureDelay = time.Second
-	// maxFailureDelay is the kubelet's longest wait between restarts of a container.
+	// maxFailureDelay is the maximum of that delay, as for the kubelet's restarts of a container.
 	maxFailureDelay = 5 * time.Minute
 	// steadyAfter is how long a pod must have been ready to reset the failures of its slot.
 	steadyAfter = time.Minute
@@ -21,21 +21,21 @@ const (
 
 // Failure is the back-off of one slot.
 type Failure struct {
-	// UID is the finished pod that was counted last, and At when it was first seen.
+	// UID identifies the finished pod that was counted last. At is when it was first seen finished.
 	UID types.UID
 	At  time.Time
-	// Count is how many pods of the slot finished in a row, all made from the
-	// template with this hash.
+	// Count is the number of pods of the slot that finished in a row, all made from the template
+	// with the hash Template.
 	Count    int
 	Template string
-	// ReadyAt is when this loop first saw the slot's running pod ready, zero if it is not.
-	// ReadySince is the same by the node's clock, and only distinguishes one period of
-	// readiness from another.
+	// ReadyAt is the time at which this loop first saw the slot's running pod ready, or zero if the
+	// pod is not ready. ReadySince is the same time by the node's clock. It only distinguishes one
+	// period of readiness from another.
 	ReadyAt, ReadySince time.Time
 }
 
-// seen returns the back-off after a look at the slot's pod. A finished pod counts
-// once, and a pod that was ready for long enough resets the count.
+// seen returns the back-off, updated for the slot's pod. A finished pod counts once, and a pod that
+// was ready for long enough resets the count.
 func (f Failure) seen(pod Pod, now time.Time) Failure {
 	if !f.ReadyAt.IsZero() && now.Sub(f.ReadyAt) >= steadyAfter {
 		f = Failure{}
@@ -67,8 +67,8 @@ func (r Refusal) left(now time.Time) time.Duration {
 	return left(r.At, doubled(refusalDelay, maxRefusalDelay, r.Count), now)
 }
 
-// left returns the rest of a delay. A delay that begins in the future is over: the
-// clock was set back.
+// left returns the remaining part of a delay. It is zero if the delay begins in the future, because
+// the clock was set back.
 func left(begins time.Time, delay time.Duration, now time.Time) time.Duration {
 	if now.Before(begins) {
 		return 0

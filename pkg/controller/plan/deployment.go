@@ -17,34 +17,34 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Deployment is a Deployment that the owner controls, or that has the name of the one
-// that it wants.
+// Deployment is a Deployment that the owner controls, or that has the name of the Deployment that
+// the owner wants.
 type Deployment struct {
 	Name            string
 	UID             types.UID
 	ResourceVersion string
-	// Controller is the UID of the object that this program created it for; empty if
-	// someone else created it. OwnedBy describes its owner, if it has one.
+	// Controller is the UID of the object for which this program created the Deployment, or "" if
+	// someone else created it. OwnedBy describes the owner of the Deployment, or is "".
 	Controller types.UID
 	OwnedBy    string
-	// Terminating means that it has a deletion timestamp.
+	// Terminating means that the Deployment has a deletion timestamp.
 	Terminating bool
 	// Generation is the generation of the Deployment. Its status describes
 	// ObservedGeneration.
 	Generation, ObservedGeneration int64
-	// Fields are its labels, annotations, and spec, as far as an owner may set them.
+	// Fields holds the labels, annotations, and spec, as far as an owner may set them.
 	Fields map[string]any
-	// Current, Updated, Ready, and Available are the counts of its status.
+	// Current, Updated, Ready, and Available are the counts in the status.
 	Current, Updated, Ready, Available int32
-	// Failure is the condition with the reason why it makes no progress, if it has one.
+	// Failure has the reason why the Deployment makes no progress, or is nil if there is none.
 	Failure *metav1.Condition
 }
 
 // Wanted is the Deployment that an owner wants.
 type Wanted struct {
 	Name string
-	// Fields are those that the owner sets; others belong to someone else. They are
-	// nil if the owner's template is invalid.
+	// Fields holds the fields that the owner sets. All other fields belong to someone else. Fields
+	// is nil if the owner's template is invalid.
 	Fields map[string]any
 }
 
@@ -55,9 +55,9 @@ type Applied struct {
 	Stored map[string]any
 }
 
-// drifted reports whether a Deployment lacks what its owner wants: whether a patch with the
-// wanted fields would change it. If it is as the server stored it after the last apply of
-// the same, it cannot get any closer.
+// drifted reports whether a patch with the wanted fields would change the Deployment. It reports
+// false if the Deployment has not changed since the last apply of the same fields, because another
+// apply would have no effect.
 func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 	patched, err := strategicpatch.StrategicMergeMapPatch(runtime.DeepCopyJSON(d.Fields), wanted.Fields, appsv1.Deployment{})
 	if err == nil && reflect.DeepEqual(map[string]any(patched), d.Fields) {
@@ -70,11 +70,11 @@ func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 // Deployments plans an owner that has its pods through one Deployment.
 //
 //   - The Deployment is applied if it lacks what the owner wants.
-//   - A Deployment with its name that someone else controls is not touched. The owner
-//     looks again from time to time.
+//   - If someone else controls a Deployment with the wanted name, it is left alone and
+//     checked again from time to time.
 //   - The owner's Deployments with other names are deleted when the wanted one is
 //     available.
-//   - An owner that is being deleted gets nothing.
+//   - Nothing is planned for an owner that is being deleted.
 func Deployments(v View) Actions {
 	if v.Owner.Deleting {
 		return Actions{Memory: v.Memory}
@@ -112,7 +112,7 @@ func Deployments(v View) Actions {
 	}
 	if foreign {
 		p.NameTaken = NameTaken(v.Owner.Kind, "Deployment "+live.Name, live.OwnedBy)
-		p.Recheck = maxRefusalDelay // the end of a Deployment of someone else is no event of the owner
+		p.Recheck = maxRefusalDelay // the owner gets no event when that Deployment is deleted
 		live = nil
 	}
 	applies, complete := len(p.Operations) > 0, available(live, v.Owner.Desired)
@@ -130,8 +130,8 @@ func Deployments(v View) Actions {
 	return p
 }
 
-// ownDeployment returns the Deployment that the owner wants, if it exists and belongs
-// to the owner.
+// ownDeployment returns the Deployment that the owner wants, or nil if it does not exist or belongs
+// to someone else.
 func ownDeployment(v View) *Deployment {
 	i := slices.IndexFunc(v.Deployments, func(d Deployment) bool {
 		return d.Name == v.Owner.Wanted.Name && d.Controller == v.Owner.UID
@@ -142,7 +142,7 @@ func ownDeployment(v View) *Deployment {
 	return &v.Deployments[i]
 }
 
-// NameTaken describes a child whose name an object of a kind wants, and who owns it.
+// NameTaken returns a message about a child whose name an object of a kind wants, and its owner.
 func NameTaken(kind, child, ownedBy string) string {
 	if ownedBy == "" {
 		return fmt.Sprintf("%s already exists and is not owned by this %s", child, kind)
@@ -150,8 +150,8 @@ func NameTaken(kind, child, ownedBy string) string {
 	return fmt.Sprintf("%s already exists and is %s", child, ownedBy)
 }
 
-// withSelectorOf adapts the wanted Deployment to an existing one. Its selector is
-// immutable, so it stays, and the pods keep all labels that it selects.
+// withSelectorOf returns the wanted Deployment with the selector of an existing one, which is
+// immutable, and with the pod labels that this selector requires.
 func (w Wanted) withSelectorOf(d *Deployment) Wanted {
 	selector, selects, _ := unstructured.NestedMap(d.Fields, "spec", "selector")
 	if !selects || w.Fields == nil {
@@ -166,8 +166,8 @@ func (w Wanted) withSelectorOf(d *Deployment) Wanted {
 	return w
 }
 
-// available reports whether a Deployment has all its pods, according to a status
-// that is about its current generation.
+// available reports whether all pods of a Deployment are updated and available, according to a
+// status for its current generation.
 func available(d *Deployment, desired int32) bool {
 	return d != nil && !d.Terminating && d.ObservedGeneration >= d.Generation &&
 		d.Current == desired && d.Updated == desired && d.Available == desired

@@ -27,7 +27,7 @@ func wantedFields(replicas int64, image string) map[string]any {
 	}
 }
 
-// liveFields returns the same with the server's defaults and other people's fields.
+// liveFields returns such fields as the server has them, with defaults and fields of others.
 func liveFields(replicas int64, image string) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"owner": "foo", "other": "x"}, "annotations": map[string]any{"revision": "1"}},
@@ -64,7 +64,7 @@ func deploymentView(desired int32, deployments ...Deployment) View {
 	return v
 }
 
-// deploymentDeeds returns a plan in words: "apply:d remove:old".
+// deploymentDeeds returns a plan in words, such as "apply:d remove:old".
 func deploymentDeeds(p Actions) string {
 	var words []string
 	for _, o := range operations(p, Apply) {
@@ -139,10 +139,10 @@ func TestDeployments(t *testing.T) {
 	}
 }
 
-// If the server stores something else than was written, the loop does not write it again, unless
-// someone changes it.
+// If the server stores something other than what was written, the loop does not write it again
+// until someone changes it.
 func TestDeploymentIsNotWrittenForEver(t *testing.T) {
-	v := deploymentView(3, deployment(3, "docker.io/nginx")) // as some admission would have it
+	v := deploymentView(3, deployment(3, "docker.io/nginx")) // as an admission webhook may change it
 	p := Deployments(v)
 	if !p.Writes() {
 		t.Fatal("another image is no drift")
@@ -201,7 +201,7 @@ func TestNamesOfPods(t *testing.T) {
 	}
 }
 
-// nested returns the object at a path of fields, which is shared.
+// nested returns the object at a path of fields, without a copy.
 func nested(fields map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		fields, _ = fields[name].(map[string]any)
@@ -209,8 +209,8 @@ func nested(fields map[string]any, path ...string) map[string]any {
 	return fields
 }
 
-// The selector of a Deployment is immutable: a Deployment of an earlier program or declaration
-// keeps its own, and its pods still match it.
+// The selector of a Deployment is immutable. A Deployment that an earlier program or declaration
+// created keeps its selector, and its pods still match it.
 func TestSelectorOfADeploymentStays(t *testing.T) {
 	v := deploymentView(2, deployment(3, "nginx"))
 	selected := func(d map[string]any) (selector, labels map[string]any) {
@@ -303,7 +303,7 @@ func TestDeploymentWithAnInvalidTemplate(t *testing.T) {
 	}
 }
 
-// The status counts the pods of the owner's own Deployment alone.
+// The status of an invalid owner counts only the pods of the owner's own Deployment.
 func TestStatusOfAnInvalidOwnerCountsItsOwnDeployment(t *testing.T) {
 	for name, change := range map[string]func(*Deployment){
 		"somebody else's": func(d *Deployment) { d.Controller = "somebody" },
@@ -328,7 +328,7 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
-// The conditions contain how many pods are missing or surplus, and the first reason.
+// The conditions report how many pods are missing or surplus, and the first reason.
 func TestMessagesOfADeployment(t *testing.T) {
 	refused := func(v *View) {
 		v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: 1, At: noon})

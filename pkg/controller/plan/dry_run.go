@@ -13,22 +13,21 @@ type DryRun struct {
 	// Pods is the number of active pods, and Desired the number that the object wants.
 	Pods    int   `json:"pods"`
 	Desired int32 `json:"desired"`
-	// Create and Label list the names of children.
+	// Create and Label list the names of pods.
 	Create []string    `json:"create"`
 	Delete []DryDelete `json:"delete"`
 	Label  []string    `json:"label,omitempty"`
-	// Apply is the name of the child to apply. Remove lists those to delete apart from
-	// pods.
+	// Apply is the name of the Deployment to write, and Remove lists those to delete.
 	Apply  string   `json:"apply,omitempty"`
 	Remove []string `json:"remove,omitempty"`
 	// History describes the writes of revisions, such as "create revision 3".
 	History     string `json:"history,omitempty"`
 	WriteStatus bool   `json:"writeStatus"`
-	// Blocked is the reason why the object does not get what it wants, such as a
-	// Deployment of someone else that has the name.
+	// Blocked is the reason why the object does not get what it wants, such as the owner of an
+	// existing Deployment with the wanted name.
 	Blocked string `json:"blocked,omitempty"`
 
-	// others describe the operations on children that have names.
+	// others describes the operations on Deployments and revisions.
 	others []string
 }
 
@@ -69,7 +68,7 @@ func NewDryRun(v View, p Actions) *DryRun {
 	return d
 }
 
-// String returns the description in a line: "1 → 2 pods: create a-1; write the status".
+// String returns the description in one line, such as "1 → 2 pods: create a-1".
 func (d DryRun) String() string {
 	var deeds []string
 	if len(d.Create) > 0 {

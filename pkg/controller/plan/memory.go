@@ -10,14 +10,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Memory is what the loop remembers about one owner between plans. Losing it in a
-// crash costs a shorter back-off and a status write, never a pod.
+// Memory is what the loop remembers about one owner between plans. If it is lost in a crash, a
+// back-off is shorter and a status is written again, but no pod is affected.
 type Memory struct {
-	// Failures has the back-off of the slots whose pods finished.
+	// Failures holds the back-offs of the slots whose pods finished.
 	Failures map[slots.Slot]Failure
-	// Ending has the time when this loop first saw each terminating pod.
+	// Ending holds the time at which this loop first saw a pod terminating, by the pod's UID.
 	Ending map[types.UID]time.Time
-	// Refusals has the creates that the server refused, by slot. One under slots.None
+	// Refusals holds the creates that the server refused, by slot. A refusal under slots.None
 	// blocks all slots of the owner.
 	Refusals map[slots.Slot]Refusal
 	// Written is the last status that this loop wrote, if any.
@@ -30,28 +30,28 @@ type Memory struct {
 	LabelRefused time.Time
 }
 
-// Refusal is the server's answer to a create that will not succeed if it is repeated
-// at once: quota, admission, permissions, a name that is taken.
+// Refusal is the server's answer to a create that is not worth an immediate retry, for example
+// because of a quota, admission, missing permissions, or a name that is taken.
 type Refusal struct {
-	// Reason is a condition reason, such as QuotaExceeded. Message has the server's
-	// own words.
+	// Reason is the reason of a condition, such as QuotaExceeded. Message is the message of that
+	// condition.
 	Reason, Message string
-	// Generation is the generation of the owner. After a change of the owner, the create is
-	// tried at once.
+	// Generation is the generation of the owner that was refused. After a change of the owner, the
+	// create is retried at once.
 	Generation int64
-	// At is the time of the refusal, and Count how many there were in a row.
+	// At is the time of the last refusal, and Count is the number of refusals in a row.
 	At    time.Time
 	Count int
 }
 
-// Unrecorded is a template whose revision the server refused, and the generation of
-// the owner that had it.
+// Unrecorded is the hash of a template whose revision the server refused, and the generation of the
+// owner that had this template.
 type Unrecorded struct {
 	Template   string
 	Generation int64
 }
 
-// Refused remembers that the create of a slot was refused; slots.None stands for all.
+// Refused returns the memory with a refused create of a slot, or of all slots for slots.None.
 func (m Memory) Refused(slot slots.Slot, r Refusal) Memory {
 	r.Count = 1
 	if old := m.Refusals[slot]; old.Generation == r.Generation {
@@ -65,15 +65,15 @@ func (m Memory) Refused(slot slots.Slot, r Refusal) Memory {
 	return m
 }
 
-// Accepted remembers that creates succeed again.
+// Accepted returns the memory without the refusal of all slots, because creates succeed again.
 func (m Memory) Accepted() Memory {
 	m.Refusals = maps.Clone(m.Refusals)
 	delete(m.Refusals, slots.None)
 	return m
 }
 
-// wait returns how long the create of a slot has to wait after a refusal. A change
-// of the owner is worth an attempt at once.
+// wait returns how long the create of a slot has to wait after a refusal. Refusals from before the
+// last change of the owner do not count.
 func (m Memory) wait(slot slots.Slot, v View) time.Duration {
 	var wait time.Duration
 	for _, s := range []slots.Slot{slot, slots.None} {
@@ -84,7 +84,7 @@ func (m Memory) wait(slot slots.Slot, v View) time.Duration {
 	return wait
 }
 
-// refusal returns the refusal to report: the refusal of all slots, or of the lowest slot.
+// refusal returns the refusal to report, if any: that of all slots, or else of the lowest slot.
 func (m Memory) refusal() (Refusal, bool) {
 	if len(m.Refusals) == 0 {
 		return Refusal{}, false

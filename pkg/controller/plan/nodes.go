@@ -18,7 +18,7 @@ import (
 //   - A node that should run the pod and has none gets one.
 //   - The pod of a node that is gone, or must not run it any more, is deleted.
 //   - The pod of a node with a new NoSchedule taint stays, and is not replaced.
-//   - Pods of numbered slots are from before the kind changed its plan, and stay.
+//   - Pods in numbered slots stay. They are from before the kind changed its plan.
 //   - Pods with an older template are replaced as in Pods.
 func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
@@ -26,7 +26,7 @@ func Nodes(v View) Actions { return fill(v, perNode(v)) }
 func perNode(v View) slotSet {
 	template := v.Owner.Template
 	if template == nil {
-		template = &corev1.PodTemplateSpec{} // existing pods stay
+		template = &corev1.PodTemplateSpec{} // fits all nodes, so existing pods stay
 	}
 	demand := demandOf(template.Spec)
 	nodes := make(map[slots.Slot]string, len(v.Nodes))
@@ -72,16 +72,16 @@ func (d demand) runs(node *corev1.Node) (should, may bool) {
 	return may && d.tolerates(node, corev1.TaintEffectNoSchedule), may
 }
 
-// tolerates reports whether the pod tolerates the taints of a node with an effect.
+// tolerates reports whether the pod tolerates all taints of a node that have the effect.
 func (d demand) tolerates(node *corev1.Node, effect corev1.TaintEffect) bool {
 	relevant := func(taint *corev1.Taint) bool { return taint.Effect == effect }
 	_, untolerated := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), node.Spec.Taints, d.tolerations, relevant, true)
 	return !untolerated
 }
 
-// DaemonTolerations returns the tolerations of a pod that belongs to its node: the template's
-// tolerations, and the ones that the DaemonSet controller adds, because the taints that they
-// tolerate keep only other pods away.
+// DaemonTolerations returns the tolerations of a pod that belongs to its node: those of the
+// template, and those that the DaemonSet controller adds. The latter are for taints that should not
+// keep such a pod away.
 func DaemonTolerations(spec corev1.PodSpec) []corev1.Toleration {
 	tolerations := slices.Clone(spec.Tolerations)
 	add := func(key string, effect corev1.TaintEffect) {

@@ -31,8 +31,8 @@ func node(words string) *corev1.Node {
 	return n
 }
 
-// nodesView returns a view with nodes, and with pods from words such as "a" (of node a, ready),
-// with the letters of pods after a colon.
+// nodesView returns a view with nodes, and with pods from words such as "a" (of node a, ready). The
+// letters of pods follow a colon.
 func nodesView(template corev1.PodSpec, nodes, pods string) View {
 	v := View{Owner: Owner{Name: "foo", UID: uid, Generation: 1, Template: &corev1.PodTemplateSpec{Spec: template}, TemplateHash: "new"}, Now: noon}
 	for words := range strings.SplitSeq(nodes, ",") {

@@ -136,8 +136,8 @@ func TestStatusOfWhatIsPausedIsNotUrgent(t *testing.T) {
 	}
 }
 
-// Whatever its state, only the status of a paused owner is written, it is planned again no later
-// than the end of the pause, and two loops agree.
+// In any state, a paused owner gets no writes but its status, and is planned again no later than
+// the end of the pause. A second loop does the same.
 func TestNothingIsWrittenForWhatIsPaused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.SampledFrom([]string{"0", "1", "2n", "3t", "4l", "5f", "6", "0f", "1n", "x", "xf", "9t"}), 0, 8).Draw(t, "pods")

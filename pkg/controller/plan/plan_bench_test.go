@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// converged returns a view of an owner that has its pods, all of them ready.
+// converged returns a view of an owner that has all its pods, which are ready.
 func converged(desired int32) View {
 	v := view(desired, "")
 	v.Owner.TemplateHash = "new"
@@ -23,8 +23,8 @@ func converged(desired int32) View {
 	return v
 }
 
-// BenchmarkPods plans for an owner that has its pods, for one that has none, and
-// for one that wants none of those it has.
+// BenchmarkPods plans for an owner that has its pods, for one that has no pods, and for one whose
+// pods are all surplus.
 func BenchmarkPods(b *testing.B) {
 	for _, n := range []int32{10, 1000, 10_000} {
 		surplus := converged(n)

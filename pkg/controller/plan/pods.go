@@ -11,30 +11,30 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// maxCreates bounds one plan, not the owner: the next plan follows as soon as these
-// pods exist. It keeps a typo in a count from becoming a list of two billion slots.
+// maxCreates bounds the creates of one plan, so that a typo in a count does not become a list of
+// two billion slots. The next plan follows as soon as these pods exist.
 const maxCreates = 10_000
 
-// Pods plans an owner that has its pods directly, one for each numbered slot.
+// Pods plans an owner that controls its pods, one for each numbered slot.
 //
-//   - A slot without a pod is filled while the owner has room: it has no more live
-//     pods than slots, terminating ones included.
-//   - Slots that the owner has given up are skipped: higher ones are filled.
+//   - A slot without a pod is filled if the owner has fewer live pods than slots.
+//     Terminating pods are live.
+//   - Slots that the owner has given up are skipped, and higher slots are filled.
 //   - Surplus pods are deleted while at least Desired active pods remain: first the
 //     pods of removed slots, then the pods of the highest slots.
 //   - Other pods outside the slots are replaced one by one.
 //   - Pods with an older template are replaced a few at a time (roll).
-//   - Pods of nodes are from before the kind changed its plan, and stay.
+//   - Pods in slots of nodes stay. They are from before the kind changed its plan.
 //   - Finished pods are deleted after the back-off of their slot, which frees the
 //     name.
-//   - Pods that stay get back the labels by which selectors find them.
-//   - While the template is invalid, no pod is deleted that would be replaced.
-//   - An owner that is being deleted gets nothing: the garbage collector removes its
-//     pods.
-//   - An invalid owner gets only a status.
+//   - The labels by which selectors find pods are restored on the pods that stay.
+//   - While the template is invalid, pods that need a replacement are not deleted.
+//   - Nothing is planned for an owner that is being deleted, because the garbage
+//     collector removes its pods.
+//   - Only the status of an invalid owner is written.
 func Pods(v View) Actions { return fill(v, numbered(v.Owner.Desired, v.Owner.Removed)) }
 
-// fill plans an owner for the slots that it wants pods in.
+// fill returns the plan for an owner that wants a pod in each slot of a set.
 func fill(v View, s slotSet) Actions {
 	if v.Owner.Deleting {
 		return Actions{Memory: v.Memory}
@@ -50,7 +50,7 @@ func fill(v View, s slotSet) Actions {
 	p := Actions{Memory: remember(v, pods, missing, s)}
 	p.Operations, p.Recheck = deletions(v, pods, p.Memory, s)
 	if v.Owner.Problem != "" {
-		// What cannot be replaced is not deleted.
+		// No pod can be created now, so keep the pods that would have to be replaced.
 		p.Operations = slices.DeleteFunc(p.Operations, func(o Operation) bool {
 			return o.Reason == Outdated || o.Reason == Finished && s.wants(o.Slot)
 		})
@@ -70,11 +70,11 @@ func fill(v View, s slotSet) Actions {
 	return p
 }
 
-// RelabelInterval is how long the labels of pods are left alone after a refusal.
+// RelabelInterval is how long to wait after the server refused to restore the labels of a pod.
 const RelabelInterval = 30 * time.Second
 
-// restoreLabels restores the identity labels of the pods that stay. The loop does not
-// depend on them: they are for the selector in the status, for Services, and for people.
+// restoreLabels adds operations that restore the identity labels of the pods that stay. The loop
+// does not depend on these labels. The selector in the status, Services, and users do.
 func (p *Actions) restoreLabels(v View) {
 	var list []Operation
 	for _, pod := range v.Pods {
@@ -95,8 +95,8 @@ func (p *Actions) restoreLabels(v View) {
 	p.Operations = append(p.Operations, list...)
 }
 
-// relevant leaves out pods that neither fill a slot nor take room: stuck pods, which the loop
-// cannot end, and pods of the kind's other plan, which stay.
+// relevant returns the pods that fill a slot or take room. It leaves out stuck pods, which the loop
+// cannot remove, and pods of the kind's other plan, which stay.
 func relevant(v View, s slotSet) []Pod {
 	ignored := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
 	if !slices.ContainsFunc(v.Pods, ignored) {
@@ -116,8 +116,8 @@ func ending(v View) map[types.UID]time.Time {
 	return since
 }
 
-// missing lists creates for the slots that have no pod and for which there is room,
-// lowest slot first. They have no names yet: most plans make none of them.
+// missing returns creates for the slots that have no pod and for which there is room, lowest slot
+// first. They have no names yet, because most plans use none of them.
 func missing(v View, pods []Pod, s slotSet) []Operation {
 	live := int32(0)
 	taken := make(map[slots.Slot]bool, len(pods))
@@ -144,8 +144,8 @@ func missing(v View, pods []Pod, s slotSet) []Operation {
 	return list
 }
 
-// stuckPods returns, for each slot with stuck pods, the one to replace: the one that
-// no other pod replaces yet.
+// stuckPods returns the UID of the stuck pod to replace, by slot. It leaves out stuck pods that
+// another pod already replaces.
 func stuckPods(v View) map[slots.Slot]types.UID {
 	replaced := map[types.UID]bool{}
 	for _, pod := range v.Pods {
@@ -160,8 +160,8 @@ func stuckPods(v View) map[slots.Slot]types.UID {
 	return stuck
 }
 
-// remember updates the memory of the slots: it counts failures, and forgets steady
-// slots, slots that are not wanted, and refusals for slots that are filled.
+// remember returns the memory with new failures counted. It drops the failures of steady slots and
+// of slots that are not wanted, and the refusals of slots that are filled.
 func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	m := v.Memory
 	m.Failures = maps.Clone(m.Failures)
@@ -181,7 +181,7 @@ func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 		}
 	}
 	if len(m.Failures) == 0 {
-		m.Failures = nil // an emptied map keeps its memory
+		m.Failures = nil // an emptied map does not free its space
 	}
 	m.Refusals = maps.Clone(m.Refusals)
 	maps.DeleteFunc(m.Refusals, func(slot slots.Slot, _ Refusal) bool {
@@ -191,14 +191,14 @@ func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	return m
 }
 
-// deletions lists the pods to delete, and returns how soon a finished pod is due or
-// a terminating one is stuck.
+// deletions returns the deletions of pods, and the time until the next finished pod is due or a
+// terminating pod counts as stuck, or zero if there is none.
 func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, recheck time.Duration) {
 	var misplaced []Pod
 	filling := make([]Pod, 0, len(pods))
 	filled := fillers(pods, s)
 	moving, ready := false, true
-	held := 0 // names of wanted slots that terminating or finished pods hold
+	held := 0 // terminating or finished pods that keep the name of a wanted slot
 	for _, pod := range pods {
 		if _, taken := filled[pod.Slot]; !taken && s.wants(pod.Slot) {
 			held++
@@ -208,7 +208,7 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 		}
 		switch {
 		case pod.Finished && pod.Terminating:
-			// It frees its name without help.
+			// The name becomes free without a delete.
 		case pod.Finished:
 			// Unwanted slots have no failures, so there is nothing to wait for.
 			if wait := m.Failures[pod.Slot].left(v.Now); !v.outdated(pod) && wait > 0 {
@@ -228,19 +228,19 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 	rolled := roll(v, s, filling)
 	list = append(list, rolled...)
 	slices.SortFunc(misplaced, s.firstToGo)
-	// Only pods that stay count: the others are about to go.
+	// Do not count the outdated pods that are deleted above.
 	surplus := len(filling) - len(rolled) + len(misplaced) - int(s.count)
 	if s.nodes != nil {
-		surplus = len(misplaced) // no other node waits for them
+		surplus = len(misplaced) // no pod of another node replaces them
 	}
-	// A misplaced pod may go only if a slot is free for its replacement.
+	// A misplaced pod is replaced only if a slot is free for its replacement.
 	moving = moving || surplus != 0 || len(rolled) > 0 || held >= len(misplaced)
 	for _, pod := range misplaced[:max(0, surplus)] {
 		list = append(list, pod.delete(Surplus))
 	}
 	if !moving {
-		// A pod that is not ready goes first. The next one waits until this one is gone
-		// and its replacement is ready.
+		// Delete a pod that is not ready first. The next one waits until this pod is gone and its
+		// replacement is ready.
 		i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
 		if i < 0 && ready {
 			i = 0
@@ -256,8 +256,8 @@ func (p Pod) delete(why Reason) Operation {
 	return Operation{Verb: Delete, Kind: KindPod, Name: p.Name, UID: p.UID, Slot: p.Slot, Reason: why, Optional: true}
 }
 
-// fillers returns the UID of the active pod that fills each wanted slot. Two can be
-// there after a stuck pod was replaced: then it is the one with the ordinary name.
+// fillers returns the UID of the active pod that fills a wanted slot, by slot. After a stuck pod
+// was replaced, a slot can have two active pods. The pod with the ordinary name fills it then.
 func fillers(pods []Pod, s slotSet) map[slots.Slot]types.UID {
 	filled := make(map[slots.Slot]types.UID, len(pods))
 	for _, pod := range pods {

@@ -60,7 +60,7 @@ func view(desired int32, words string) View {
 	return v
 }
 
-// deeds returns the operations of a plan as text: "+0 +1 -2:surplus".
+// deeds returns the operations of a plan as text, such as "+0 +1 -2:surplus".
 func deeds(p Actions) string {
 	var words []string
 	for _, o := range operations(p, Create) {
@@ -72,7 +72,7 @@ func deeds(p Actions) string {
 	return strings.Join(words, " ")
 }
 
-// operations returns the operations of a plan with a verb.
+// operations returns the operations of a plan that have a verb.
 func operations(p Actions, verb Verb) []Operation {
 	return slices.DeleteFunc(slices.Clone(p.Operations), func(o Operation) bool { return o.Verb != verb })
 }
@@ -134,8 +134,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// No pod is deleted for a reason that also prevents its replacement. A pod that would not be
-// replaced is deleted.
+// If no pod can be created, a pod that would have to be replaced is kept. Pods that need no
+// replacement are still deleted.
 func TestPodThatCannotBeReplacedStays(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -193,8 +193,8 @@ func TestLostBypassIsBypassed(t *testing.T) {
 	}
 }
 
-// If two pods are in one slot, an active one fills it, and among active ones the one with
-// the ordinary name. The others are deleted. The order of the list does not matter.
+// If two pods are in one slot, an active pod fills it. If both are active, the pod with the
+// ordinary name fills it. The others are deleted. The order of the list does not matter.
 func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 	for _, test := range []struct {
 		name             string

@@ -14,7 +14,7 @@ func drawSlots(t *rapid.T, label string) []slots.Slot {
 	return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 11), func(n int) slots.Slot { return slots.Slot(n) }), 0, 6).Draw(t, label)
 }
 
-// lowest lists the n lowest numbers that are not removed, as a person counts them.
+// lowest returns the n lowest numbers that are not removed, counted one by one.
 func lowest(n int32, removed []slots.Slot) []slots.Slot {
 	list := []slots.Slot{}
 	for s := slots.Slot(0); len(list) < int(n); s++ {
@@ -66,7 +66,7 @@ func TestPodsWithRemovedSlots(t *testing.T) {
 	}
 }
 
-// The memory of a slot ends when it is given up.
+// When a slot is given up, its failures and refusals are forgotten.
 func TestRemovedSlotIsForgotten(t *testing.T) {
 	v := view(1, "0 1f")
 	v.Owner.Removed = slots.Removed{1}

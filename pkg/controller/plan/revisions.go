@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// Revision is a ControllerRevision that the owner controls: a template that it had.
+// Revision is a ControllerRevision that the owner controls. It holds a template of the owner.
 type Revision struct {
 	Name            string
 	UID             types.UID
@@ -19,16 +19,15 @@ type Revision struct {
 	// Template is the hash of the template, according to the name; empty if someone
 	// else created the revision.
 	Template string
-	// Number is the place in the history. The highest is the newest.
+	// Number is the number in the history. The newest revision has the highest number.
 	Number int64
 }
 
 // templateHashLength is the number of hexadecimal digits in a template's hash.
 const templateHashLength = 16
 
-// RevisionName returns the one name of the revision of a template. It depends only on
-// the owner's UID and the hash of the template, like PodName, so that no create makes
-// a second revision.
+// RevisionName returns the name of the revision of a template. Like PodName, it depends only on the
+// owner and the hash of the template, so that a repeated create does not make a second revision.
 func RevisionName(owner string, uid types.UID, template string) string {
 	return slots.ChildName(owner, uid, template, templateHashLength)
 }
@@ -43,15 +42,15 @@ func RevisionTemplate(revision, owner string, uid types.UID) string {
 	return hash
 }
 
-// Revisions plans the history of an owner's templates.
+// Revisions returns the writes that keep the history of an owner's templates.
 //
 //   - The newest revision has the owner's current template. An older revision with
 //     that template gets the next number, as for a StatefulSet.
-//   - HistoryLimit more revisions are kept, the newest, and all whose templates have
-//     pods.
-//   - What the server refused is not tried again until the owner changes.
-//   - Revisions of someone else are counted and left alone.
-//   - An owner that is being deleted, paused, or invalid gets none.
+//   - Revisions whose template is current or has pods are kept. Of the others, the
+//     newest HistoryLimit are kept.
+//   - After the server refused a write, nothing is written until the owner changes.
+//   - Revisions of someone else are left alone, but their numbers count.
+//   - Nothing is written for an owner that is being deleted, paused, or invalid.
 func Revisions(v View) []Operation {
 	o := v.Owner
 	if !v.HistoryKnown || o.Deleting || v.Paused() || o.Invalid != "" || o.Problem != "" || o.TemplateHash == "" ||
@@ -59,7 +58,7 @@ func Revisions(v View) []Operation {
 		return nil
 	}
 	current := slices.IndexFunc(v.Revisions, func(r Revision) bool { return r.Template == o.TemplateHash })
-	newest := int64(0) // of the others
+	newest := int64(0) // highest number of the others
 	for _, r := range v.Revisions {
 		if r.Template != o.TemplateHash {
 			newest = max(newest, r.Number)
@@ -88,7 +87,7 @@ func (r Revision) write(verb Verb, number int64, text string, args ...any) Opera
 	}
 }
 
-// surplusRevisions lists the revisions beyond the limit, oldest first.
+// surplusRevisions returns the unused revisions beyond the limit, oldest first.
 func (v View) surplusRevisions() []Revision {
 	if !v.templatesKnown() {
 		return nil
@@ -109,9 +108,8 @@ func (v View) surplusRevisions() []Revision {
 	return old[:max(0, len(old)-v.Owner.HistoryLimit)]
 }
 
-// templatesKnown reports whether the templates of all pods are known. Pods of a
-// Deployment do not have the hash: they have the current template once the Deployment
-// has replaced all others.
+// templatesKnown reports whether the templates of all pods are known. Pods of a Deployment do not
+// have the hash. They all have the current template when the owner's only Deployment is up to date.
 func (v View) templatesKnown() bool {
 	if v.Owner.Wanted.Name == "" {
 		return true

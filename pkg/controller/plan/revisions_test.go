@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// templateOf returns the hash of a template that has a letter for its name in a test.
+// templateOf returns a template hash for a letter, or "" for "-".
 func templateOf(letter string) string {
 	if letter == "-" {
 		return "" // someone else's
@@ -145,7 +145,8 @@ func TestHistoryConverges(t *testing.T) {
 		letter := func() string { return templateOf(rapid.SampledFrom(letters).Draw(t, "template")) }
 		v.Owner.TemplateHash = letter()
 		writes := 0
-		// write executes one write of a plan if its preconditions hold.
+		// write executes either the deletes or the other writes of a plan, if their preconditions
+		// hold.
 		write := func(list []Operation, template string, deletes bool) {
 			for _, o := range list {
 				if deletes != (o.Verb == Delete) {
@@ -178,7 +179,7 @@ func TestHistoryConverges(t *testing.T) {
 				write(h, "", true)
 			case "half":
 				write(Revisions(view()), v.Owner.TemplateHash, false)
-			case "late": // of a loop whose view is an old one
+			case "late": // a loop plans on an old view
 				h := Revisions(old)
 				write(h, old.Owner.TemplateHash, false)
 				write(h, "", true)

@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// rolling makes pods from words as pods does. Those with an o have an older template, and
-// those with a u do not say which template they have.
+// rolling returns a view with pods from words, as in pods. Pods with an o have an older template,
+// and pods with a u have no template hash.
 func rolling(desired int32, words string) View {
 	plain := strings.NewReplacer("o", "", "u", "").Replace(words)
 	v := view(desired, plain)
@@ -73,7 +73,7 @@ func TestRolling(t *testing.T) {
 	}
 }
 
-// Pods without a template hash are never replaced.
+// If the owner has no template hash, no pod is replaced.
 func TestNoTemplateHash(t *testing.T) {
 	v := rolling(2, "0o 1o")
 	v.Owner.TemplateHash = ""

@@ -10,17 +10,17 @@ import (
 type slotSet struct {
 	// count is the number of slots.
 	count int32
-	// wants reports whether a slot is in the set. keeps reports whether a pod may stay
-	// in a slot that is not.
+	// wants reports whether a slot is in the set. keeps reports whether a pod may stay in a slot
+	// that is not in the set.
 	wants, keeps func(slots.Slot) bool
-	// removed are the slots that the owner has given up: their pods go first.
+	// removed lists the slots that the owner has given up. Their pods are deleted first.
 	removed slots.Removed
 	// all lists the slots, lowest first.
 	all iter.Seq[slots.Slot]
-	// nodes maps the slots to the names of their nodes; nil if the slots are numbered.
-	// Numbered slots share room for as many pods as there are slots, and a stuck pod
-	// of one is replaced. A slot of a node waits only for its own last pod, and while
-	// that is stuck, no other pod could run there.
+	// nodes maps the slots to the names of their nodes, or is nil if the slots are numbered. All
+	// numbered slots share room for as many pods as there are slots, and stuck pods in them are
+	// replaced. The slot of a node waits only for its own previous pod. While that pod is stuck, no
+	// other pod could run on the node.
 	nodes map[slots.Slot]string
 }
 
@@ -41,7 +41,7 @@ func (s slotSet) ofOtherPlan(slot slots.Slot) bool {
 	return slot != slots.None && slot.IsNode() != (s.nodes != nil)
 }
 
-// firstToGo orders the pods outside the slots: those that go first come first.
+// firstToGo orders pods outside the set for deletion: those in removed slots come first.
 func (s slotSet) firstToGo(a, b Pod) int {
 	if removed := s.removed.Has(a.Slot); removed != s.removed.Has(b.Slot) {
 		if removed {

@@ -16,15 +16,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Status is what a plan finds out about an owner, whatever its kind calls the fields.
+// Status is the status that a plan computes for an owner, whatever the names of its fields are.
 type Status struct {
 	// ObservedGeneration is the generation that the plan is for.
 	ObservedGeneration int64
-	// Selector selects the pods, as text.
+	// Selector is the label selector of the pods, as text.
 	Selector string
-	// Desired is the wanted number of pods, and Current the number that exist and are
-	// neither terminating nor finished. Updated have the current template, Ready are
-	// ready, and Available have been ready for long enough.
+	// Desired is the wanted number of pods, and Current is the number of active pods. Updated
+	// counts the pods with the current template, Ready counts the ready pods, and Available counts
+	// the pods that have been ready for long enough.
 	Desired, Current, Updated, Ready, Available int32
 	// PodNames are the sorted names of the Current pods, if the kind has a field for them.
 	PodNames []string
@@ -53,28 +53,27 @@ func mask[T any](value *T, path []string) {
 	}
 }
 
-// StatusInterval is the minimum time between two writes of a status, except for the
-// first of a generation and the last of a convergence.
+// StatusInterval is the minimum time between two writes of a status, except for the first write for
+// a generation and the write that reports convergence.
 const StatusInterval = time.Second
 
-// maxEarly is how many of these exceptions there may be until there was a break. A
-// few changes in a row are reported at once; an object that changes all the time is
-// reported once in a StatusInterval.
+// maxEarly is the maximum number of such early writes in a row. A few changes in a row are reported
+// at once. The status of an object that changes all the time is written once in a StatusInterval.
 const maxEarly = 4
 
 // Written is a status as it was written, and as the server stored it.
 type Written struct {
 	// At is the time of the write.
 	At time.Time
-	// Status was sent. Stored may lack parts of it: a server drops fields that are not
-	// in the schema of the CRD.
+	// Status is the status that was sent. Stored may lack parts of it, because a server drops
+	// fields that are not in the schema of the CRD.
 	Status, Stored Status
-	// Early counts the writes less than StatusInterval after their predecessors, since
-	// the last break.
+	// Early counts the writes less than StatusInterval after their predecessors, since the last
+	// break of two StatusIntervals.
 	Early int
 }
 
-// Next returns the record of a write that follows w, which is nil for the first.
+// Next returns the record of the write after w. w is nil if there was no write before.
 func (w *Written) Next(at time.Time, sent, stored Status) *Written {
 	next := &Written{At: at, Status: sent, Stored: stored}
 	if w == nil {
@@ -89,7 +88,7 @@ func (w *Written) Next(at time.Time, sent, stored Status) *Written {
 	return next
 }
 
-// Refused returns the record after a write that met a conflict. It counts as one.
+// Refused returns the record after a write that met a conflict, which counts as a write.
 func (w *Written) Refused(at time.Time) *Written {
 	if w == nil {
 		return nil
@@ -97,8 +96,8 @@ func (w *Written) Refused(at time.Time) *Written {
 	return w.Next(at, w.Status, w.Stored)
 }
 
-// lastWrittenStatus returns the owner's status. If it is what the server stored of the last
-// write, it returns what was sent: what a CRD has no field for is not written again.
+// lastWrittenStatus returns the owner's stored status. If the server stored this status at the last
+// write, it returns the status that was sent, so that dropped fields are not written again.
 func (v View) lastWrittenStatus() Status {
 	if w := v.Memory.Written; w != nil && equality.Semantic.DeepEqual(w.Stored, v.Owner.Status) {
 		return w.Status
@@ -106,7 +105,7 @@ func (v View) lastWrittenStatus() Status {
 	return v.Owner.Status
 }
 
-// decideStatus completes the status that a plan found, and decides when to write it.
+// decideStatus sets Status to found with the conditions, and whether it is written now or later.
 func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condition) {
 	stored := v.lastWrittenStatus()
 	found.ObservedGeneration = v.Owner.Generation
@@ -115,7 +114,7 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	converged := meta.IsStatusConditionFalse(conditions, apis.ConditionProgressing)
 	for _, c := range v.withPause(stored, conditions) {
 		c.ObservedGeneration = v.Owner.Generation
-		c.LastTransitionTime = metav1.NewTime(v.Now.Truncate(time.Second)) // as it is stored
+		c.LastTransitionTime = metav1.NewTime(v.Now.Truncate(time.Second)) // stored times have whole seconds
 		meta.SetStatusCondition(&found.Conditions, storable(c))
 	}
 	p.Status = found
@@ -127,7 +126,7 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	var wait time.Duration
 	if w := v.Memory.Written; w != nil {
 		wait = left(w.At, StatusInterval, v.Now)
-		// A status that someone changed after it was written is not urgent: two
+		// A status that someone else changed after the last write is not urgent. Otherwise, two
 		// controllers that disagree would write all the time.
 		urgent = urgent && w.Early < maxEarly && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
 	}
@@ -151,12 +150,12 @@ func (s Status) timeless() Status {
 const (
 	// maxMessage is the maximum length of a condition's message, in bytes.
 	maxMessage = 32768
-	// cut marks a message that was longer.
+	// cut is the end of a message that was truncated.
 	cut = " … (cut)"
 )
 
-// storable changes a condition so that the server accepts it. Others may have chosen
-// its words, and a condition that is rejected would block the whole status.
+// storable returns the condition in a form that the server accepts. Its reason and message may come
+// from elsewhere, and a rejected condition would block the whole status.
 func storable(c metav1.Condition) metav1.Condition {
 	for _, err := range validation.ValidateCondition(c, nil) {
 		switch err.Field {
@@ -173,17 +172,17 @@ func condition(name string, status metav1.ConditionStatus, reason, message strin
 	return metav1.Condition{Type: name, Status: status, Reason: reason, Message: message}
 }
 
-// progressing returns the condition of an owner that changes without an event from outside.
+// progressing returns the condition Progressing of an owner that changes without an external event.
 func progressing(reason, message string) metav1.Condition {
 	return condition(apis.ConditionProgressing, metav1.ConditionTrue, reason, message)
 }
 
-// stopped returns the condition of an owner that does not: it has converged, or it cannot.
+// stopped returns the condition Progressing of an owner that has converged or cannot make progress.
 func stopped(reason, message string) metav1.Condition {
 	return condition(apis.ConditionProgressing, metav1.ConditionFalse, reason, message)
 }
 
-// invalid returns the plan for an owner that is invalid: only a status.
+// invalid returns the plan for an invalid owner, in which only the status is written.
 func invalid(v View, found Status) Actions {
 	p := Actions{Memory: v.Memory}
 	found.Desired = v.lastWrittenStatus().Desired
@@ -195,15 +194,15 @@ func invalid(v View, found Status) Actions {
 	return p
 }
 
-// podsStatus decides the status of an owner that has its pods directly.
+// podsStatus sets the status of an owner that controls its pods, and whether it is written.
 func (p *Actions) podsStatus(v View, s slotSet) {
 	found := countPods(v, s)
 	p.decideStatus(v, found, readyCondition(found, s.nodes == nil), p.podsProgress(v, s, found), failureCondition(p.Memory, v.Owner.Problem))
 }
 
-// countPods counts the active pods. It does not count a pod on a node that need not
-// have one. A pod of the kind's other plan counts as current only: with it, the
-// object never has what it wants.
+// countPods returns the counts and the names of active pods. It leaves out pods on nodes that need
+// not have one. A pod of the kind's other plan counts as current only, so that the object is not
+// ready while the pod exists.
 func countPods(v View, s slotSet) Status {
 	found := Status{Desired: s.count}
 	for _, pod := range v.Pods {
@@ -230,8 +229,8 @@ func countPods(v View, s slotSet) Status {
 	return found
 }
 
-// readyCondition returns whether the pods are ready. If the owner has a replica
-// count, zero was someone's decision.
+// readyCondition returns the condition Ready. If counted is set, the owner has a replica count, so
+// that zero pods are intended.
 func readyCondition(s Status, counted bool) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
 		return condition(apis.ConditionReady, metav1.ConditionFalse, reason, fmt.Sprintf(format, args...))
@@ -251,7 +250,7 @@ func readyCondition(s Status, counted bool) metav1.Condition {
 	return condition(apis.ConditionReady, metav1.ConditionTrue, "PodsReady", message)
 }
 
-// podsProgress returns whether the pods change, and what they wait for.
+// podsProgress returns the condition Progressing, with what the pods are waiting for.
 func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition {
 	terminating, ofOtherPlan := 0, 0
 	for _, pod := range v.Pods {
@@ -286,7 +285,7 @@ func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 	return stopped("Converged", "all pods are up to date")
 }
 
-// failureCondition returns whether creates fail, and why.
+// failureCondition returns the condition ReplicaFailure, with the reason why creates fail.
 func failureCondition(m Memory, invalidTemplate string) metav1.Condition {
 	r, refused := m.refusal()
 	switch {

@@ -156,7 +156,7 @@ func TestWritesWithoutAPause(t *testing.T) {
 	}
 }
 
-// A write that the server refused because the object had changed counts as one.
+// A write that the server refused because the object had changed counts as a write.
 func TestRefusedStatusCounts(t *testing.T) {
 	v := view(1, "0")
 	first := Pods(v)
@@ -316,7 +316,7 @@ func TestReportedRefusal(t *testing.T) {
 	}
 }
 
-// A plan with a single operation writes.
+// A plan with a single operation writes. A plan with only a status does not.
 func TestWrites(t *testing.T) {
 	if !(Actions{Operations: make([]Operation, 1)}).Writes() {
 		t.Error("an operation is no write")
@@ -394,7 +394,7 @@ func TestConditionsAreStorable(t *testing.T) {
 	}
 }
 
-// A pod is given up five minutes after its own grace period.
+// A pod counts as lost five minutes after its own grace period.
 func TestLostAfterGrace(t *testing.T) {
 	v := view(2, "0 1t")
 	v.Pods[1].Grace = time.Hour

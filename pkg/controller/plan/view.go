@@ -1,6 +1,6 @@
-// Package plan decides what a reconcile does: the view of an owner and its children
-// goes in, actions come out. It imports no client, no clock, and no context, so
-// that each of its rules is a table test. docs/architecture.md lists the rules.
+// Package plan decides what a reconcile does. It returns the actions for a view of one owner and
+// its children. It imports no client, no clock, and no context, so that each of its rules is a
+// table test. docs/architecture.md lists the rules.
 package plan
 
 import (
@@ -18,20 +18,20 @@ import (
 // remembers about the owner, and the time.
 type View struct {
 	Owner Owner
-	// Pods are those that the owner controls or, if it has a Deployment, those with
-	// its label.
+	// Pods lists the pods that the owner controls or, if it has its pods through a Deployment, the
+	// pods with the owner's label.
 	Pods []Pod
-	// Deployments are those that the owner controls, and the one with the name that
-	// it wants.
+	// Deployments lists the Deployments that the owner controls, and the one with the name that the
+	// owner wants, whoever controls it.
 	Deployments []Deployment
 	// Nodes are the nodes of the cluster, with only their names, labels, and taints.
 	Nodes []*corev1.Node
-	// Revisions are those that the owner controls. If HistoryKnown is not set, they
-	// could not be listed, and none is written.
+	// Revisions lists the revisions that the owner controls. If HistoryKnown is not set, they have
+	// not been listed yet, and no revision is written.
 	Revisions    []Revision
 	HistoryKnown bool
 	Memory       Memory
-	// Now is a wall clock time: the monotonic clock stops while the machine sleeps.
+	// Now is a wall clock time, because the monotonic clock stops while the machine sleeps.
 	Now time.Time
 }
 
@@ -42,14 +42,14 @@ type Owner struct {
 	Generation int64
 	// Deleting means that the object has a deletion timestamp.
 	Deleting bool
-	// Pause is what the annotations request. It may be over.
+	// Pause is the pause in the annotations, which may be over.
 	Pause apis.Pause
 	// Desired is the number of pods, for kinds with a replica count.
 	Desired int32
-	// Removed are the slots that the object has given up, if slots are numbered.
+	// Removed lists the slots that the object has given up, if its slots are numbered.
 	Removed slots.Removed
-	// Invalid is the reason why no plan can be made for the object, such as a count
-	// that is not a number. Its pods stay as they are.
+	// Invalid is the reason why no plan can be made for the object, such as a count that is not a
+	// number. The pods of an invalid object stay unchanged.
 	Invalid string
 	// Template is the template of the pods. If it is nil, Problem is the reason why
 	// no pod can be created.
@@ -61,8 +61,8 @@ type Owner struct {
 	HistoryLimit int
 	// Wanted is the Deployment that the object wants, if its pods come from one.
 	Wanted Wanted
-	// Status is the stored status, reduced to what a plan writes, and StatusPaths are
-	// the fields that the kind has for it.
+	// Status is the part of the stored status that a plan writes. StatusPaths are the paths of the
+	// fields that the kind has for it.
 	Status      Status
 	StatusPaths kinds.StatusPaths
 }
@@ -74,7 +74,7 @@ type Pod struct {
 	ResourceVersion string
 	// Slot is the slot that the name belongs to, or slots.None.
 	Slot slots.Slot
-	// Replaces is the UID of the stuck pod that this one replaces, if it does.
+	// Replaces is the UID of the stuck pod that this pod replaces, or "" if it replaces none.
 	Replaces types.UID
 	// Finished means that the phase is Succeeded or Failed. The pod does not run
 	// again, but keeps its name until it is deleted.
@@ -82,14 +82,14 @@ type Pod struct {
 	// Terminating means that the pod has a deletion timestamp. Grace is its grace period.
 	Terminating bool
 	Grace       time.Duration
-	// Ready is the Ready condition, and ReadySince its last transition.
+	// Ready reports whether the pod is ready. ReadySince is the time at which it became ready.
 	Ready      bool
 	ReadySince time.Time
-	// Template is the hash of the template that the pod was made from, if a label has it.
+	// Template is the template hash in the label of the pod, or "" if the pod has none.
 	Template string
 	// Unlabeled means that the pod lacks the label that identifies its owner.
 	Unlabeled bool
-	// Deployment is the name of the Deployment that the pod belongs to, if it does.
+	// Deployment is the name of the Deployment that the pod belongs to, or "" if there is none.
 	Deployment string
 }
 
@@ -99,7 +99,7 @@ func (p Pod) live() bool { return !p.Finished }
 // Active reports whether the pod is live and not terminating.
 func (p Pod) Active() bool { return !p.Finished && !p.Terminating }
 
-// Active counts the pods that run or will run: neither finished nor terminating.
+// Active returns the number of active pods.
 func Active(pods []Pod) int {
 	n := 0
 	for _, p := range pods {
@@ -110,14 +110,14 @@ func Active(pods []Pod) int {
 	return n
 }
 
-// stuckTerminatingAfter is how long after its grace period a terminating pod counts
-// as stuck: its node does not respond, and no one can tell whether it still runs.
+// stuckTerminatingAfter is the time after its grace period at which a terminating pod counts as
+// stuck. Its node does not respond, so it is unknown whether the pod still runs.
 const stuckTerminatingAfter = 5 * time.Minute
 
-// stuckTerminating reports whether the pod should have been gone long ago. This is the one
-// exception to "a name is never reused while taken": the slot is filled under another name,
-// so that a lost node does not block the owner forever. The time runs from when this loop
-// first saw the pod terminating, by its own clock: the server's clock may differ.
+// stuckTerminating reports whether the pod should have been gone long ago. This is the only case in
+// which a slot is filled under a second name, so that a lost node does not block the owner forever.
+// The time runs from when this loop first saw the pod terminating, by the loop's own clock, because
+// the server's clock may differ.
 func (v View) stuckTerminating(p Pod) bool {
 	return p.Terminating && v.stuckTerminatingIn(p) == 0
 }
@@ -126,8 +126,8 @@ func (v View) stuckTerminatingIn(p Pod) time.Duration {
 	return left(v.endingSince(p), p.Grace+stuckTerminatingAfter, v.Now)
 }
 
-// endingSince returns when this loop first saw the pod terminating: now, if the
-// clock was set back in the meantime.
+// endingSince returns the time at which this loop first saw the pod terminating, or now if it sees
+// this for the first time or if the clock was set back in the meantime.
 func (v View) endingSince(p Pod) time.Time {
 	if since, seen := v.Memory.Ending[p.UID]; seen && !since.After(v.Now) {
 		return since

@@ -23,7 +23,7 @@ type world struct {
 	mem   Memory
 	now   time.Time
 	made  int
-	lost  map[types.UID]bool // whose nodes do not answer: they stay
+	lost  map[types.UID]bool // pods on nodes that do not respond, which stay
 	// prunes means that the CRD has no fields for most of the status.
 	prunes bool
 }
@@ -52,7 +52,7 @@ func (w *world) wants(slot slots.Slot) bool {
 	return slices.Contains(lowest(w.owner.Desired, w.owner.Removed), slot)
 }
 
-// remove gives up slots.
+// remove adds slots to those that the owner has given up.
 func (w *world) remove(given ...slots.Slot) {
 	removed, err := w.owner.Removed.With(given...)
 	if err != nil {
@@ -61,8 +61,8 @@ func (w *world) remove(given ...slots.Slot) {
 	w.owner.Removed = removed
 }
 
-// setTemplate gives the owner another template. No pods can be made from it if it has no
-// hash.
+// setTemplate sets the template hash of the owner. If it is "", the template is invalid, so that no
+// pod can be created.
 func (w *world) setTemplate(hash string) {
 	w.owner.TemplateHash, w.owner.Problem, w.owner.Generation = hash, "", w.owner.Generation+1
 	if hash == "" {
@@ -105,7 +105,7 @@ func (w *world) available() int32 {
 	return int32(len(ready))
 }
 
-// any returns one of the names that match, "" if none does.
+// any returns the name of one of the pods that match, or "" if none does.
 func (w *world) any(match func(Pod) bool) string {
 	var names []string
 	for name, p := range w.pods {
@@ -120,7 +120,7 @@ func (w *world) any(match func(Pod) bool) string {
 	return rapid.SampledFrom(names).Draw(w.t, "name")
 }
 
-// execute executes operations of a plan in a random order, perhaps not all, and checks the
+// execute executes the deletes and creates of a plan in order, at most upTo of them, and checks the
 // invariants at every step.
 func (w *world) execute(p Actions, upTo int) {
 	deletes, creates := operations(p, Delete), operations(p, Create)
@@ -130,7 +130,7 @@ func (w *world) execute(p Actions, upTo int) {
 		}
 		pod, there := w.pods[d.Name]
 		if !there || pod.UID != d.UID {
-			continue // the precondition
+			continue // the precondition does not hold
 		}
 		if active := Active(slices.Collect(maps.Values(w.pods))); d.Reason == Surplus && active <= int(w.owner.Desired) {
 			w.t.Fatalf("I2: deleted %s as surplus with %d active of %d wanted", d.Name, active, w.owner.Desired)
@@ -286,8 +286,8 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 	})
 }
 
-// planDeletesOnly executes a plan made while there are more pods than slots: it
-// must not create.
+// planDeletesOnly executes a plan for an owner that has more pods than slots. The plan must not
+// create any pod.
 func (w *world) planDeletesOnly() {
 	p := w.plan()
 	if creates := operations(p, Create); len(creates) > 0 {
@@ -330,7 +330,7 @@ func (w *world) mustConverge() {
 	}
 }
 
-// mustRest makes plans until they want nothing.
+// mustRest executes plans, and fails if they still have operations after a bounded number.
 func (w *world) mustRest() {
 	bound := 3*len(w.pods) + 3*int(w.owner.Desired) + 5
 	for range bound {

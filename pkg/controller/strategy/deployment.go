@@ -41,7 +41,7 @@ func deploymentChild() child {
 	}
 }
 
-// completeDeployment reads which Deployment an object wants.
+// completeDeployment sets the Deployment that an object wants, or why it cannot have one.
 func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
 	var err error
 	if v.Problem == "" {
@@ -54,21 +54,21 @@ func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstru
 	}
 }
 
-// DeploymentResource returns the resource of Deployments. They are read and written as
-// unstructured objects: plans compare fields, and server-side apply sends fields.
+// DeploymentResource returns the resource of Deployments. They are read and written as unstructured
+// objects, because plans compare fields and server-side apply sends fields.
 func DeploymentResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("deployments")
 }
 
-// deploymentRecord is what the cache keeps of a Deployment. If it is not an owner's,
-// that is only whose it is.
+// deploymentRecord is the part of a Deployment that the cache keeps. For a Deployment that this
+// program did not create, that is only its identity and its owner.
 type deploymentRecord struct {
 	metav1.ObjectMeta
 	plan plan.Deployment
 }
 
-// deploymentSource watches all Deployments: one of someone else may have the name
-// that an owner wants.
+// deploymentSource watches all Deployments, because one that belongs to someone else may have the
+// name that an owner wants.
 func deploymentSource(c Clients) informer.Source {
 	s := childSource(c, DeploymentResource(), "deployment", func(u *unstructured.Unstructured) (any, error) { return newDeploymentRecord(u) })
 	s.Equal = informer.Equal(deploymentsEqual)
@@ -128,8 +128,7 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error
 	return r, nil
 }
 
-// deploymentFailure returns the condition with the reason why a Deployment makes no
-// progress, if it has one.
+// deploymentFailure returns the reason why a Deployment makes no progress, or nil if there is none.
 func deploymentFailure(conditions []appsv1.DeploymentCondition) *metav1.Condition {
 	for _, c := range conditions {
 		if (c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue) ||
@@ -146,10 +145,10 @@ func deploymentsEqual(before, after *deploymentRecord) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// wantedFields returns the fields of the Deployment that an object wants, and changes
-// the template to be one of them. The pods have the owner's label, by which they are
-// found. The selector, which is immutable, has the owner's UID and nothing that could
-// change: no Deployment that someone else created has it.
+// wantedFields returns the fields of the Deployment that an object wants. It adds the owner's
+// labels, by which the pods are found, to the template in place. The selector is immutable, so it
+// contains only the owner's UID, which never changes. No Deployment that someone else created has
+// this selector.
 func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any, hash string) (map[string]any, error) {
 	ours := map[string]any{apis.LabelOwner: string(obj.GetUID())}
 	labels := maps.Clone(ours)

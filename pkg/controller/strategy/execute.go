@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// writeTimeout bounds a write that the server does not answer. A stop of the loop
-	// does not: the write is finished.
+	// writeTimeout bounds a write that the server does not answer. A write is finished even if the
+	// loop stops.
 	writeTimeout = 30 * time.Second
-	// Slice is how long one plan is executed. Failures wait for that long and, if all
-	// workers are busy, other objects as well. After each slice the cache has to catch
-	// up, which takes almost a second on a busy server, and the window grows from one.
+	// Slice is how long one plan is executed. Failures and, if all workers are busy, other objects
+	// wait for that long. After each slice, the cache must catch up, which takes almost a second on
+	// a busy server, and SlowStart begins with one write again.
 	Slice = 15 * time.Second
-	// sliceLeast is how many writes a slice has at least: on a slow server, the window
-	// must be able to grow.
+	// sliceLeast is the minimum number of writes that each batch may begin, so that SlowStart can
+	// add parallel writes even on a slow server.
 	sliceLeast = 2 * maxBatch
 )
 
@@ -40,40 +40,40 @@ var ErrConflict = errors.New("the object has changed")
 // errStopped ends a batch of operations. The outcome has the reason.
 var errStopped = errors.New("stopped")
 
-// Work is one object's plan on its way to the server.
+// Work executes the plan of one object.
 type Work struct {
 	Clients
 	Strategy *Strategy
 	Clock    clock.PassiveClock
 	Kind     kinds.Kind
-	// Owner is the controller reference to Object, and Of is what the plan saw of it.
+	// Owner is the controller reference to Object. Of is the owner that the plan is for.
 	Owner  metav1.OwnerReference
 	Object *unstructured.Unstructured
 	Of     plan.Owner
 	Plan   plan.Actions
-	// Failing counts the plans in a row in which the server failed. From MaxFailing
-	// on, that is a refusal.
+	// Failing counts the plans in a row in which the server failed before. The MaxFailing-th
+	// failure in a row counts as a refusal.
 	Failing, MaxFailing int
 	// Current reports whether the plan still matches the owner.
 	Current func() bool
 
-	end time.Time // no more operations begin after that
+	end time.Time // after end, only the first sliceLeast operations of a batch begin
 }
 
 // child is how the loop writes children of one kind.
 type child struct {
 	resource schema.GroupVersionResource
-	// kind is the kind in manifests and messages. Messages spell pods in lower case, and
-	// the loop creates them by a typed client.
+	// kind is the kind in manifests and messages. For pods, it is "pod", as in messages, because a
+	// typed client creates pods without a manifest.
 	kind string
-	// fields returns what to create, apply, or patch, without the name, the owner, and
-	// the preconditions.
+	// fields returns the fields to create, apply, or patch, without the name, the owner, and the
+	// preconditions.
 	fields func(*Work, plan.Operation) (map[string]any, error)
-	// applied reads the fields of an applied child that plans compare.
+	// applied returns the fields of a child that plans compare, or is nil if no child is applied.
 	applied func(*unstructured.Unstructured) (map[string]any, error)
 }
 
-// describeOwner describes the owner of a child; nil is none.
+// describeOwner describes the owner of a child, or returns "" if ref is nil.
 func describeOwner(ref *metav1.OwnerReference) string {
 	if ref == nil {
 		return ""
@@ -142,8 +142,8 @@ func (w *Work) write(ctx context.Context, op plan.Operation, o *Outcome) error {
 	return o.succeeded(op, written)
 }
 
-// send sends the request of an operation. A delete has the UID as a precondition, so
-// a later child with the same name is safe.
+// send sends the request of an operation and returns the child in the response, if any. A delete
+// has the UID as a precondition, so that it cannot delete a later child with the same name.
 func (w *Work) send(ctx context.Context, op plan.Operation) (metav1.Object, error) {
 	if op.Kind == plan.KindPod && op.Verb != plan.Patch {
 		return w.sendPod(ctx, op)
@@ -186,9 +186,9 @@ func preconditions(op plan.Operation) *metav1.Preconditions {
 	return p
 }
 
-// meetHolder looks at the child that has the name of the one to create. If the owner
-// has it, an earlier attempt or another loop created it, and the cache has not seen
-// it yet. A child of someone else is left alone.
+// meetHolder handles a create that failed because a child has the name. If the owner has that
+// child, an earlier attempt or another loop created it, and the cache has not seen it yet. A child
+// of someone else is left alone, and the create counts as refused.
 func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) error {
 	holder, err := w.client(op.Kind).Get(ctx, op.Name, metav1.GetOptions{})
 	switch {
@@ -199,10 +199,10 @@ func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) er
 	}
 	if taken := w.takenBy(op, holder); taken != "" {
 		_ = o.refuse(op, op.Slot, "NameTaken", taken)
-		return nil // the others have names of their own
+		return nil // creates with other names may succeed
 	}
 	if _, labeled := holder.GetLabels()[apis.LabelOwner]; op.Kind == plan.KindRevision && !labeled {
-		// Without the label, no cache sees it.
+		// Without the label, the cache does not contain the revision, so add the label.
 		op.Verb, op.UID, op.ResourceVersion = plan.Patch, holder.GetUID(), holder.GetResourceVersion()
 		op.Number = max(op.Number, revisionNumber(holder))
 		return w.write(ctx, op, o)
@@ -211,8 +211,8 @@ func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) er
 	return nil
 }
 
-// takenBy describes a child that has the wanted name and belongs to someone else; it
-// is empty if the child is the owner's.
+// takenBy returns a message about a child that has the wanted name and belongs to someone else, or
+// "" if it belongs to the owner.
 func (w *Work) takenBy(op plan.Operation, holder *unstructured.Unstructured) string {
 	if OwnerUID(holder) == w.Owner.UID {
 		return ""
@@ -220,8 +220,8 @@ func (w *Work) takenBy(op plan.Operation, holder *unstructured.Unstructured) str
 	return plan.NameTaken(w.Kind.Kind, children()[op.Kind].kind+" "+op.Name, describeOwner(metav1.GetControllerOfNoCopy(holder)))
 }
 
-// failed decides what the error of an operation means: a change since the plan, the
-// end of the namespace, a refusal, or trouble that is worth an early retry.
+// failed records the error of an operation: a change since the plan, the end of the namespace, a
+// refusal, or a failure that is worth an early retry. It returns nil if the batch continues.
 func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outcome) error {
 	creates := op.Verb == plan.Create || op.Verb == plan.Apply
 	reason, refused := RefusalReason(err)
@@ -265,7 +265,8 @@ func (w *Work) client(kind plan.Kind) dynamic.ResourceInterface {
 	return w.Dynamic.Resource(children()[kind].resource).Namespace(w.Namespace)
 }
 
-// Finish lets a write that has begun finish although the loop stops.
+// Finish returns a context for a write that has started. The context is not canceled when the loop
+// stops, but expires after writeTimeout.
 func Finish(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 }

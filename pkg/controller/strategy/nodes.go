@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// nodes runs one pod on every node that may run it.
+// nodes returns the strategy that runs one pod on every node that may run it.
 func nodes() *Strategy {
 	return &Strategy{
 		Plan: plan.Nodes, PodIndex: ByOwner,
@@ -57,8 +57,8 @@ func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) 
 	return nil
 }
 
-// forNode binds a pod to a node, as a DaemonSet does: the scheduler puts it there and
-// nowhere else, and it stays there. The node meets the other requirements of the template.
+// forNode sets the affinity and the tolerations of a pod as a DaemonSet does, so that the pod runs
+// on the node and nowhere else. The node meets the other requirements of the template.
 func forNode(pod *corev1.Pod, node string) {
 	pod.Spec.Tolerations = plan.DaemonTolerations(pod.Spec)
 	only := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{

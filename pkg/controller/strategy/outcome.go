@@ -17,25 +17,25 @@ import (
 // Outcome is the result of executing a plan.
 type Outcome struct {
 	mu sync.Mutex
-	// Created and Deleted count pods. Notes are the events about other children.
+	// Created and Deleted count pods. Notes lists the events about other children.
 	Created, Deleted int
 	Notes            []Note
 	// Written has the highest resourceVersion of the children that were written, by
 	// resource.
 	Written map[string]string
-	// Unanswered are the names of the pods that may have been created: the server did
-	// not answer.
+	// Unanswered lists the names of the pods that may exist, because the server did not accept or
+	// reject their creates.
 	Unanswered []string
 	// Applied is the Deployment that was applied, if one was.
 	Applied *plan.Applied
 	// Refused lists the creates that will not succeed if they are repeated at once.
 	Refused []Refusal
-	// Declined has the reasons why the server refused to write revisions, or to label
-	// pods. Everything else goes on.
+	// Declined holds the reason why the server refused to write revisions, or to label pods, by
+	// kind. Other operations continue.
 	Declined map[plan.Kind]string
-	// Failing means that the server failed to answer, or answered that it has failed.
+	// Failing means that the server failed at a create, or did not answer the write of a revision.
 	Failing bool
-	// Ending means that the namespace is being deleted: there is nothing to retry.
+	// Ending means that the namespace is being deleted, so that nothing is retried.
 	Ending bool
 
 	failures []error
@@ -50,14 +50,14 @@ type Refusal struct {
 // Note is the reason and the message of an event.
 type Note struct{ Reason, Message string }
 
-// note changes the outcome. Operations run in parallel.
+// note calls change with the lock held, because operations run in parallel.
 func (o *Outcome) note(change func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	change()
 }
 
-// fail notes an error that does not stop the others.
+// fail adds an error that does not stop other operations.
 func (o *Outcome) fail(err error) {
 	o.note(func() { o.failures = append(o.failures, err) })
 }
@@ -67,7 +67,7 @@ func (o *Outcome) wrote(kind plan.Kind, child metav1.Object) {
 	o.note(func() { o.Written[resource] = informer.Later(o.Written[resource], child.GetResourceVersion()) })
 }
 
-// succeeded notes an operation. The child is as the server returned it, or nil.
+// succeeded adds a successful operation. child is the child that the server returned, or nil.
 func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
 	if child != nil {
 		o.wrote(op.Kind, child)
@@ -101,8 +101,8 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
 	return nil
 }
 
-// refuse notes a refusal, and returns whether it stops other operations. Of parallel
-// creates that are refused for all slots, the first counts; of labels, always the same one.
+// refuse adds a refusal, and returns errStopped if it stops other operations. It keeps the first
+// one for a slot. Of those for revisions or labels, it keeps the message that sorts first.
 func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -118,7 +118,7 @@ func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message str
 	return errStopped
 }
 
-// Refusals describes what was refused, in one line.
+// Refusals describes the refused creates in one line, or returns "" if there are none.
 func (o *Outcome) Refusals() string {
 	if len(o.Refused) == 0 {
 		return ""

@@ -39,8 +39,8 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 		v.Template, err = kinds.DecodeTemplate(template)
 	}
 	if err != nil {
-		// Without a hash, no pod is outdated: what an invalid template would replace could
-		// not be created again.
+		// The hash stays empty, so that no pod is outdated. A pod that is deleted now could not be
+		// created again.
 		v.Problem, template = err.Error(), nil
 	} else {
 		v.TemplateHash = kinds.TemplateHash(kind, obj)
@@ -49,9 +49,8 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 	return v
 }
 
-// maxTemplate is the maximum size of a pod template, in bytes. The server stores
-// pods of up to 1.5 MB, but a whole set of these would fill etcd, and the memory of
-// everyone who watches pods.
+// maxTemplate is the maximum size of a pod template, in bytes. The server stores pods of up to 1.5
+// MB, but many of these would fill etcd and the memory of all clients that watch pods.
 const maxTemplate = 256 << 10
 
 func notTooLarge(template map[string]any) error {

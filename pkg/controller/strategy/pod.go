@@ -20,21 +20,21 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// PodRecord is what the cache keeps of a pod that may belong to an owner: a tenth of
-// the object. Of any other pod it keeps only a *metav1.ObjectMeta.
+// PodRecord is the part of a pod that the cache keeps if the pod may belong to an owner, a tenth of
+// the object. Of any other pod, the cache keeps only a *metav1.ObjectMeta.
 type PodRecord struct {
 	metav1.ObjectMeta
 	Pod plan.Pod
 	// Label is the UID in the identity label, which identifies the owner of a
 	// Deployment's pod.
 	Label types.UID
-	// Failure is the reason why the pod will not become ready without help, if there
-	// is one, and FailureCode the same in a word.
+	// Failure is the reason why the pod will not become ready without help, or "" if there is none.
+	// FailureCode is the code of that reason.
 	Failure     string
 	FailureCode problem.Code
 }
 
-// PodSource watches all pods: no label can hide one from its owner.
+// PodSource watches all pods, so that a missing label does not hide a pod from its owner.
 func PodSource(c Clients) informer.Source {
 	s := informer.SourceOf("pods", c.Core.Pods(c.Namespace), &corev1.Pod{})
 	s.Singular = "pod"
@@ -90,7 +90,7 @@ func mayBeOurs(pod *corev1.Pod) bool {
 	return strings.Contains(group, ".") // as the groups of all CRDs do
 }
 
-// podsEqual reports whether plans and the log read the same in two states of a pod.
+// podsEqual reports whether two states of a pod are the same for plans and for the log.
 func podsEqual(before, after *PodRecord) bool {
 	a, b := before.Pod, after.Pod
 	if a.Deployment != "" && a.Deployment == b.Deployment {
@@ -110,7 +110,7 @@ func indexByLabel(obj any) ([]string, error) {
 	return []string{string(r.Label)}, nil
 }
 
-// podChild is how pods are written, apart from creates and deletes (sendPod).
+// podChild returns how pods are patched. sendPod creates and deletes pods.
 func podChild() child {
 	return child{resource: corev1.SchemeGroupVersion.WithResource("pods"), kind: "pod", fields: identityFields}
 }
@@ -168,8 +168,8 @@ func identityFields(w *Work, op plan.Operation) (map[string]any, error) {
 	return map[string]any{"metadata": map[string]any{"labels": labels}}, nil
 }
 
-// sendPod creates or deletes a pod by the typed client, which speaks protobuf. Its
-// own Delete does not return the pod.
+// sendPod creates or deletes a pod with the typed client, which speaks protobuf. It returns the
+// pod, which the Delete method of that client does not.
 func (w *Work) sendPod(ctx context.Context, op plan.Operation) (metav1.Object, error) {
 	if op.Verb == plan.Create {
 		return w.Core.Pods(w.Namespace).Create(ctx, w.newPod(op), metav1.CreateOptions{FieldManager: kinds.FieldManager})

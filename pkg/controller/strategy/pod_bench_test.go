@@ -17,11 +17,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// BenchmarkPodCache reports the heap that the cache takes for each pod (B/pod), with
-// strings of its own, as they come from the server.
+// BenchmarkPodCache reports the heap that the cache uses for each pod (B/pod). The pods share no
+// strings, like pods from the server.
 func BenchmarkPodCache(b *testing.B) { benchmarkPodCache(b, 5000, func(*corev1.Pod) {}) }
 
-// BenchmarkForeignPodCache reports the same for pods of others, which are cached as stubs.
+// BenchmarkForeignPodCache reports the same for pods of others, whose cache entries are stubs.
 func BenchmarkForeignPodCache(b *testing.B) {
 	benchmarkPodCache(b, 20_000, func(pod *corev1.Pod) { delete(pod.Labels, apis.LabelOwner); ofReplicaSet(pod) })
 }
@@ -59,7 +59,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// serverPod returns a pod as it is decoded, with strings of its own.
+// serverPod returns a pod as decoded from a response. It shares no strings with other pods.
 func serverPod(name string, owner types.UID) *corev1.Pod {
 	own := strings.Clone
 	now := metav1.NewTime(time.Unix(1_700_000_000, 0))

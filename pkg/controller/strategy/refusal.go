@@ -35,15 +35,15 @@ func RefusalReason(err error) (reason string, refused bool) {
 	return "", false
 }
 
-// serverFailed reports whether the server itself had trouble, such as an admission
-// webhook that does not work. If that lasts, it is as good as a refusal.
+// serverFailed reports whether the server itself failed, for example because an admission webhook
+// does not work. If that lasts, it is treated as a refusal.
 func serverFailed(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }
 
-// answered reports whether the server accepted or rejected a write. If it did neither,
-// it may have done the write before the connection broke, or before it failed.
+// answered reports whether the server rejected a write. If it did not, it may have done the write
+// before the connection broke, or before the server failed.
 func answered(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !serverFailed(err)

@@ -17,7 +17,7 @@ func TestRefusalReason(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		err  error
-		want string // "" is no refusal: worth an early retry
+		want string // "" if it is no refusal, and so is worth an early retry
 	}{
 		{"quota", apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: few, requested: pods=1")), "QuotaExceeded"},
 		{"rights", apierrors.NewForbidden(pods, "a", errors.New("User cannot create")), "Forbidden"},

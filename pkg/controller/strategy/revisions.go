@@ -64,7 +64,7 @@ func revisionNumber(u *unstructured.Unstructured) int64 {
 	return number
 }
 
-// ReadRevisions adds to a view the revisions that the object controls.
+// ReadRevisions adds the revisions that the object controls to a view, and sets HistoryKnown.
 func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) error {
 	found, err := store.ByIndex(ByOwner, string(obj.GetUID()))
 	if err != nil {

@@ -22,11 +22,11 @@ func counts(at kinds.StatusPaths, s *plan.Status) map[*int32][]string {
 	}
 }
 
-// foreign is a count that no plan finds: no plan wrote what is stored in its field.
+// foreign is the value of a count whose field holds something that no plan can have written.
 const foreign = -1
 
-// DecodeStatus reads from a stored status what plans write. A value of another type
-// was not written by a plan.
+// DecodeStatus returns the part of a stored status that plans write. Values of other types become
+// values that no plan finds, so that the status is written again.
 func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Status {
 	var s plan.Status
 	if len(at.ObservedGeneration) > 0 {
@@ -59,8 +59,8 @@ func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Sta
 	return s
 }
 
-// storedConditions returns all stored conditions of an object, including the
-// conditions of others. The cache shares them.
+// storedConditions returns all stored conditions of an object, including the conditions of others.
+// The result is not a copy.
 func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
 	stored, _, err := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
 	if err != nil {
@@ -95,8 +95,8 @@ func indexOfCondition(stored []any, name string) int {
 	})
 }
 
-// EncodeStatus returns the status of an object with a plan's status in it. Fields of others
-// stay, also within a condition. A list of names is never null, which schemas reject.
+// EncodeStatus returns the status of an object with a plan's status in it. Fields of others stay,
+// also within a condition. A list of names is never null, because schemas reject null.
 func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
 	stored, _ := obj.Object["status"].(map[string]any)
 	object := map[string]any{}

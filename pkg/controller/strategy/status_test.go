@@ -46,8 +46,8 @@ func TestNamesOfNoPodsAreAListAllTheSame(t *testing.T) {
 	}
 }
 
-// Whatever others have written into a status stays, even if it is invalid or inside the conditions
-// of a plan.
+// Everything that others have written into a status stays, even if it is invalid or inside the
+// conditions of a plan.
 func TestStatusOfOthersStays(t *testing.T) {
 	at := kinds.ImoocPod().Mapping.Status
 	at.Empty = map[string]any{"phase": "", "names": []any{}}

@@ -1,5 +1,5 @@
-// Package strategy has the ways to keep the pods of a kind, a file for each: what its plans
-// read, the plan, and its children. What a CRD may declare for each is in package kinds.
+// Package strategy implements the ways to run the pods of a kind, one per file: the inputs of the
+// plans, the plan, and the children. Package kinds has what a CRD may declare for each way.
 package strategy
 
 import (
@@ -21,24 +21,25 @@ import (
 
 // Strategy is one way to run the pods of a kind: numbered, on nodes, or through a Deployment.
 type Strategy struct {
-	// Plan decides what to do.
+	// Plan returns the actions for a view of an object.
 	Plan func(plan.View) plan.Actions
-	// PodIndex is the index by which the UID of an object finds its pods.
+	// PodIndex is the name of the index that has the pods of an object under its UID.
 	PodIndex string
 	// Input watches the objects besides pods that plans read, or is nil if there are none. All
-	// plans read a cluster-scoped object; only the plan of its controller reads another.
+	// plans read a cluster-scoped object. Any other object is read only by the plan of its
+	// controller.
 	Input func(Clients) informer.Source
 
-	// read adds these objects to the view of an owner.
+	// read adds the objects of Input to the view of an owner.
 	read func(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) error
-	// complete adds what only this strategy reads of an object. The fields of the
-	// template are nil if the owner has a Problem.
+	// complete sets the fields of an owner that only this strategy has. template is nil if the
+	// owner has a Problem.
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
-	// pod adapts the pod that an operation creates, or is nil if the pod is as the template says.
+	// pod changes the pod that an operation creates, or is nil if the template needs no change.
 	pod func(*corev1.Pod, plan.Operation)
 }
 
-// Clients are the clients of the loop, and its namespace, empty for all.
+// Clients holds the clients of the loop, and its namespace, which is "" for all namespaces.
 type Clients struct {
 	Core      corev1client.CoreV1Interface
 	Dynamic   dynamic.Interface
@@ -54,7 +55,7 @@ func All() map[kinds.Strategy]*Strategy {
 	}
 }
 
-// children has an entry for each kind of children that plans write.
+// children returns how to write the children of each kind.
 func children() map[plan.Kind]child {
 	return map[plan.Kind]child{
 		plan.KindPod:        podChild(),
@@ -63,7 +64,7 @@ func children() map[plan.Kind]child {
 	}
 }
 
-// Read completes the view of an object from the caches.
+// Read adds the pods and the inputs of an object to its view, from the caches.
 func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, input cache.Indexer) error {
 	if s.Input != nil {
 		if err := s.read(v, obj, input); err != nil {
@@ -92,8 +93,8 @@ func childSource(c Clients, resource schema.GroupVersionResource, singular strin
 	return s
 }
 
-// ByOwner and ByLabel are the indexes of children: by the UID of their controller
-// and, for the pods of Deployments, by the UID in the identity label.
+// ByOwner and ByLabel name the indexes of children. ByOwner finds children by the UID of their
+// controller. ByLabel finds the pods of Deployments by the UID in the identity label.
 const (
 	ByOwner = "owner"
 	ByLabel = "label"
@@ -110,7 +111,7 @@ func indexByOwner(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// OwnerUID returns the UID of the controller of an object, if it has one.
+// OwnerUID returns the UID of the controller of an object, or "" if it has none.
 func OwnerUID(obj metav1.Object) types.UID {
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		return ref.UID

@@ -33,7 +33,7 @@ type Candidate struct {
 	Pattern bool
 	// Declared reports whether the schema has the field, not only the object.
 	Declared bool
-	// Value is the image in the object, "" if there is none.
+	// Value is the image in the object, or "" if there is none.
 	Value string
 	// Fields are the fields of an image in parts.
 	Fields []string
@@ -60,7 +60,7 @@ func Candidates(schema, obj map[string]any) []Candidate {
 		case isObject(n):
 			c.Form, c.Fields = Parts, fieldsOf(n)
 		default:
-			return false // a number or a switch
+			return false // a number or a boolean
 		}
 		all = append(all, c)
 		return false

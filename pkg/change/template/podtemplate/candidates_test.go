@@ -20,7 +20,7 @@ func (c Candidate) text() string {
 	return s
 }
 
-// Operators describe in many ways what pods are made from.
+// Candidates finds the fields in which operators describe pods, whatever their form.
 func TestCandidates(t *testing.T) {
 	t.Parallel()
 	const text = "{type: string}"
@@ -29,8 +29,8 @@ func TestCandidates(t *testing.T) {
 	for name, row := range map[string]struct {
 		spec, obj string
 		want      []string
-		// chosen is the path to which an image is written, and template the path of the pod
-		// template, "" for none.
+		// chosen is the path to which an image is written, and template is the path of the pod
+		// template. Each is "" if there is none.
 		chosen, template string
 	}{
 		"one template":            {"template: " + podTemplate, "{}", []string{".spec.template template"}, ".spec.template", ".spec.template"},

@@ -23,10 +23,10 @@ func (e *SeveralContainersError) Error() string {
 	return fmt.Sprintf("it has %d containers: %s", len(e.Names), listed(e.Names))
 }
 
-// listed returns names for a message. Whoever may write the object has chosen them.
+// listed returns names escaped for a message, because writers of the object choose them.
 func listed(names []string) string { return escape.Cell(strings.Join(names, ", ")) }
 
-// containersOf returns the containers of a pod template as stored, init containers last.
+// containersOf returns the containers in a pod template, not copies, with init containers last.
 func containersOf(template map[string]any) []map[string]any {
 	return append(list(template, "containers"), list(template, "initContainers")...)
 }
@@ -36,7 +36,7 @@ func list(template map[string]any, field string) []map[string]any {
 }
 
 // matching returns the containers whose name matches a pattern such as "*" or "web-*", as in
-// "kubectl set". It is an error if none does.
+// "kubectl set". It returns an error if there are none.
 func matching(template map[string]any, pattern string) ([]map[string]any, error) {
 	var found []map[string]any
 	all := containersOf(template)

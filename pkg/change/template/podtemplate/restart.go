@@ -26,8 +26,8 @@ var (
 	errInPlace     = errors.New("its strategy updates pods in place, so a changed annotation restarts nothing")
 )
 
-// RestartField returns the field of an object that takes the time of a restart: the kind's
-// own path, if it has one, or an annotation of the pod template.
+// RestartField returns the path of the field that takes the time of a restart: own, the kind's own
+// path, if that is not "", or an annotation of the pod template.
 func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any, own string) ([]string, error) {
 	if own != "" {
 		return fieldpath.FieldNames(own)
@@ -55,10 +55,10 @@ func InPlace(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-// restartPath returns the annotations whose change makes the controller replace the pods.
-// Built-in kinds and those that "run-controller" reconciles have such annotations; other
-// kinds are assumed to if they have a pod template at .spec.template. The schema is needed
-// only for these other kinds.
+// restartPath returns the path of the annotations whose change makes the controller replace the
+// pods. Built-in kinds and those that "run-controller" reconciles have such annotations. Other
+// kinds are assumed to have them if they have a pod template at .spec.template. The schema is
+// needed only for other kinds.
 func restartPath(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any) ([]string, error) {
 	template := []string{"spec", "template"}
 	switch {

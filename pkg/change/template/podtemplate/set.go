@@ -128,8 +128,8 @@ func Env(before []any, settings []EnvSetting) []any {
 	return after
 }
 
-// ListEnv describes the environment in a field of an object, as "kubectl set env --list" does:
-// that of each matching container of a pod template, or an environment of its own.
+// ListEnv returns the lines that "kubectl set env --list" prints for a field of an object, which is
+// an environment, or a pod template whose matching containers are listed.
 func ListEnv(object string, field any, pattern string) ([]string, error) {
 	template, is := field.(map[string]any)
 	if !is {

@@ -137,7 +137,7 @@ func FuzzSettings(f *testing.F) {
 	})
 }
 
-// Errors escape the names of containers, which whoever may write the object has chosen.
+// Errors escape the names of containers, because anyone who can write the object chooses them.
 func TestContainerNamesAreEscaped(t *testing.T) {
 	t.Parallel()
 	template := map[string]any{"spec": map[string]any{"containers": []any{

@@ -39,7 +39,7 @@ func Change(from, to []Field) string {
 	return strings.Join(all, ", ")
 }
 
-// ShowsAll reports whether the description of a change has every value that changes.
+// ShowsAll reports whether a description from Change has every value that changes.
 func ShowsAll(change string) bool {
 	for part := range strings.SplitSeq(change, ", ") {
 		last := part[strings.LastIndexByte(part, ' ')+1:]
@@ -50,7 +50,7 @@ func ShowsAll(change string) bool {
 	return true
 }
 
-// Summary returns the images in the fields.
+// Summary lists the images in the fields, such as "image nginx:1.29".
 func Summary(fields []Field) string {
 	var all []string
 	for _, f := range fields {
@@ -122,8 +122,8 @@ func changeOfTemplate(from, to map[string]any) []string {
 	return append(all, fieldsChanged("", from, to, "spec", "metadata")...)
 }
 
-// changeOfContainers describes the changes in a list of containers. If there is only one, its
-// name is left out.
+// changeOfContainers describes the changes in a list of containers. If one is set, it leaves out
+// the name of the only container.
 func changeOfContainers(from, to any, one bool) []string {
 	was, is := byName(from), byName(to)
 	var all []string
@@ -212,7 +212,7 @@ func changeOfValue(name string, from, to any) string {
 	return name + " changed"
 }
 
-// fieldsChanged returns the names of the fields that changed, each with a prefix.
+// fieldsChanged describes the fields that changed without their values, each with a prefix.
 func fieldsChanged(prefix string, from, to map[string]any, except ...string) []string {
 	var all []string
 	for _, key := range differing(from, to, except...) {
@@ -255,7 +255,7 @@ func byName(list any) map[string]map[string]any {
 	return all
 }
 
-// short truncates a text for a line.
+// short truncates a text to maxValue.
 func short(text string) string {
 	if runes := []rune(text); len(runes) > maxValue {
 		return string(runes[:maxValue-1]) + "…"

@@ -44,8 +44,8 @@ func Paths(fields []Field) []fieldpath.Path {
 	return all
 }
 
-// Same reports whether fields have the same paths as others and pods made from both are the
-// same. Equal quantities, such as 1 and 1000m, are the same.
+// Same reports whether a and b have the same paths, and pods made from both are the same. Equal
+// quantities, such as 1 and 1000m, are the same.
 func Same(a, b []Field) bool {
 	return slices.EqualFunc(a, b, func(a, b Field) bool {
 		return a.Path.String() == b.Path.String() && sameValue(a.Value, b.Value)
@@ -64,7 +64,7 @@ func sameValue(a, b any) bool {
 	return err == nil && equality.Semantic.DeepEqual(was, is)
 }
 
-// decode reads a pod template without unknown fields.
+// decode decodes a pod template. It is an error if the template has unknown fields.
 func decode(value any) (*corev1.PodTemplateSpec, error) {
 	fields, is := value.(map[string]any)
 	if !is {

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// History has the revisions of an object, the newest first, and its current fields.
+// History holds the revisions of an object, newest first, and its current fields.
 type History struct {
 	Revisions []Revision
-	// Now are the current fields of the object, at the paths of the revisions.
+	// Now holds the current fields of the object, at the paths of the revisions.
 	Now []Field
 }
 
-// NewHistory sorts revisions. by and cause are the object's own record of its last change.
+// NewHistory sorts revisions into a history. by and cause are the object's record of its last
+// change.
 func NewHistory(all []Revision, now []Field, by, cause string) History {
 	h := History{slices.Clone(all), now}
 	slices.SortFunc(h.Revisions, func(a, b Revision) int {
@@ -34,8 +35,8 @@ func NewHistory(all []Revision, now []Field, by, cause string) History {
 	return h
 }
 
-// Current returns the index of the object's current revision. It is -1 if its controller has
-// not seen the last change yet.
+// Current returns the index of the object's current revision, or -1 if its controller has not seen
+// the last change yet.
 func (h History) Current() int {
 	return slices.IndexFunc(h.Revisions, func(r Revision) bool { return Same(r.Fields, h.Now) })
 }
@@ -66,8 +67,8 @@ func (h History) By(i int) string {
 	return h.Revisions[i].By
 }
 
-// stale reports whether the annotations of a revision belong to an earlier change: tools that
-// do not know them leave them unchanged.
+// stale reports whether the annotations of a revision belong to an earlier change, because some
+// tools do not update them.
 func (h History) stale(i int) bool {
 	if i+1 >= len(h.Revisions) {
 		return false
@@ -80,7 +81,7 @@ func (h History) stale(i int) bool {
 type NoRevisionError struct {
 	// Number is the requested revision; 0 means any but the current one.
 	Number int64
-	// Known are the existing numbers, the newest first.
+	// Known lists the existing numbers, newest first.
 	Known []int64
 }
 
@@ -95,7 +96,7 @@ func (e *NoRevisionError) Error() string {
 	return fmt.Sprintf("unable to find revision %d in its history: it has %s", e.Number, strings.Join(words, ", "))
 }
 
-// Pick returns the revision with the number or, for 0, the newest one that is not current.
+// Pick returns the revision with the number or, if number is 0, the newest that is not current.
 func (h History) Pick(number int64) (Revision, error) {
 	known := make([]int64, 0, len(h.Revisions))
 	for _, r := range h.Revisions {
@@ -116,10 +117,10 @@ func (h History) Find(fields []Field) (Revision, bool) {
 	return h.Revisions[i], true
 }
 
-// RolledOutBefore returns the number of an older revision that still has one of the pods, given
-// by their labels: the rollout of the newer revision never completed, because its controller
-// replaces all older pods. Without such pods, nothing shows whether a rollout completed: the
-// status of an object describes only its current revision.
+// RolledOutBefore returns the number of the oldest revision before newer that still has one of the
+// pods, which are given by their labels. Such a pod means that the rollout of newer never
+// completed, because its controller replaces all older pods. Without such pods, the rollout may or
+// may not have completed, because the status of an object describes only its current revision.
 func (h History) RolledOutBefore(newer Revision, pods []map[string]string) (older int64, found bool) {
 	for _, r := range slices.Backward(h.Revisions) {
 		if r.Number < newer.Number && slices.ContainsFunc(pods, r.Made) {

@@ -37,20 +37,20 @@ const (
 // Revision is an earlier or the current state of the fields that the pods of an object are
 // made from.
 type Revision struct {
-	// Number orders the revisions. If an object returns to an old revision, its controller
-	// gives this one a new number.
+	// Number orders the revisions. If an object returns to an old revision, its controller gives
+	// that revision a new number.
 	Number int64
 	// Name is the name of the ControllerRevision or ReplicaSet.
 	Name string
 	// Created is when the revision got its number, if known.
 	Created time.Time
-	// By and Cause are who changed the object and why, "" if unknown.
+	// By is the user who changed the object, and Cause is the reason. Both are "" if unknown.
 	By, Cause string
 	Fields    []Field
 
 	labels map[string]string
-	// numbered is when the controller of a ReplicaSet last wrote it: not before the
-	// ReplicaSet got its number.
+	// numbered is the time of the last write by the controller that numbers a ReplicaSet. The
+	// ReplicaSet did not get its number later than that.
 	numbered time.Time
 }
 
@@ -79,9 +79,9 @@ func FromReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	return r, nil
 }
 
-// FromControllerRevision reads a revision from a ControllerRevision. paths are the fields
-// that it keeps, if the kind declares them. Otherwise, its data is a patch that names the
-// fields that it replaces. Only pod templates count.
+// FromControllerRevision reads a revision from a ControllerRevision. If the kind declares the
+// fields in its revisions, paths lists them. Otherwise, the data is a patch with directives to
+// replace fields, and only pod templates count.
 func FromControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Path) (Revision, error) {
 	number, found, err := unstructured.NestedInt64(obj.Object, "revision")
 	if err != nil || !found {
@@ -105,7 +105,7 @@ func FromControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 			return Revision{}, fmt.Errorf("read .%s: %w", strings.Join(names, "."), err)
 		}
 		if !isTemplate(names, value) {
-			continue // whoever wrote the revision chose the field
+			continue // the writer of a revision can choose any field
 		}
 		dropEncoded(value)
 		r.Fields = append(r.Fields, Field{fieldpath.Fields(names...), value})
@@ -179,7 +179,7 @@ func (r Revision) Made(pod map[string]string) bool {
 	return false
 }
 
-// Copy returns the fields of the revision for the caller to change.
+// Copy returns a deep copy of the fields, which the caller can change.
 func (r Revision) Copy() []Field {
 	all := slices.Clone(r.Fields)
 	for i, f := range all {

@@ -186,7 +186,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("b is %d, %t", r.Number, found)
 	}
 
-	// The controller has not seen the last change: the newest revision is the one before.
+	// The controller has not seen the last change, so the newest revision is the one before.
 	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "", "")}, now("c"), "", "")
 	if r, err := h.Pick(0); err != nil || r.Number != 2 || h.Current() != -1 {
 		t.Errorf("the one before is %d, %v; want 2", r.Number, err)

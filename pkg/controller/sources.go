@@ -110,8 +110,10 @@ func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 		}
 		var crds []string
 		for _, o := range c.kinds.by(name) {
-			o.state.Store(&ownerState{refused: err})
-			crds = append(crds, o.kind.CRD())
+			if !o.state.Load().missing {
+				o.state.Store(&ownerState{refused: err})
+				crds = append(crds, o.kind.CRD())
+			}
 		}
 		if !reported {
 			c.report.Logf("cannot list %s: %v; trying again; not reconciled until then: %s", resource, err, strings.Join(crds, ", "))

@@ -33,6 +33,9 @@ type Fence struct {
 func (f Fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		if err := f.MayWrite(); err != nil {
+			if r.Body != nil {
+				_ = r.Body.Close() // as transports must
+			}
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -65,7 +66,7 @@ func Revisions(v View) []Operation {
 		}
 	}
 	var list []Operation
-	switch next := newest + 1; {
+	switch next := min(newest, math.MaxInt64-1) + 1; {
 	case current < 0:
 		list = append(list, Operation{
 			Verb: Create, Kind: KindRevision, Name: RevisionName(o.Name, o.UID, o.TemplateHash), Number: next,

@@ -43,18 +43,20 @@ func TestRevisions(t *testing.T) {
 		with func(v *View)
 		want string
 	}{
-		"the first template":       {"", "a", nil, "create revision 1"},
-		"nothing changed":          {"a1", "a", nil, ""},
-		"another template":         {"a1", "b", nil, "create revision 2"},
-		"the one before, again":    {"a1 b2", "a", nil, "renumber revision 1 to 3"},
-		"… which was done":         {"b2 a3", "a", nil, ""},
-		"two with the same number": {"a2 b2", "b", nil, "renumber revision 2 to 3"},
-		"numbers with gaps":        {"a4 b9", "c", nil, "create revision 10"},
-		"somebody else's is newer": {"a1 -7", "a", nil, "renumber revision 1 to 8"},
-		"the limit":                {"a1 b2 c3", "c", func(v *View) { v.Owner.HistoryLimit = 2 }, ""},
-		"more than the limit":      {"c3 a1 b2 d4", "d", func(v *View) { v.Owner.HistoryLimit = 2 }, "delete revision 1"},
-		"much more":                {"a1 b2 c3 d4", "d", func(v *View) { v.Owner.HistoryLimit = 1 }, "delete revision 1; delete revision 2"},
-		"no limit but the present": {"a1 b2", "b", func(v *View) { v.Owner.HistoryLimit = 0 }, "delete revision 1"},
+		"the first template":        {"", "a", nil, "create revision 1"},
+		"nothing changed":           {"a1", "a", nil, ""},
+		"another template":          {"a1", "b", nil, "create revision 2"},
+		"the one before, again":     {"a1 b2", "a", nil, "renumber revision 1 to 3"},
+		"… which was done":          {"b2 a3", "a", nil, ""},
+		"two with the same number":  {"a2 b2", "b", nil, "renumber revision 2 to 3"},
+		"numbers with gaps":         {"a4 b9", "c", nil, "create revision 10"},
+		"somebody else's is newer":  {"a1 -7", "a", nil, "renumber revision 1 to 8"},
+		"… and has the last number": {"a1 -9223372036854775807", "a", nil, "renumber revision 1 to 9223372036854775807"},
+		"… which the present has":   {"a9223372036854775807 -9223372036854775807", "a", nil, ""},
+		"the limit":                 {"a1 b2 c3", "c", func(v *View) { v.Owner.HistoryLimit = 2 }, ""},
+		"more than the limit":       {"c3 a1 b2 d4", "d", func(v *View) { v.Owner.HistoryLimit = 2 }, "delete revision 1"},
+		"much more":                 {"a1 b2 c3 d4", "d", func(v *View) { v.Owner.HistoryLimit = 1 }, "delete revision 1; delete revision 2"},
+		"no limit but the present":  {"a1 b2", "b", func(v *View) { v.Owner.HistoryLimit = 0 }, "delete revision 1"},
 		"… and what pods run": {"a1 b2 c3", "c", func(v *View) {
 			v.Owner.HistoryLimit = 0
 			v.Pods = []Pod{{Template: templateOf("a"), Terminating: true}, {Template: templateOf("c")}}

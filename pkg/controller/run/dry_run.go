@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -32,10 +34,12 @@ type planItem struct {
 
 func (o *Options) printPlans() error {
 	report := planReport{TypeMeta: metav1.TypeMeta{APIVersion: status.ReportVersion, Kind: "PlanReport"}, Items: []planItem{}}
+	unplanned := int32(0)
 	for _, s := range o.plans {
 		item := planItem{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name, Plan: s.DryRun}
 		if s.DryRun == nil {
 			item.Error = cmp.Or(s.Failure, "not reconciled yet")
+			unplanned++
 		}
 		report.Items = append(report.Items, item)
 		if o.Output == "" {
@@ -52,9 +56,14 @@ func (o *Options) printPlans() error {
 	case o.Output != "":
 		encoder := json.NewEncoder(o.Streams.Out)
 		encoder.SetIndent("", "    ")
-		return encoder.Encode(report)
+		if err := encoder.Encode(report); err != nil {
+			return err
+		}
 	case len(o.plans) == 0:
 		return escape.PrintLine(o.Streams.ErrOut, "No resources found")
+	}
+	if unplanned > 0 {
+		return fmt.Errorf("no plan for %s", problem.Quantity(unplanned, "object"))
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 			continue
 		case <-ticker.C:
 		}
-		unfinished, evaluated := 0, 0
+		unfinished, givenUp, evaluated := 0, 0, 0
 		for _, s := range all {
 			switch {
 			case s.Converged:
@@ -121,11 +121,13 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 				evaluated++
 				failed[s.Key] = o.hasFailed(ctx, s, periods[s.Key])
 			}
-			if !failed[s.Key] {
+			if failed[s.Key] {
+				givenUp++
+			} else {
 				unfinished++
 			}
 		}
-		if unfinished == 0 && len(failed) > 0 {
+		if unfinished == 0 && givenUp > 0 {
 			return errGivenUp
 		}
 	}

@@ -142,7 +142,7 @@ func TestLogsThroughARestart(t *testing.T) {
 }
 
 // "logs" prints the last lines of a crashed container without --previous, whether the container has
-// restarted or waits. The same holds for a failed init container.
+// restarted or waits for a restart. The same holds for a failed init container.
 func TestLogsOfCrashes(t *testing.T) {
 	t.Parallel()
 	const namespace = "logs-crash"
@@ -182,8 +182,8 @@ func TestLogsOfCrashes(t *testing.T) {
 	kubectl(t, "", "delete", "namespace", namespace)
 }
 
-// shows retries a command until its output is good: a busy node may have removed the log that the
-// status of a pod still names.
+// shows retries a command until its output is good, and returns the result. Retries are needed
+// because a busy node may have removed a log that the status of a pod still names.
 func shows(t *testing.T, good func(result) bool, args ...string) (r result) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {

@@ -16,15 +16,15 @@ import (
 )
 
 // TestLoopWithPodsThatTakeTheirTime scales 0 → 10 → 3, restarts, and deletes pods
-// that terminate slowly or ignore SIGTERM. There are never more live pods than
-// slots, and the next controller completes the work of a killed one.
+// that terminate slowly or ignore SIGTERM. There are never more unfinished pods
+// than slots, and the next controller completes the work of a killed one.
 func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
 	const namespace, name = "slow", "foo"
 	kubectl(t, "", "create", "namespace", namespace)
 	w := watchNamespace(t, namespace)
 	first := startLoop(t, "-n", namespace)
-	// Three kinds of containers: one exits at once, one after a moment, and one is
-	// killed after its grace period.
+	// One container exits at once, one exits after a moment, and one is killed after
+	// its grace period.
 	kubectl(t, manifest(t, namespace, name, "", 0, "terminationGracePeriodSeconds: 4\ncontainers:\n"+
 		"- {name: polite, command: "+act("-http=:8080")+", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}\n"+
 		"- {name: slow, command: "+act("-term-time=2s")+"}\n"+
@@ -81,7 +81,7 @@ func TestLoopWithPodsThatTakeTheirTime(t *testing.T) {
 	kubectl(t, "", "delete", "namespace", namespace)
 }
 
-// names returns the names of the pods of an object, sorted by slot.
+// names returns the sorted names of the pods of an object.
 func names(w *witness, name string) []string {
 	pods, _ := w.podsOf(name)
 	var all []string
@@ -91,7 +91,7 @@ func names(w *witness, name string) []string {
 	return all
 }
 
-// exactly returns a condition: there are n pods, and all are ready.
+// exactly returns a condition that is met if there are n pods and all are ready.
 func exactly(n int) func([]*corev1.Pod, []*corev1.Event) bool {
 	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return len(pods) == n && !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return !isReady(pod) })
@@ -139,8 +139,8 @@ func TestDeployedController(t *testing.T) {
 	}
 	kubectl(t, "", "imoocpod", "scale", "foo", "-n", namespace, "--replicas=4", "--timeout="+deadline.String())
 	rollout()
-	// After a forced deletion, the process runs for a moment after its object is
-	// gone.
+	// After a forced deletion, the process still runs for a moment, and may renew its
+	// lease.
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {
 		after := holder()
 		return after != "" && after != before, nil

@@ -1,6 +1,6 @@
-// Package node tests the plugin and its controller with real kubelets: containers
-// run, fail, hang, and are killed. The nodes belong to "cluster serve
-// --real-nodes", so it needs Linux and root.
+// Package node tests the plugin and its controller with real kubelets, whose
+// containers run, fail, hang, and are killed. "cluster serve --real-nodes" runs
+// the nodes, which needs Linux and root.
 package node
 
 import (
@@ -28,8 +28,8 @@ import (
 // tests.
 var cluster controlPlane
 
-// record is set to record what the kubelets write, for the tests of
-// pkg/inspect/status.
+// record is the directory for recordings of what the kubelets write, or "" to
+// record nothing. The tests of pkg/inspect/status use the recordings.
 var record = flag.String("record", "", "keep what the kubelets write of each row of TestTruths in this `directory`")
 
 // deadline limits how long a test waits for something that normally takes a
@@ -100,13 +100,14 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// start starts a control plane with nodes. It stops when the pipe to its standard
-// input is closed, so it never outlives this process.
+// start starts a control plane with nodes, and returns a function that stops it.
+// It also stops when the pipe to its standard input is closed, so it never
+// outlives this process.
 func (c *controlPlane) start(image string) (stop func() error, err error) {
 	serve := exec.Command(c.launcher, "serve", "--nodes=0", "--real-nodes=2", "--image="+controllerImage+"="+image,
 		// Detect a stopped node within the time of a test.
 		"--arg=kube-controller-manager:--node-monitor-grace-period=20s",
-		// This node pulls one image per second, to be throttled for a moment.
+		// Let this node pull only one image per second, so that pulls are throttled.
 		"--arg="+shakyNode+":--registry-qps=1", "--arg="+shakyNode+":--registry-burst=1")
 	serve.Stderr = os.Stderr
 	stdin, err := serve.StdinPipe()
@@ -156,7 +157,8 @@ func (c *controlPlane) connect() error {
 	return nil
 }
 
-// tell sends a command to the launcher, such as "kill real-1".
+// tell sends a command to the launcher, such as "kill real-1", and waits until it
+// is done.
 func (c *controlPlane) tell(t *testing.T, order string) {
 	t.Helper()
 	c.mu.Lock()

@@ -20,8 +20,8 @@ import (
 )
 
 // TestNodeStopsAndComesBack stops a node until it is not ready and its pods are
-// lost, and starts it again. A node that restarts before anything is noticed has
-// its containers restarted.
+// lost, and starts it again. It then checks that containers are restarted if
+// their node restarts before the control plane notices.
 func TestNodeStopsAndComesBack(t *testing.T) {
 	const namespace, name = "shaky", "foo"
 	kubectl(t, "", "create", "namespace", namespace)
@@ -71,7 +71,7 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 }
 
 // TestNothingOfANodeIsLeft checks that no process, mount, or cgroup of a node
-// outlives its launcher, however that exits.
+// outlives its launcher, however the launcher exits.
 func TestNothingOfANodeIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
@@ -130,8 +130,8 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 	}
 }
 
-// remains returns the processes and mounts that refer to a directory, and the
-// cgroups of nodes without processes.
+// remains returns the processes and mounts that refer to the directory of a
+// launcher, and the cgroups of its node.
 func remains(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string

@@ -43,8 +43,8 @@ func manifest(t *testing.T, namespace, name, node string, replicas int, template
 	return string(data)
 }
 
-// addImage adds an image to the registry of the nodes: the busybox image under
-// another name.
+// addImage adds the busybox image under another name to the registry of the
+// nodes, until the test ends.
 func addImage(t *testing.T, name, tag string) {
 	t.Helper()
 	images := filepath.Join(cluster.Dir, "images", "library")

@@ -17,12 +17,11 @@ import (
 // recordedFrom returns the time at which every recording starts.
 func recordedFrom() time.Time { return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC) }
 
-// record writes everything that was written to an object, to its pods, and in events about
-// them to a file for the tests of pkg/inspect/status: a line of JSON for each version, in
-// order, with its time. Values that identify this machine, or differ from one recording to
-// the next, are replaced.
+// record writes all observed versions of an object, of its pods, and of the events about them to a
+// file for the tests of pkg/inspect/status. Each version is a line of JSON with its time, in order.
+// Values that identify this machine, or differ from one recording to the next, are replaced.
 //
-// The file has another name if there was more to it. nodes are the nodes whose state is
+// file is the name of the file without its extension. nodes lists the nodes whose state is
 // recorded, too.
 func (w *witness) record(t *testing.T, name, file string, nodes ...string) {
 	t.Helper()
@@ -63,7 +62,7 @@ func (w *witness) record(t *testing.T, name, file string, nodes ...string) {
 // recorder normalizes recordings, so that they do not depend on the machine.
 type recorder struct {
 	begin time.Time
-	// names maps words to be replaced, such as UIDs.
+	// names maps words that differ between recordings, such as UIDs, to their replacements.
 	names map[string]string
 	nodes []string
 }
@@ -172,7 +171,7 @@ var (
 	rootDir   = regexp.MustCompile(`/tmp/imoocpod-cluster-\d+`)
 )
 
-// rename replaces words that differ between recordings.
+// rename replaces names, times, and addresses that differ between recordings.
 func (r *recorder) rename(line string) string {
 	for word, known := range r.names {
 		line = strings.ReplaceAll(line, word, known)

@@ -60,7 +60,8 @@ func exitCodeOf(verdict string) int {
 // namespaceOfTruths is the namespace of the objects of TestTruths.
 const namespaceOfTruths = "truths"
 
-// truth is the fate of a pod on a real node, and the expected report.
+// truth is a row of TestTruths, which runs pods on a real node and checks the
+// report.
 type truth struct {
 	// name is the name of the object. template is the spec of its pods in YAML;
 	// missing fields are filled in.
@@ -69,44 +70,46 @@ type truth struct {
 	// steadyNode and 1.
 	node     string
 	replicas int
-	// timeout is the value of "scale --timeout", scale the expected exit code, and
-	// before is called while it waits.
+	// timeout is the value of "scale --timeout", and scale is the expected exit
+	// code. before is called while the scale waits.
 	timeout time.Duration
 	scale   int
 	before  func(t *testing.T, w *witness)
-	// late is set if the scale adds a pod after the first one has failed, because
-	// the first is ready for a moment.
+	// late is set if the scale that is waited for adds another pod after the first
+	// one has failed, because the first one is ready for a moment.
 	late bool
 	// then is called after the scale.
 	then func(t *testing.T, w *witness)
-	// wrote is a condition on what the kubelet or another component has written
-	// then.
+	// wrote is a condition on the pods and events. The status is checked once it is
+	// met.
 	wrote func(pods []*corev1.Pod, events []*corev1.Event) bool
 	// verdict and codes are the expected status from then on. There are several
 	// codes if the state alternates.
 	verdict string
 	codes   []string
-	// passing is set if the status does not stay.
+	// passing is set if the status is expected to change again.
 	passing bool
-	// says is part of the reason.
+	// says is part of the expected reason.
 	says string
-	// repair makes the object ready.
+	// repair, if set, solves the problem, so that the object becomes ready.
 	repair func(t *testing.T)
 }
 
-// act returns the command of a container that plays a role (test/cluster/node).
+// act returns the command, in YAML, of a container that runs act
+// (test/cluster/node).
 func act(args ...string) string {
 	return fmt.Sprintf("[%s]", strings.Join(append([]string{"act"}, args...), ", "))
 }
 
-// waits returns a condition: a container waits for one of the reasons.
+// waits returns a condition that is met if a container waits for one of the
+// reasons.
 func waits(reasons ...string) func([]*corev1.Pod, []*corev1.Event) bool {
 	return containers(func(c corev1.ContainerStatus) bool {
 		return c.State.Waiting != nil && slices.Contains(reasons, c.State.Waiting.Reason)
 	})
 }
 
-// containers returns a condition: holds is true for a container.
+// containers returns a condition that is met if holds is true for a container.
 func containers(holds func(corev1.ContainerStatus) bool) func([]*corev1.Pod, []*corev1.Event) bool {
 	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
@@ -115,14 +118,15 @@ func containers(holds func(corev1.ContainerStatus) bool) func([]*corev1.Pod, []*
 	}
 }
 
-// happened returns a condition: there was an event with a reason and some words.
+// happened returns a condition that is met if there was an event with this
+// reason, and with these words in its message.
 func happened(reason, words string) func([]*corev1.Pod, []*corev1.Event) bool {
 	return func(_ []*corev1.Pod, events []*corev1.Event) bool {
 		return slices.ContainsFunc(events, func(e *corev1.Event) bool { return e.Reason == reason && strings.Contains(e.Message, words) })
 	}
 }
 
-// podReady is a condition: the kubelet reports a ready pod.
+// podReady is a condition that is met if a pod is ready.
 func podReady(pods []*corev1.Pod, _ []*corev1.Event) bool {
 	return slices.ContainsFunc(pods, isReady)
 }
@@ -133,7 +137,8 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// restarted returns a condition: a container was restarted n times.
+// restarted returns a condition that is met if a container was restarted at least
+// n times.
 func restarted(n int32) func([]*corev1.Pod, []*corev1.Event) bool {
 	return containers(func(c corev1.ContainerStatus) bool { return c.RestartCount >= n })
 }
@@ -412,7 +417,8 @@ func (r truth) scaleUp(t *testing.T, replicas int) {
 	}
 }
 
-// failAfter returns a long time if the problem is going to be solved.
+// failAfter returns the value of --fail-after, which is longer if the scale is to
+// succeed.
 func (r truth) failAfter() time.Duration {
 	if r.scale == codeDone {
 		return time.Minute
@@ -428,7 +434,7 @@ func or[T comparable](value, otherwise T) T {
 	return value
 }
 
-// manifest returns the object with zero replicas.
+// manifest returns the object of the row, with zero replicas.
 func (r truth) manifest(t *testing.T) string {
 	t.Helper()
 	return manifest(t, namespaceOfTruths, r.name, r.node, 0, r.template)
@@ -442,7 +448,7 @@ func (r truth) look(t *testing.T) report {
 func (r truth) lookIn(t *testing.T, namespace string) report {
 	t.Helper()
 	var got report
-	// Call the plugin directly: kubectl would double the time of each call.
+	// Call the plugin directly, because kubectl would double the time of each call.
 	out := execute(cluster.plugin, "", "status", r.name, "-n", namespace, "-o", "json", "--exit-code")
 	if err := json.Unmarshal([]byte(out.stdout), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -454,7 +460,7 @@ func (r truth) lookIn(t *testing.T, namespace string) report {
 	return got
 }
 
-// settle waits until the status is as expected.
+// settle waits until the verdict and the code are as expected.
 func (r truth) settle(t *testing.T) {
 	t.Helper()
 	var got report
@@ -467,7 +473,7 @@ func (r truth) settle(t *testing.T) {
 	}
 }
 
-// holds checks the status repeatedly for a period, and fails if it changes.
+// holds fails the test if the status is not as expected at any time in a period.
 func (r truth) holds(t *testing.T, period time.Duration) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, period, true, func(context.Context) (bool, error) {

@@ -6,7 +6,7 @@ import (
 )
 
 // TestUndoOfAnImageThatCannotBePulled checks that an image is undone if it cannot
-// be pulled, and that a stepwise scale goes back to the last count with ready
+// be pulled, and that a stepwise scale is reverted to the last count with ready
 // pods. In the end, all containers run again.
 func TestUndoOfAnImageThatCannotBePulled(t *testing.T) {
 	const namespace, name, missing = "undo", "foo", "registry.example/no-such-image:1"

@@ -23,7 +23,8 @@ func imoocPods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1alpha1", Resource: "imoocpods"}
 }
 
-// change is a written object, and when it was observed.
+// change is a version of an object, or its deletion, at the time of its
+// observation.
 type change struct {
 	at   time.Time
 	obj  *unstructured.Unstructured
@@ -34,11 +35,12 @@ type change struct {
 // identifies pods by UID.
 type witness struct {
 	mu sync.Mutex
-	// changes are all observed changes, in order.
+	// changes lists all observed changes, in order.
 	changes []change
 	pods    map[types.UID]*corev1.Pod
 	events  map[types.UID]*corev1.Event
-	// most is the highest number of live pods of an owner at any time.
+	// most is the maximum number of unfinished pods that an owner had at the same
+	// time.
 	most map[types.UID]int
 	// wrong lists violations of invariants.
 	wrong []string
@@ -149,7 +151,7 @@ func (w *witness) sawPod(u *unstructured.Unstructured, gone bool) {
 	w.most[ref.UID] = max(w.most[ref.UID], live)
 }
 
-// forget resets the highest number of live pods of an owner.
+// forget resets the maximum number of unfinished pods of an owner.
 func (w *witness) forget(owner types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,7 +168,8 @@ func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// podsOf returns the pods of an object, and all events about them.
+// podsOf returns the pods of an object by name, and all events about its pods,
+// including deleted ones.
 func (w *witness) podsOf(name string) (pods []*corev1.Pod, events []*corev1.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

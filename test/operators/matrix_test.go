@@ -24,7 +24,8 @@ const late = 2 * time.Second
 // patient returns the flags of a wait that is expected to succeed.
 func patient() []string { return []string{"--timeout", "110s"} }
 
-// stories returns what is tested with each kind while its operator runs.
+// stories returns the tests that run with each kind while its operator runs, by
+// name.
 func stories() map[string]func(*testing.T, kind) {
 	return map[string]func(*testing.T, kind){
 		"life": life, "paused": paused, "bad image": imageThatIsNotThere, "quota": quota, "reverted": reverted,
@@ -65,7 +66,8 @@ func applies(k kind, column string) bool {
 	return !is
 }
 
-// ended compares the end of a wait with the truth.
+// ended checks that a wait succeeded, and that it ended soon after its condition
+// was met.
 func (s *subject) ended(t *testing.T, r result) {
 	t.Helper()
 	if r.Code != 0 {
@@ -76,22 +78,22 @@ func (s *subject) ended(t *testing.T, r result) {
 		t.Fatalf("%s\nended too early: %v", r, s.w.reason())
 	}
 	if !so.from.After(r.begun) {
-		return // it was so from the start
+		return // the condition was met from the start
 	}
 	took := r.ended.Sub(so.from)
 	t.Logf("%s: %s after the truth", strings.Fields(r.Line)[2], took.Round(time.Millisecond))
 	if took <= late {
 		return
 	}
-	// Measure how long a single look takes on this machine.
+	// Measure how long a single status command takes on this machine.
 	_, look := statusOf(t, s)
 	if slow := look.ended.Sub(look.begun); took > late+2*slow {
 		t.Errorf("%s\nended %s after the truth; to look takes %s", r, took, slow)
 	}
 }
 
-// watched polls the status until everything is as wanted, and compares each report
-// with the truth.
+// watched polls the status until it is ready, and fails the test if a report
+// contradicts what the test's own watch observed.
 func (s *subject) watched(t *testing.T) {
 	t.Helper()
 	for over := time.Now().Add(harness.Timeout); ; {
@@ -116,14 +118,15 @@ func (s *subject) watched(t *testing.T) {
 // life creates an object, scales it, and changes and restarts its pods.
 func life(t *testing.T, k kind) {
 	s := newSubject(t, k, k.few)
-	// Do not use the name of the test: a comma separates file names.
+	// Do not use the name of the test, which may contain a comma, because commas
+	// separate file names.
 	file := filepath.Join(plane.Dir, s.namespace+".yaml")
 	if err := os.WriteFile(file, []byte(k.manifest(k.few, firstImage)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.ended(t, imoocpod(t, s.namespace, append([]string{"create", "-f", file, "--wait"}, patient()...)...))
 	if k.twoCounts != nil {
-		// The command asks which field is meant, and creates nothing.
+		// The command fails, because several fields may be meant, and creates nothing.
 		r := imoocpod(t, s.namespace, "create", s.resource.GroupResource().String()+"/other", "--replicas=2")
 		for _, path := range k.twoCounts {
 			if r.Code == 0 || !strings.Contains(r.Stderr, "--replicas-path") || !strings.Contains(r.Stderr, path) {
@@ -191,8 +194,8 @@ func (s *subject) scaleOnly(t *testing.T, n int) {
 	}
 }
 
-// restart replaces the pods, or checks that the restart is refused with an
-// alternative.
+// restart restarts the pods, or checks that a restart is refused and an
+// alternative is suggested.
 func (s *subject) restart(t *testing.T) {
 	t.Helper()
 	s.w.mu.Lock()
@@ -223,7 +226,8 @@ func (s *subject) restart(t *testing.T) {
 	s.ended(t, imoocpod(t, s.namespace, append([]string{"restart", s.ref(), "--wait"}, patient()...)...))
 }
 
-// paused runs a rollout until it waits for an action, and lets it continue.
+// paused runs a rollout until it waits for an action, checks what is reported, and
+// resumes the rollout.
 func paused(t *testing.T, k kind) {
 	if !applies(k, "paused") {
 		return
@@ -257,7 +261,8 @@ func paused(t *testing.T, k kind) {
 	verdictOn(t, k, "paused")
 }
 
-// imageThatIsNotThere sets an image that cannot be pulled.
+// imageThatIsNotThere sets an image that cannot be pulled, and checks that a wait
+// fails.
 func imageThatIsNotThere(t *testing.T, k kind) {
 	if !applies(k, "bad image") {
 		return
@@ -274,7 +279,8 @@ func imageThatIsNotThere(t *testing.T, k kind) {
 	verdictOn(t, k, "bad image")
 }
 
-// quota limits the pods with a quota.
+// quota limits the pods with a quota, and checks that scaling beyond the quota
+// fails.
 func quota(t *testing.T, k kind) {
 	if !applies(k, "quota") {
 		return
@@ -308,7 +314,8 @@ func quota(t *testing.T, k kind) {
 	verdictOn(t, k, "quota")
 }
 
-// reverted resets the count as another client.
+// reverted resets the count as another client while scale waits, and checks that
+// scale fails.
 func reverted(t *testing.T, k kind) {
 	if !applies(k, "reverted") {
 		return
@@ -338,7 +345,8 @@ func reverted(t *testing.T, k kind) {
 	verdictOn(t, k, "reverted")
 }
 
-// stopped changes objects of all kinds while no controller reconciles them.
+// stopped changes objects of all kinds while their operator is stopped, and starts
+// it again.
 func stopped(t *testing.T, o *operator, kinds []kind) {
 	subjects := make([]*subject, len(kinds))
 	for i, k := range kinds {
@@ -373,7 +381,8 @@ func stopped(t *testing.T, o *operator, kinds []kind) {
 	})
 }
 
-// unattended changes an object whose operator does not run.
+// unattended changes an object whose operator is stopped, and checks that no wait
+// succeeds.
 func (s *subject) unattended(t *testing.T) {
 	never := func(r result, says string) {
 		t.Helper()

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The API server reaches the webhooks of OpenKruise at this address, which its
-// environment sets.
+// webhookHost is the host at which the API server reaches the webhooks of
+// OpenKruise. The environment of the manager sets it.
 const webhookHost = "localhost"
 
 func TestOpenKruise(t *testing.T) {
@@ -193,13 +193,14 @@ spec:
 	return k
 }
 
-// partition returns a patch that updates the image of some pods.
+// partition returns a merge patch that sets the second image and an update
+// strategy, which keeps some pods.
 func partition(strategy string) string {
 	return fmt.Sprintf(`{"spec":{"updateStrategy":%s,"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}`, strategy, secondImage)
 }
 
-// counted returns a condition: the controller has observed the object, and some
-// counts of its status match the desired count.
+// counted returns a condition that is met if the controller has observed the
+// object, and these counts in its status match the desired count.
 func counted(fields ...string) func(*unstructured.Unstructured, int) error {
 	return func(obj *unstructured.Unstructured, desired int) error {
 		if seen, _, _ := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); seen != obj.GetGeneration() {
@@ -214,7 +215,8 @@ func counted(fields ...string) func(*unstructured.Unstructured, int) error {
 	}
 }
 
-// keeps returns a condition: n pods keep the older image, and all pods are ready.
+// keeps returns a condition that is met if n pods keep the older image, all pods
+// are ready, and the status counts the others as updated.
 func keeps(n int, updated string) func(*unstructured.Unstructured, []*corev1.Pod) error {
 	return func(obj *unstructured.Unstructured, own []*corev1.Pod) error {
 		kept := 0

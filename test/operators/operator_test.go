@@ -26,16 +26,16 @@ import (
 
 // operator is a third-party program, built from the module in a subdirectory.
 type operator struct {
-	// dir is the directory of its module files, module its upstream module, and
-	// crds a glob pattern of the CRDs in that.
+	// dir is the directory of its module files. module is its upstream module, and
+	// crds is a glob pattern for the CRDs in it. program is the name of its binary.
 	dir, module, program, crds string
 	args                       func() []string
 	env                        func() []string
 	// prepare installs what its manifests leave to an installer.
 	prepare func(t *testing.T, source string)
-	// crd edits a CRD like an installer.
+	// crd edits a CRD before it is created, as an installer would. It may be nil.
 	crd func(crd *unstructured.Unstructured)
-	// awake returns why the operator is not ready yet. It may be nil.
+	// awake returns an error until the operator is ready. It may be nil.
 	awake func(context.Context) error
 	// release removes webhooks that would reject changes while the operator is
 	// stopped.
@@ -106,14 +106,15 @@ func established(crd *unstructured.Unstructured) bool {
 	return false
 }
 
-// sourceOf returns the directory of a module's source.
+// sourceOf returns the directory with the source of a module that the module in
+// dir requires.
 func sourceOf(t *testing.T, dir, module string) string {
 	t.Helper()
 	version, err := exec.Command("go", "list", "-C", dir, "-m", "-f", "{{.Version}}", module).Output()
 	if err != nil {
 		t.Fatalf("find the version of %s: %v", module, err)
 	}
-	// Download the module: Go's cache may have been cleaned since the build.
+	// Download the module, because Go's cache may have been cleaned since the build.
 	out, err := exec.Command("go", "mod", "download", "-C", dir, "-json", module+"@"+strings.TrimSpace(string(version))).Output()
 	var found struct{ Dir string }
 	if err := errors.Join(err, json.Unmarshal(out, &found)); err != nil || found.Dir == "" {
@@ -226,7 +227,7 @@ func (o *operator) showLog(t *testing.T) {
 	t.Logf("the end of the log of %s:\n%s", o.program, text)
 }
 
-// until polls until holds returns nil.
+// until polls until holds returns nil, and fails the test on a timeout.
 func until(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	late := time.After(harness.Timeout)

@@ -70,7 +70,8 @@ func thanosRuler() kind {
 	return k
 }
 
-// reconciled checks the conditions Available and Reconciled, as documented.
+// reconciled returns an error unless the conditions Available and Reconciled are
+// true for the current generation, as documented.
 func reconciled(obj *unstructured.Unstructured, _ int) error {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	good := 0

@@ -24,13 +24,13 @@ const (
 	badImage    = "no-such-image"
 )
 
-// kind is what the tests know about a third-party kind. It is taken from its
-// documentation, not from the plugin.
+// kind describes a third-party kind according to the documentation of the kind,
+// not of the plugin.
 type kind struct {
 	// row is its name in the table.
 	row      string
 	resource schema.GroupVersionResource
-	// between are additional types of objects between its objects and their pods.
+	// between lists additional types of objects between its objects and their pods.
 	between []schema.GroupVersionResource
 	// manifest returns an object with a count and an image.
 	manifest func(desired int, image string) string
@@ -45,7 +45,7 @@ type kind struct {
 	scaling []string
 	// pods returns the number of pods for a count, if it differs from the count.
 	pods func(desired int) int
-	// settled returns why the operator is not done, according to its
+	// settled returns an error until the operator is done, according to its
 	// documentation.
 	settled func(obj *unstructured.Unstructured, desired int) error
 	// mattering selects the relevant pods of an object; nil selects all.
@@ -55,11 +55,11 @@ type kind struct {
 	// unrestarted is the message of a refused restart, or "" if a restart works.
 	// instead explains in the table why the refusal is right.
 	unrestarted, instead string
-	// twoCounts are the fields that the count of a new object may mean.
+	// twoCounts lists the fields that --replicas may mean for a new object.
 	twoCounts []string
 	// hold describes how its rollout is paused.
 	hold hold
-	// not explains by column why it does not apply.
+	// not maps columns of the table that do not apply to the reasons.
 	not map[string]string
 }
 
@@ -69,12 +69,12 @@ type hold struct {
 	manifest func(desired int, image string) string
 	// begin is a merge patch after which the rollout waits.
 	begin string
-	// held returns why it does not wait yet.
+	// held returns an error until the rollout waits.
 	held func(obj *unstructured.Unstructured, own []*corev1.Pod) error
 	// hint is the action that the plugin must suggest.
 	hint string
-	// end resumes the rollout: a merge patch of the status, or else of the object.
-	// desired and image are the state then.
+	// end is a merge patch that resumes the rollout. It patches the status if
+	// ofStatus is set. desired and image are the count and image after that.
 	end      string
 	ofStatus bool
 	desired  int
@@ -86,8 +86,8 @@ type subject struct {
 	kind
 	namespace string
 	w         *world
-	// desired and asked are the count and image last requested; before are the
-	// pods that must go.
+	// desired and asked are the count and image that were requested last. before has
+	// the pods that must be gone.
 	desired int
 	asked   string
 	before  map[types.UID]bool
@@ -99,7 +99,8 @@ func (s *subject) objects() dynamic.ResourceInterface {
 	return plane.Dynamic.Resource(s.resource).Namespace(s.namespace)
 }
 
-// newSubject creates a namespace for an object, and watches it.
+// newSubject creates a namespace with the dependencies of an object, and watches
+// the namespace.
 func newSubject(t *testing.T, k kind, desired int) *subject {
 	t.Helper()
 	s := &subject{kind: k, namespace: plane.NewNamespace(t), desired: desired, asked: firstImage}
@@ -137,12 +138,13 @@ func (s *subject) scale(n int, flags ...string) []string {
 	return slices.Concat([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", n)}, s.scaling, flags)
 }
 
-// want updates the condition of the world to what was requested.
+// want makes isSo the condition of the world, and forgets when it was met before.
 func (s *subject) want() {
 	s.w.want(s.isSo)
 }
 
-// isSo returns why the object is not as requested. The world is locked.
+// isSo returns an error if the object is not as requested. The world must be
+// locked.
 func (s *subject) isSo() error {
 	obj := s.w.object
 	if obj == nil {
@@ -175,7 +177,7 @@ func (s *subject) patch(t *testing.T, patch string, subresources ...string) {
 	}
 }
 
-// ask requests another image.
+// ask sets another image as another client.
 func (s *subject) ask(t *testing.T, image string) {
 	t.Helper()
 	s.w.mu.Lock()

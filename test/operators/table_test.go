@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// document contains the table between two markers.
+// document is the file that contains the table, between two markers.
 const document = "../../docs/any-resource.md"
 
 // columns returns the columns of the table: what is tested with each kind.
@@ -25,7 +25,7 @@ var table struct {
 	cells map[string]map[string]string
 }
 
-// rows returns the kinds in the order of the operators.
+// rows returns the names of the kinds, in the order of the operators.
 func rows() []string {
 	var all []string
 	for _, k := range []kind{canary(), blueGreen(), prometheus(), prometheusAgent(), alertmanager(), thanosRuler(), cloneSet(), advancedStatefulSet(), advancedDaemonSet(), unitedDeployment()} {

@@ -20,15 +20,17 @@ import (
 )
 
 // world is a namespace as observed by the test's own watch. Each event updates
-// whether the wanted condition is met, and since when.
+// whether the condition is met, and since when.
 type world struct {
 	mu sync.Mutex
-	// object is the object under test; above are the owners of owned objects.
+	// object is the object under test, or nil if it does not exist. above maps the
+	// UIDs of objects to those of their controllers.
 	object *unstructured.Unstructured
 	pods   map[types.UID]*corev1.Pod
 	above  map[types.UID]types.UID
-	// is returns why the condition is not met; why is its last result. spans are
-	// the times at which it was met; the last one may be open.
+	// is returns an error if the condition is not met, and why is its last result.
+	// spans lists the periods in which the condition was met; the last one may be
+	// open.
 	is    func() error
 	why   error
 	spans []span
@@ -117,7 +119,7 @@ func (w *world) saw(t *testing.T, obj *unstructured.Unstructured, gone, subject,
 	w.changed = make(chan struct{})
 }
 
-// judge evaluates the condition. The world is locked.
+// judge evaluates the condition. The world must be locked.
 func (w *world) judge() {
 	if w.is == nil {
 		return
@@ -132,11 +134,11 @@ func (w *world) judge() {
 	}
 }
 
-// span is a time at which the condition was met. A zero to means that it is still
-// met.
+// span is a period in which the condition was met. A zero to means that it is
+// still met.
 type span struct{ from, to time.Time }
 
-// want replaces the condition.
+// want replaces the condition, deletes its spans, and evaluates it.
 func (w *world) want(is func() error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,7 +146,7 @@ func (w *world) want(is func() error) {
 	w.judge()
 }
 
-// so returns the first span that overlaps a period.
+// so returns the first span that overlaps a period, and whether there is one.
 func (w *world) so(from, to time.Time) (span, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,7 +162,8 @@ func (w *world) so(from, to time.Time) (span, bool) {
 // receive an event. A pod takes several times as long to become ready.
 const behind = 150 * time.Millisecond
 
-// soon is so for a moment whose events the watch may not have received yet.
+// soon returns the first span that overlaps the period of length behind after a
+// time. It waits at most behind for one.
 func (w *world) soon(at time.Time) (span, bool) {
 	for late := time.After(behind); ; {
 		w.mu.Lock()
@@ -177,14 +180,14 @@ func (w *world) soon(at time.Time) (span, bool) {
 	}
 }
 
-// reason returns why the condition is not met, or nil.
+// reason returns why the condition is not met, or nil if it is met.
 func (w *world) reason() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.why
 }
 
-// until waits until holds returns nil.
+// until waits until holds returns nil, and fails the test on a timeout.
 func (w *world) until(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	if err := w.within(harness.Timeout, holds); err != nil {
@@ -216,8 +219,8 @@ func (w *world) untilTrue(t *testing.T, what string) {
 	w.until(t, what, func() error { return w.why })
 }
 
-// own returns the pods that the object owns, directly or not, except terminating
-// ones. The world is locked.
+// own returns the pods that the object owns, directly or indirectly, except
+// terminating and finished ones. The world must be locked.
 func (w *world) own() []*corev1.Pod {
 	var own []*corev1.Pod
 	if w.object == nil {

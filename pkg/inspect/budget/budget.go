@@ -18,10 +18,11 @@ import (
 // Budget is a PodDisruptionBudget that guards pods of the object.
 type Budget struct {
 	Name string `json:"name"`
-	// MinAvailable or MaxUnavailable is a number or a percentage.
+	// Either MinAvailable or MaxUnavailable is set, to a number or a percentage.
 	MinAvailable   string `json:"minAvailable,omitempty"`
 	MaxUnavailable string `json:"maxUnavailable,omitempty"`
-	// Healthy of Pods are healthy, Needed must be, and Allowed may be disrupted now.
+	// Pods is the number of pods. Healthy of them are healthy, and Needed must be. Allowed is the
+	// number of pods that can be disrupted now.
 	Healthy int32 `json:"healthy"`
 	Needed  int32 `json:"needed"`
 	Pods    int32 `json:"pods"`
@@ -37,9 +38,9 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
 }
 
-// After returns how many pods would be left healthy, and how many the budget would require, after
-// the removal of some healthy ones. The budget then expects fewer pods, so a percentage requires
-// fewer. It is rounded up, as by the disruption controller.
+// After returns how many healthy pods would be left if going healthy pods were removed, and how
+// many the budget would then require. A percentage applies to the pods that are left, and is
+// rounded up, as in the disruption controller.
 func (b Budget) After(going int32) (left, required int32) {
 	pods := max(b.Pods-going, 0)
 	word := b.MinAvailable
@@ -58,8 +59,8 @@ func (b Budget) After(going int32) (left, required int32) {
 	return max(b.Healthy-going, 0), required
 }
 
-// Broken returns the first budget that the removal of some pods would break, or "". It counts the
-// removed pods as healthy, because they are not known yet.
+// Broken returns a message about the first budget that would be violated if going pods were
+// removed, or "" if there is none. Because these pods are not known yet, they all count as healthy.
 func Broken(all []Budget, going int32) string {
 	for _, b := range all {
 		if left, required := b.After(going); left < required {
@@ -69,7 +70,7 @@ func Broken(all []Budget, going int32) string {
 	return ""
 }
 
-// Of returns the budgets that guard some of the pods.
+// Of returns the budgets that guard at least one of the pods.
 func Of(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
 	var found []Budget
 	for i := range all {
@@ -93,11 +94,11 @@ func Of(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
 	return found
 }
 
-// Recount counts the live pods that a budget selects, and those that are ready.
+// Recount sets the expected and the healthy pods in the status of a budget from the active pods.
 func Recount(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {
-		return // it guards nothing
+		return // the budget guards nothing
 	}
 	b.Status.ExpectedPods, b.Status.CurrentHealthy = 0, 0
 	for _, pod := range pods {

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Writer resets the number of pods after a person changes it.
+// Writer is an object or a tool that resets the number of pods after a user changes it.
 type Writer struct {
-	// By names it, such as "HorizontalPodAutoscaler/web".
+	// By is its name, such as "HorizontalPodAutoscaler/web".
 	By string `json:"by"`
-	// Message describes what it does, in one line.
+	// Message describes in one line how it sets the number of pods.
 	Message string `json:"message"`
-	// Min and Max are the bounds of an autoscaler.
+	// Min and Max are the bounds of an autoscaler, or nil for another writer.
 	Min *int32 `json:"min,omitempty"`
 	Max *int32 `json:"max,omitempty"`
 }
@@ -25,14 +25,14 @@ type Writer struct {
 // Object is the object whose pods are counted.
 type Object struct {
 	APIVersion, Kind, Name string
-	// Controller is the object that controls this one, and Source the tool that sets its count
-	// from a repository; nil if there is none.
+	// Controller is the object that controls this one, or nil. Source is the tool that sets its count
+	// from a repository, or nil.
 	Controller *metav1.OwnerReference
 	Source     *Writer
 }
 
-// Writers finds who will reset the number of pods of an object, given all autoscalers of its
-// namespace.
+// Writers returns everything that may reset the number of pods of an object: its controller, its
+// source, and those of the autoscalers that target it.
 func Writers(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) []Writer {
 	var all []Writer
 	if ref := o.Controller; ref != nil {
@@ -61,8 +61,8 @@ func Writers(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) []Wr
 	return all
 }
 
-// ZeroBy returns the autoscaler that has scaled an object to zero, "" if none has. It reports
-// that in a condition since Kubernetes 1.36
+// ZeroBy returns the name of the autoscaler that has scaled an object to zero, or "" if none has.
+// Autoscalers report this in a condition since Kubernetes 1.36
 // (https://github.com/kubernetes/enhancements/issues/2021).
 func ZeroBy(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) string {
 	for i := range autoscalers {
@@ -77,7 +77,7 @@ func ZeroBy(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) strin
 	return ""
 }
 
-// scales reports whether an autoscaler is the object's.
+// scales reports whether an autoscaler targets an object, in any version of its API group.
 func scales(h *autoscalingv2.HorizontalPodAutoscaler, o Object) bool {
 	target := h.Spec.ScaleTargetRef
 	gv, err := schema.ParseGroupVersion(target.APIVersion)

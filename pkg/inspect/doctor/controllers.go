@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
-// controllers checks whether the installed controllers have this version.
+// controllers checks the versions and the available pods of the installed controllers.
 func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 	found, err := Controllers(ctx, d.client, d.Namespace)
 	if err != nil {
@@ -30,16 +30,16 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 // Controller is a controller that "install --controller" installed.
 type Controller struct {
 	Namespace string `json:"namespace"`
-	// Version is the version of this program that installed the controller, empty if another
-	// program installed it.
+	// Version is the version of this program that installed the controller, or "" if another program
+	// installed it.
 	Version string `json:"version"`
-	// Desired is how many pods it should have, and Available how many of them run.
+	// Desired is the number of desired pods, and Available is the number of available pods.
 	Desired   int64 `json:"-"`
 	Available int64 `json:"-"`
 }
 
-// Controllers returns the controllers installed in all namespaces, or in one namespace, as far
-// as the user may list them.
+// Controllers returns the controllers in all namespaces. If the user is not allowed to list those,
+// it returns the controllers in one namespace, or nil if that is forbidden, too.
 func Controllers(ctx context.Context, client dynamic.Interface, namespace string) ([]Controller, error) {
 	deployments := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments"))
 	opts := metav1.ListOptions{LabelSelector: deploy.ControllerLabel}

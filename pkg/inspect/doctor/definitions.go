@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// definitions compares the CRDs that the server has with those that this program ships.
+// definitions compares the CRDs of the server with the shipped ones, and sets d.served.
 func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 	crds, err := deploy.CRDs()
 	if err != nil {
@@ -56,8 +56,8 @@ func (d *Doctor) serves(kind kinds.Kind) bool {
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource.Resource })
 }
 
-// declarations checks the kinds that CRDs declare in addition to the shipped kinds. A user
-// who may not list CRDs sees no declared kinds.
+// declarations checks the kinds that CRDs declare in addition to the shipped kinds, and adds those
+// in use to d.declared. There are no results if the user is not allowed to list CRDs.
 func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	crds, err := d.client.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
@@ -80,8 +80,8 @@ func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	return checks, nil
 }
 
-// checkDeclaration checks what a CRD declares. The result is nil if that is nothing, or a
-// shipped kind.
+// checkDeclaration checks the kind that a CRD declares, and returns it. The result is nil if the
+// CRD declares nothing, or if the kind is shipped.
 func (d *Doctor) checkDeclaration(crd *unstructured.Unstructured) (*check.Result, kinds.Kind) {
 	kind, err := kinds.Declared(crd)
 	result := check.Result{Name: "kind " + crd.GetName(), State: check.Passed, Message: fmt.Sprintf("declared: plan %s", kind.Mapping.Strategy)}
@@ -94,7 +94,7 @@ func (d *Doctor) checkDeclaration(crd *unstructured.Unstructured) (*check.Result
 	return &result, kind
 }
 
-// inUse reports whether there are objects of a kind, as far as the user may list them.
+// inUse reports whether objects of a kind exist. It returns false if they cannot be listed.
 func (d *Doctor) inUse(ctx context.Context, kind kinds.Kind) bool {
 	in := d.Namespace
 	if kind.Clusterwide {

@@ -1,6 +1,6 @@
-// Package doctor finds out whether everything is in place to work in a namespace: the server,
-// its CRDs, the rights of the user, the controllers that run, and what holds up pods. It asks
-// the server; package check judges the answers.
+// Package doctor checks whether a user can work in a namespace. It reads the version and the CRDs
+// of the server, the rights of the user, the running controllers, and the objects whose pods are
+// blocked. Package check evaluates what it read.
 package doctor
 
 import (
@@ -29,16 +29,16 @@ type Doctor struct {
 	access    authorizationv1client.SelfSubjectAccessReviewsGetter
 	// user is the user name that the server reports, or "you".
 	user string
-	// commands composes the commands that put in place what is missing.
+	// commands formats the commands that fix what is missing.
 	commands commandline.Context
 
-	// served are the shipped kinds that the server has, as far as the user can know.
+	// served lists the shipped kinds, without those that the server is known not to have.
 	served []kinds.Kind
-	// declared are the kinds (plural.group) that CRDs declare, and that have objects.
+	// declared lists the kinds (plural.group) that CRDs declare and that have objects.
 	declared []string
 }
 
-// Run makes all checks.
+// Run runs all checks, and returns their results in order.
 func (d *Doctor) Run(ctx context.Context, c *kube.Factory) ([]check.Result, error) {
 	config, err := c.Config()
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *Doctor) Run(ctx context.Context, c *kube.Factory) ([]check.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	cached.Invalidate() // a CRD of a minute ago counts
+	cached.Invalidate() // CRDs may have been installed since
 	d.discovery = cached
 	d.commands = c.ClusterContext()
 	d.user = cmp.Or(c.User(ctx), "you")

@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// heldUp checks which pods of the shipped kinds a quota, admission, or a pause holds up.
+// heldUp checks whether a quota, admission, or a pause blocks pods of the shipped kinds.
 func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 	if len(d.served) == 0 {
 		return nil, nil
@@ -23,7 +23,7 @@ func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 		list, err := follow.List(ctx, d.client.Resource(kind.Resource).Namespace(d.Namespace), metav1.ListOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
-			continue // the check of its CRD says so
+			continue // the check of its CRD reports this
 		case apierrors.IsForbidden(err):
 			return []check.Result{{Name: "pods", State: check.Unknown, Message: "no permission to list " + kind.CRD()}}, nil
 		case err != nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
-// loops checks the controllers that run, which it finds by their leases.
+// loops checks the running controllers, which it finds by their leases.
 func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
 	loops, err := holder.List(ctx, d.client, metav1.NamespaceAll, "")
 	if apierrors.IsForbidden(err) && d.Namespace != metav1.NamespaceAll {

@@ -22,10 +22,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// askers is how many rights are asked about at the same time.
+// askers is the maximum number of rights that are checked at the same time.
 const askers = 8
 
-// rights checks which of the rights that each verb needs the user has.
+// rights checks for each verb whether the user has the rights that the verb needs.
 func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 	needed, err := neededRights(d.Namespace, d.served)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 	return checks, nil
 }
 
-// roles returns which roles of deploy/rbac are installed.
+// roles returns the names of the roles of deploy/rbac that are installed.
 func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 	installed := sets.New[string]()
 	for _, role := range []string{check.Viewer, check.Editor, check.Controller} {
@@ -66,9 +66,9 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 	return installed
 }
 
-// neededRights returns the rights that each verb needs in a namespace, or in all if that is
-// empty, to work with the kinds that are served. Whoever has none of these works with
-// Deployments, which the roles of deploy/rbac do not cover.
+// neededRights returns the rights that each verb needs to work with the served kinds in a namespace
+// or, if it is empty, in all. If no kinds are served, they are the rights to work with Deployments,
+// which no role of deploy/rbac grants.
 func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, error) {
 	editor, viewer := check.Editor, check.Viewer
 	if len(served) == 0 {
@@ -110,12 +110,12 @@ func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, er
 	}, err
 }
 
-// deployments returns the kind that people use who have none of the shipped kinds.
+// deployments returns the kind Deployment, for users who have none of the shipped kinds.
 func deployments() kinds.Kind {
 	return kinds.Kind{Resource: appsv1.SchemeGroupVersion.WithResource("deployments"), ReplicasPath: []string{"spec", "replicas"}}
 }
 
-// rightsTo returns the rights to some verbs of the API, separated by spaces, on each of some
+// rightsTo returns a right for each of the verbs, which are separated by spaces, on each of the
 // resources, such as "pods/log" or "deployments.apps".
 func rightsTo(namespace, verbs string, resources ...string) []check.Right {
 	var rights []check.Right
@@ -171,8 +171,8 @@ func rightsOf(namespace string, rule rbacv1.PolicyRule) []check.Right {
 	return rights
 }
 
-// ask asks the server for each right once, several at a time. The answer is nil if the
-// server does not say.
+// ask checks each right at the server once, several at a time. An answer is nil if the server does
+// not return one.
 func (d *Doctor) ask(ctx context.Context, needed []check.VerbRights) map[check.Right]*bool {
 	answers := map[check.Right]*bool{}
 	for _, verb := range needed {

@@ -31,7 +31,7 @@ func TestRightsOf(t *testing.T) {
 	}
 }
 
-// The permissions of run-controller are checked one by one, in a namespace and in all.
+// Each verb needs some permissions, and its role grants them, in a namespace and in all.
 func TestNeededRights(t *testing.T) {
 	t.Parallel()
 	for _, namespace := range []string{"ns", ""} {
@@ -52,8 +52,8 @@ func TestNeededRights(t *testing.T) {
 	}
 }
 
-// People without any of the shipped kinds need neither the CRDs nor the controller: check
-// looks at their permissions on Deployments.
+// Users without any of the shipped kinds need neither the CRDs nor the controller, so their
+// permissions on Deployments are checked instead.
 func TestRightsOfDeployments(t *testing.T) {
 	t.Parallel()
 	needed, err := neededRights("ns", nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Child returns what a report needs of an object between a target and its pods.
+// Child returns the model of an object between a target and its pods.
 func Child(obj *unstructured.Unstructured) status.Child {
 	child := status.Child{
 		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), Created: obj.GetCreationTimestamp().Time,
@@ -36,7 +36,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	child.ObservedGeneration, child.Tracked = o.ObservedGeneration, !o.Untracked && o.Generation > 0
 	_, counted := wholeAt(obj.Object, ".spec.replicas")
 	if !kind.BuiltIn() {
-		// Without its schema, only what is there is known.
+		// There is no schema, so the meaning of absent fields is unknown.
 		child.Tracked = child.Tracked && o.ObservedGeneration > 0
 		counted = counted && !o.ReadyUnknown
 	}

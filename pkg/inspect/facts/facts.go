@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The status fields with the number of pods, of ready pods, and of pods with the newest
-// template, the most usual first.
+// currentFields, readyFields, and updatedFields return the status fields that count the pods, the
+// ready pods, and the pods with the newest template. The most usual fields come first.
 func currentFields() []string {
 	return []string{"replicas", "currentReplicas", "currentNumberScheduled", "instances", "size", "clusterSize", "shards", "nodes"}
 }
@@ -28,8 +28,7 @@ func updatedFields() []string {
 	return []string{"updatedReplicas", "updatedNumberScheduled", "upToDateReplicas"}
 }
 
-// Of reads from an object what a verdict needs, with what is known about its kind without a
-// server.
+// Of returns the model of an object, with the facts about its kind that are known without a server.
 func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 	facts, err := New(k, kinds.Source{}, nil)
 	if err != nil {
@@ -38,8 +37,8 @@ func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 	return Read(k, obj, facts)
 }
 
-// Read reads from an object what a verdict needs. It reads the desired count where the
-// convention has it. A caller that knows better sets it before Settle.
+// Read returns the model of an object. It reads the desired count from the field of the kind or the
+// usual field. A caller that knows another field must set the count before Settle.
 func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Object, error) {
 	o := status.Object{
 		Identity: status.Identity{
@@ -92,7 +91,7 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 	return o, nil
 }
 
-// readMapped reads the counts from the fields of the kind's mapping.
+// readMapped sets the counts from the fields of the kind's mapping, and marks unknown ones.
 func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) {
 	at := k.Mapping.Status
 	count := func(paths ...[]string) (int32, bool) {
@@ -126,18 +125,18 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	}
 	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
 	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
-		// The CRD has a field for the names of its pods and no other, so the rest was
-		// dropped.
+		// The CRD has no status field but the one for pod names, so the server pruned the rest.
 		o.Untracked, o.ReadyUnknown = true, true
 	}
 }
 
-// Pods converts a stored number to a number of pods, limited to the range of int32.
+// Pods converts a number to a count of pods, from 0 to the maximum of int32.
 func Pods(n int64) int32 {
 	return int32(max(0, min(n, math.MaxInt32)))
 }
 
-// images returns the images in the pod template of an object, by container.
+// images returns the images in the pod template of an object by container name, or nil if the place
+// of the template is unknown.
 func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
 	path := []string{"spec", "template"}
 	if k.Reconciled() {

@@ -55,7 +55,7 @@ func TestFactsOfOtherKinds(t *testing.T) {
 	}{
 		"as a Deployment":       {map[string]any{"observedGeneration": int64(2), "replicas": int64(3), "readyReplicas": int64(2), "availableReplicas": int64(1)}, told{3, 2, false, false}},
 		"as a DaemonSet":        {map[string]any{"observedGeneration": int64(2), "currentNumberScheduled": int64(3), "numberReady": int64(2)}, told{3, 2, false, false}},
-		"available alone":       {map[string]any{"availableReplicas": int64(1)}, told{1, 1, true, false}}, // at least that many are there
+		"available alone":       {map[string]any{"availableReplicas": int64(1)}, told{1, 1, true, false}}, // at least the available pods exist
 		"no count of the ready": {map[string]any{"replicas": int64(3)}, told{3, 0, true, true}},
 		"other words":           {map[string]any{"clusterSize": int64(3), "readyNodes": int64(3)}, told{3, 3, true, false}},
 		"words for a person":    {map[string]any{"ready": "3/3", "replicas": "three"}, told{0, 0, true, true}},
@@ -175,8 +175,8 @@ func pathOf(t *testing.T, text string) *fieldpath.Path {
 	return &path
 }
 
-// The facts follow from the schema: counts by their type, the part of the status that /scale names,
-// the unit by its name, and the counts beside it.
+// The facts follow from the schema. The status counts are integers in the part of the status that
+// /scale names. The name of the desired count determines the unit.
 func TestFactsFromASchema(t *testing.T) {
 	t.Parallel()
 	integers := func(names string) string {
@@ -255,8 +255,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// If a mapping has no field for a value, the value is unknown. A template stands for the count of
-// updated pods, except for kinds with a Deployment.
+// If a mapping has no field for a value, the value is unknown. The hash of the template then
+// replaces the count of updated pods, except for kinds with a Deployment.
 func TestReadMapped(t *testing.T) {
 	t.Parallel()
 	field := []string{"status", "x"}
@@ -300,7 +300,8 @@ func TestSetsImage(t *testing.T) {
 	}
 }
 
-// The kind, or the field, decides who can resume a paused object.
+// The hint of the kind shows how to end a pause. Without a hint, the field that pauses the object
+// does.
 func TestPausedBy(t *testing.T) {
 	t.Parallel()
 	o := status.Object{Identity: status.Identity{Type: "lamp.example.com", Name: "it", Namespace: "ns"}}
@@ -321,8 +322,8 @@ func TestPausedBy(t *testing.T) {
 	}
 }
 
-// A generation may be a number or a numeric text. A hash is unknown, and an empty text
-// means that no controller has seen the object.
+// A generation may be a number or a numeric text. A hash means that the generation is unknown, and
+// an empty text means that no controller has seen the object.
 func TestReadGeneration(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A tool that sets the count from a repository is named, with the place to change it. A
-// tool that does not manage the count is not.
+// The writer is a tool that sets the count from a repository, with the place to change it. A tool
+// that does not manage the count is no writer.
 func TestGitOpsWriter(t *testing.T) {
 	t.Parallel()
 	const (

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// ofShards returns how many pods some shards have: as many each as a count beside them says,
-// or else one.
+// ofShards returns the number of pods of all desired shards, or nil if it is implausible. A shard
+// has as many pods as the first other count of replicas, or one if there is none.
 func ofShards(o status.Object) *int32 {
 	each := int64(1)
 	for _, b := range o.OtherCounts {
@@ -24,7 +24,7 @@ func ofShards(o status.Object) *int32 {
 	return new(Pods(each * int64(o.Desired)))
 }
 
-// multiplier returns how often a count applies: as the counts beside it say, or once.
+// multiplier returns the product of the numbers that multiply the count beside them, or 1.
 func multiplier(content map[string]any, count string) int64 {
 	times := int64(1)
 	for name, value := range content {
@@ -35,20 +35,20 @@ func multiplier(content map[string]any, count string) int64 {
 	return times
 }
 
-// parent returns the object that the last step of a path is in.
+// parent returns the object that contains the last field of a path, or nil.
 func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
 	value, _ := fieldpath.Path{Steps: steps[:len(steps)-1]}.Value(obj)
 	content, _ := value.(map[string]any)
 	return content
 }
 
-// times returns how many pods a count at a path stands for.
+// times returns how many pods a count of n at a path stands for.
 func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
 	return min(max(n, -1<<31), 1<<31) * multiplier(parent(obj, path.Steps), path.Steps[len(path.Steps)-1].Name)
 }
 
-// total returns the sum of the counts of all groups, one of which is at a path; nil if it is
-// not known.
+// total returns the number of pods of all groups with a count like the given one, or nil if it is
+// unknown or implausible. beside has the other counts of the spec.
 func total(obj map[string]any, count fieldpath.Path, beside []status.OtherCount) *int32 {
 	last := -1
 	for i, s := range count.Steps {

@@ -35,7 +35,8 @@ func TestPodsOfShards(t *testing.T) {
 	}
 }
 
-// The total counts all groups of the same form, each as often as it has shards.
+// The total is the sum of all groups of the same form, each multiplied by its
+// number of shards.
 func TestPodsOfAllGroups(t *testing.T) {
 	t.Parallel()
 	const none = -1

@@ -59,7 +59,7 @@ func reportOf(t *testing.T, resource string, content map[string]any) status.Repo
 	return status.NewReport(status.Snapshot{Object: o, Pods: problem.Pods{}, Now: made.Add(15 * time.Second)})
 }
 
-// The controller's report decides about an object that has no count and no pods.
+// The state that the controller reports decides about an object that has no count and no pods.
 func TestReportedHealth(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/health.yaml")

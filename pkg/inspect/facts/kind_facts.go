@@ -15,8 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// The annotations of a CRD that describe the status of its objects. Expressions are one to a
-// line.
+// The annotations of a CRD that describe the status of its objects, with one expression per line.
 const (
 	// annotationUnit names the unit of the count, if that is not pods.
 	annotationUnit = apis.Prefix + "unit"
@@ -25,16 +24,16 @@ const (
 	annotationReadyWhen  = apis.Prefix + "ready-when"
 	annotationFailedWhen = apis.Prefix + "failed-when"
 	annotationPausedWhen = apis.Prefix + "paused-when"
-	// annotationPausedHint names who must act on an object that is paused.
+	// annotationPausedHint is an instruction or a command that ends a pause.
 	annotationPausedHint = apis.Prefix + "paused-hint"
-	// annotationPartitionPath names the number or percentage of pods that keep the older
+	// annotationPartitionPath is the path of the number or percentage of pods that keep the older
 	// template.
 	annotationPartitionPath = apis.Prefix + "partition-path"
-	// annotationRestartPath names the field that takes the time of a restart.
+	// annotationRestartPath is the path of the field that a restart sets to the time.
 	annotationRestartPath = apis.Prefix + "restart-path"
 )
 
-// statusAnnotations are those that Facts are made from.
+// statusAnnotations returns the annotations from which facts are read.
 func statusAnnotations() []string {
 	return []string{
 		annotationUnit, annotationReadyWhen, annotationFailedWhen, annotationPausedWhen, annotationPausedHint, annotationPartitionPath,
@@ -42,10 +41,10 @@ func statusAnnotations() []string {
 	}
 }
 
-// GenerationFrom is the place in a status of the generation that the controller has seen.
+// GenerationFrom is where a status has the generation that the controller has seen.
 type GenerationFrom string
 
-// The places of the generation.
+// The values of GenerationFrom.
 const (
 	GenerationField      GenerationFrom = ".status.observedGeneration"
 	GenerationText       GenerationFrom = ".status.observedGeneration, as a string"
@@ -53,44 +52,43 @@ const (
 	GenerationNone       GenerationFrom = "none"
 )
 
-// Facts describe how to interpret the status of a kind's objects. They are computed once for all
+// Facts describes how to interpret the status of a kind's objects. It is computed once for all
 // objects. All paths begin at the root of an object.
 type Facts struct {
 	// Generation is where the status has the generation that the controller saw.
 	Generation GenerationFrom `json:"generation"`
 	// Conditions is set if the kind has conditions.
 	Conditions bool `json:"conditions"`
-	// Count is the field of the desired count, if the spec has it, and Unit what it counts.
-	// OtherCounts are the other counts of the spec. Several is set if they count other groups of
-	// pods.
+	// Count is the path of the desired count, or "" if the spec has none. Unit is the thing that is
+	// counted. OtherCounts lists the other counts of the spec. Several is set if they count other
+	// groups of pods.
 	Count       string   `json:"count,omitempty"`
 	Unit        string   `json:"unit"`
 	OtherCounts []string `json:"otherCounts,omitempty"`
 	Several     bool     `json:"several,omitempty"`
 	// Desired, Current, Ready, Updated, and Available list status fields with counts of pods. The
-	// first one that an object has counts.
+	// first one that an object has is used.
 	Desired   []string `json:"desired,omitempty"`
 	Current   []string `json:"current,omitempty"`
 	Ready     []string `json:"ready,omitempty"`
 	Updated   []string `json:"updated,omitempty"`
 	Available []string `json:"available,omitempty"`
-	// Zero lists the counts that are zero if they are absent. Updated is zero only for objects with
-	// a pod template.
+	// Zero lists the counts that are zero if they are absent. An absent updated count is zero only for
+	// objects with a pod template.
 	Zero []string `json:"absentIsZero,omitempty"`
 	// ScaleCount and ScaleSelector are the fields of the status that /scale shows.
 	ScaleCount    string `json:"scaleCount,omitempty"`
 	ScaleSelector string `json:"scaleSelector,omitempty"`
-	// Partition is the field with the number of pods that keep the older template. Ordinal is set
-	// if it is an ordinal instead: pods below it keep the older template, and the rollout then
-	// counts as done.
+	// Partition is the field with the number of pods that keep the older template. Ordinal is set if
+	// the field holds an ordinal instead. The pods below the ordinal keep the older template, and the
+	// rollout counts as done without them.
 	Partition string `json:"partition,omitempty"`
 	Ordinal   bool   `json:"ordinal,omitempty"`
-	// OnDelete is the field that has the value OnDelete if pods are replaced only when someone
-	// deletes them.
+	// OnDelete is the field whose value is OnDelete if pods are replaced only after their deletion.
 	OnDelete string `json:"onDelete,omitempty"`
-	// Restart takes the time of a restart.
+	// Restart is the field that a restart sets to the time.
 	Restart string `json:"restart,omitempty"`
-	// ReadyWhen, FailedWhen and PausedWhen are expressions. PausedHint says who must act.
+	// ReadyWhen, FailedWhen, and PausedWhen list expressions. PausedHint is how to end a pause.
 	ReadyWhen  []string `json:"readyWhen,omitempty"`
 	FailedWhen []string `json:"failedWhen,omitempty"`
 	PausedWhen []string `json:"pausedWhen,omitempty"`
@@ -100,14 +98,15 @@ type Facts struct {
 
 	builtIn bool
 	schema  map[string]any
-	// profiled is set if ReadyWhen comes from a profile.
+	// profiled is set unless ReadyWhen comes from an annotation of the CRD.
 	profiled bool
 	readyIf  []fieldpath.Expression
 	failedIf []fieldpath.Expression
 	pausedIf []fieldpath.Expression
 }
 
-// New returns the facts of a kind. count is the path of the desired count, or nil if it is unknown.
+// New returns the facts of a kind, or an error if an annotation is invalid. count is the path of
+// the desired count, or nil if it is unknown.
 func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, error) {
 	f := Facts{Generation: GenerationNone, Unit: "pod"}
 	if kind.BuiltIn() {
@@ -161,11 +160,11 @@ func builtInFacts(kind kinds.Kind) Facts {
 			Current: statusPaths("", currentFields()), Ready: statusPaths("", readyFields())}
 	}
 	f.Zero = slices.Concat(f.Desired, f.Current, f.Ready, f.Updated, f.Available)
-	f.pausedIf, _ = expressions(f.PausedWhen) // which a test parses
+	f.pausedIf, _ = expressions(f.PausedWhen) // a test parses them
 	return f
 }
 
-// Rules returns the names of the rules of the verdict that apply to the objects.
+// Rules returns the names of the verdict rules that apply to objects of the kind.
 func (f Facts) Rules() []string {
 	o := status.Object{Identity: status.Identity{Foreign: true, BuiltIn: f.builtIn}, Counts: status.Counts{NoCount: f.Count == "" && len(f.Desired) == 0}, Evidence: status.Evidence{Generation: 1}}
 	f.read(&o, nil)
@@ -224,7 +223,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	}
 	f.Ready, f.Updated, f.Available = pick(readyFields(), unnamed), pick(updatedFields(), unnamed), pick([]string{"availableReplicas", "numberAvailable"}, unnamed)
 	if f.Unit != "pod" {
-		// These are pods, and so not what is counted.
+		// These fields count pods, but the count has another unit.
 		f.Ready, f.Updated, f.Available = nil, nil, nil
 	}
 	if count == nil {
@@ -237,7 +236,7 @@ func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	f.OnDelete = ".spec.updateStrategy.type"
 }
 
-// generation finds the field of the generation in the status.
+// generation sets Conditions and Generation from the schema of the status.
 func (f *Facts) generation(root, properties map[string]any) {
 	f.Conditions = properties["conditions"] != nil
 	item := fieldpath.Resolve(root, fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(properties, "conditions")), "items"))
@@ -261,8 +260,8 @@ func statusAt(root, properties map[string]any, base string) map[string]any {
 	return properties
 }
 
-// within returns the part of the status around a field: "" for .status.replicas, ".gateway"
-// for .status.gateway.replicas.
+// within returns the part of the status around a field: "" for .status.replicas, and ".gateway" for
+// .status.gateway.replicas.
 func within(path string) string {
 	names, err := fieldpath.FieldNames(path)
 	if err != nil || len(names) < 3 || names[0] != "status" {
@@ -277,8 +276,8 @@ func samePath(a, b string) bool {
 	return errA == nil && errB == nil && pa.String() == pb.String()
 }
 
-// otherCounts finds the other counts of the spec, and whether they count other groups of pods. A
-// number of shards beside a count is a number of such groups, unless /scale has the count.
+// otherCounts sets OtherCounts and Several. If sharded is set, a number of shards beside the count
+// means that there are several groups of pods.
 func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded bool) {
 	last := count.Steps[len(count.Steps)-1]
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
@@ -299,7 +298,7 @@ func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded 
 	}
 }
 
-// fromAnnotations replaces facts from the schema by those in annotations.
+// fromAnnotations replaces facts from the schema by those in annotations or a profile.
 func (f *Facts) fromAnnotations(said map[string]string) error {
 	for key, at := range map[string]*[]string{
 		kinds.AnnotationDesiredPath: &f.Desired, kinds.AnnotationCurrentPath: &f.Current, kinds.AnnotationReadyPath: &f.Ready,
@@ -312,7 +311,7 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 		if _, err := fieldpath.FieldNames(word); err != nil {
 			return fmt.Errorf("annotation %s: %w", key, err)
 		}
-		// The controller writes a field that is named, and omits it if it is zero.
+		// The controller writes a field that an annotation names, and may omit it if it is zero.
 		*at, f.Zero = []string{word}, append(f.Zero, word)
 	}
 	slices.Sort(f.Zero)
@@ -322,7 +321,7 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 		if !is {
 			continue
 		}
-		// "restart" writes one of them, which must not be a label or a finalizer.
+		// "restart" writes one of these fields, which must not be a label or a finalizer.
 		if names, err := fieldpath.FieldNames(word); err != nil || len(names) < 2 || names[0] != "spec" {
 			return fmt.Errorf("annotation %s: %q is not a path to a field of .spec", key, word)
 		}
@@ -383,13 +382,13 @@ func (f Facts) unit() string {
 	return f.Unit
 }
 
-// zero reports whether a count is zero if it is absent.
+// zero reports whether a count with these paths is zero if it is absent.
 func (f Facts) zero(paths []string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(f.Zero, path) })
 }
 
-// pausedBy returns how to end a pause that an expression of the kind detects: an instruction
-// or a command.
+// pausedBy returns how to end a pause that an expression of the kind detects. It returns either an
+// instruction or a command.
 func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *commandline.Command) {
 	object := o.Type + "/" + o.Name
 	switch {

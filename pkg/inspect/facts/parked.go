@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// ParkedPath returns the field whose count an object remembers; nil if it remembers none.
+// ParkedPath returns the path of the count that an annotation stores, or nil if none does.
 func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
 	if obj == nil {
 		return nil
@@ -23,8 +23,8 @@ func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
 	return &path
 }
 
-// parked returns the count to return to; nil if the object is not parked, or someone has
-// scaled it since.
+// parked returns the count that an object had before it was parked, or nil if the object is not
+// parked or has been scaled since.
 func parked(obj *unstructured.Unstructured) *apis.ParkedCount {
 	path := ParkedPath(obj)
 	if path == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-// pause sets the reason why the controller does not act, if there is one.
+// pause sets o.Pause if the object is paused or waits for someone to act.
 func (f Facts) pause(o *status.Object, obj map[string]any) {
 	for _, e := range f.pausedIf {
 		if holdsOf(e, obj) && !timedPause(obj) {
@@ -47,7 +47,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 		return
 	}
 	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.ReadyUnknown && o.Ready < o.Desired {
-		return // what is new has yet to become ready
+		return // new pods are not ready yet
 	}
 	if textAt(obj, f.OnDelete) == "OnDelete" {
 		o.Pause = &status.Pause{Code: problem.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the old template", Template: true}
@@ -56,8 +56,8 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 	f.partition(o, obj)
 }
 
-// pauseNote returns who turned on the switch of a pause, and why. "pause" writes both to
-// annotations. They are stale if another manager has turned on the switch since.
+// pauseNote returns who turned on the switch of a pause, and why, or "" if this is unknown. "pause"
+// writes both to annotations, which are stale if another manager has turned on the switch since.
 func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	u := &unstructured.Unstructured{Object: obj}
 	by, reason := u.GetAnnotations()[apis.AnnotationPausedBy], u.GetAnnotations()[apis.AnnotationPausedReason]
@@ -74,13 +74,13 @@ func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	return apis.Pause{By: by, Reason: reason}.Note()
 }
 
-// reportedPause finds a pause that the controller reports by a usual condition or phase.
+// reportedPause sets a pause that a usual condition or phase reports, if there is one.
 func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	if f.pauseTold() || o.BuiltIn || timedPause(obj) {
-		return false // the kind reports it elsewhere, and this may be behind
+		return false // the kind reports pauses elsewhere, and conditions may be stale
 	}
 	if o.SwitchOff = switchedOff(obj); o.SwitchOff {
-		return false // what the status says is stale
+		return false // the status is stale
 	}
 	var why string
 	paused := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return words.Condition(c) == words.Paused })
@@ -97,22 +97,22 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	return true
 }
 
-// switchedOff reports whether an object has the switch of a pause, and it is off.
+// switchedOff reports whether an object has a field that pauses it, and this field is off.
 func switchedOff(obj map[string]any) bool {
 	return slices.ContainsFunc([]string{".spec.paused", ".spec.suspend"}, func(path string) bool { return valueAt(obj, path) == false })
 }
 
-// pauseTold reports whether the kind has a status field for a pause.
+// pauseTold reports whether an expression of the kind reads pauses from the status.
 func (f Facts) pauseTold() bool {
 	return slices.ContainsFunc(f.pausedIf, ofStatus)
 }
 
-// ofStatus reports whether an expression is about the status.
+// ofStatus reports whether an expression reads the status.
 func ofStatus(e fieldpath.Expression) bool {
 	return strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".status.")
 }
 
-// partition finds how many pods keep the older template.
+// partition sets o.UpdatedWanted for an ordinal, or o.Pause if only the pods to keep are outdated.
 func (f Facts) partition(o *status.Object, obj map[string]any) {
 	path, value := f.Partition, valueAt(obj, f.Partition)
 	if value == nil && !f.Ordinal {
@@ -136,7 +136,7 @@ func (f Facts) partition(o *status.Object, obj map[string]any) {
 	}
 }
 
-// partitionIn returns the field named partition below a field whose name ends in strategy.
+// partitionIn returns the path and the value of a field named partition below a strategy.
 func partitionIn(content map[string]any, at string, strategy bool) (string, any) {
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		path, value := at+"."+name, content[name]
@@ -151,7 +151,7 @@ func partitionIn(content map[string]any, at string, strategy bool) (string, any)
 	return "", nil
 }
 
-// keptBy returns how many pods a partition keeps, or several of them, one for each group.
+// keptBy returns the result of keeps for a partition, or the sum for a map of partitions by group.
 func keptBy(value any, desired int32) (int32, bool) {
 	groups, several := value.(map[string]any)
 	if !several {
@@ -168,8 +168,8 @@ func keptBy(value any, desired int32) (int32, bool) {
 	return sum, true
 }
 
-// keeps returns how many of the desired pods a partition keeps on the old revision. As in
-// OpenKruise, a percentage is rounded up, and below 100% at least one pod is replaced.
+// keeps returns how many of the desired pods a partition keeps on the old revision, and whether it
+// is valid. As in OpenKruise, a percentage is rounded up, but below 100%, one pod is replaced.
 func keeps(value any, desired int32) (int32, bool) {
 	var partition intstr.IntOrString
 	switch value := value.(type) {
@@ -195,7 +195,7 @@ func promotes(message string) bool {
 	return strings.Contains(message, "BlueGreenPause") || strings.Contains(message, "CanaryPauseStep")
 }
 
-// timedPause reports whether a canary step ends, or a new version is promoted, after a time.
+// timedPause reports whether, after a time, a canary step ends or a new version is promoted.
 func timedPause(obj map[string]any) bool {
 	if seconds, _ := wholeAt(obj, ".spec.strategy.blueGreen.autoPromotionSeconds"); seconds > 0 {
 		paused, _ := valueAt(obj, ".spec.paused").(bool)

@@ -11,9 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// profiles hold what annotations would say on CRDs that others install. One file
-// is named after its CRD. What they say is needed for no write, and annotations
-// of the CRD come first.
+// profiles holds annotations for CRDs that others install. Each file is named
+// after its CRD. The annotations of the CRD itself take precedence.
 //
 //go:embed profiles/*.yaml
 var profiles embed.FS
@@ -22,7 +21,7 @@ var profiles embed.FS
 func profileOf(kind kinds.Kind) map[string]string {
 	profile, err := readProfile(kind.CRD())
 	if err != nil {
-		return nil // which a test rules out for those that there are
+		return nil // a test reads all profiles
 	}
 	return profile
 }

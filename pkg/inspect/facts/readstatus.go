@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-// read reads the status of an object that another program's controller reconciles.
+// read sets the counts and the other evidence from an object of another program's kind.
 func (f Facts) read(o *status.Object, obj map[string]any) {
 	o.Count, o.Unit, o.Several = f.Count, f.unit(), f.Several
 	f.readGeneration(o, obj)
@@ -47,14 +47,14 @@ func (f Facts) read(o *status.Object, obj map[string]any) {
 	f.judge(o, obj)
 }
 
-// readGeneration reads which generation the controller saw.
+// readGeneration sets the generation that the controller saw, or marks it as unknown.
 func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	switch seen := valueAt(obj, ".status.observedGeneration").(type) {
 	case int64:
 		o.ObservedGeneration = written(seen)
 		return
 	case string:
-		// A word that is no number is a hash, and says nothing.
+		// Text that is not a number is a hash, which is ignored.
 		n, err := strconv.ParseInt(seen, 10, 64)
 		if err == nil || seen == "" {
 			if o.ObservedGeneration = n; seen != "" {
@@ -65,7 +65,7 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	}
 	switch f.Generation {
 	case GenerationField, GenerationText:
-		// The controller has not written the field yet. If it reports Ready without it, it
+		// The controller has not written the field yet. A controller that reports Ready without the field
 		// never writes it.
 		o.Untracked = f.builtIn && o.Generation == 0 || !f.builtIn && meta.IsStatusConditionTrue(o.Conditions, apis.ConditionReady)
 	default:
@@ -74,8 +74,8 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	}
 }
 
-// readTracked takes the generation that the controller saw from the conditions if nothing else
-// says it.
+// readTracked sets the generation that the controller saw from the conditions if the status has no
+// other.
 func readTracked(o *status.Object, reported map[string]any) {
 	if !o.Untracked {
 		return
@@ -90,8 +90,8 @@ func readTracked(o *status.Object, reported map[string]any) {
 	}
 }
 
-// written returns the generation in a status. It turns zero into -1, which no object has:
-// elsewhere, 0 means that the controller never writes the field.
+// written returns the generation in a status. It replaces 0 by -1, which no object has, because 0
+// elsewhere means that the controller never writes the field.
 func written(generation int64) int64 {
 	if generation == 0 {
 		return -1
@@ -99,10 +99,9 @@ func written(generation int64) int64 {
 	return generation
 }
 
-// lag returns the part of the status that is out of date if an annotation names a generation of
-// another object that the controller has not acted on, or "". A Rollout has its workload's
-// generation in "rollout.argoproj.io/workload-generation", and in
-// .status.workloadObservedGeneration.
+// lag returns an expression that is false because a status field differs from the generation of
+// another object in an annotation, or "". For example, a Rollout has the annotation
+// "rollout.argoproj.io/workload-generation" and the field .status.workloadObservedGeneration.
 func lag(obj map[string]any) string {
 	for key, wanted := range fieldpath.Object(obj, "metadata", "annotations") {
 		of, is := strings.CutSuffix(key[strings.LastIndex(key, "/")+1:], "-generation")
@@ -120,7 +119,7 @@ func (f Facts) readCounts(o *status.Object, obj map[string]any) {
 	current, found := f.number(obj, f.Current)
 	o.Current = current
 	if !found && !o.ReadyUnknown && !f.zero(f.Current) {
-		o.Current = ready // at least those are there
+		o.Current = ready // at least the ready pods exist
 	}
 	updated, found := f.number(obj, f.Updated)
 	if found || f.zero(f.Updated) && hasContainers(obj) {
@@ -144,7 +143,7 @@ func hasContainers(obj map[string]any) bool {
 	return len(containers) > 0
 }
 
-// readWord reads the controller's own words about the object.
+// readWord sets the phase, the message, and the claims that the controller reports.
 func readWord(o *status.Object, obj map[string]any) {
 	phaseFields := []string{".status.phase", ".status.state", ".status.updateStatus", ".status.state.phase"}
 	for at, paths := range map[*string][]string{&o.Word.Phase: phaseFields, &o.Word.Message: {".status.message", ".status.reason"}} {
@@ -161,9 +160,9 @@ func readWord(o *status.Object, obj map[string]any) {
 	o.Fields = slices.Sorted(maps.Keys(fieldpath.Object(obj, "status")))
 }
 
-// judge evaluates the expressions of the kind for ready and failed. An expression with an error
-// does not hold. Those of a profile count only if the object has the field that they read, which
-// older versions of the controller do not write.
+// judge sets whether the object is ready or failed by the expressions of the kind. An expression
+// with an error is false. A profile decides about ready only if the object has one of the fields
+// that it reads, because older versions of the controller do not write them.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
 	reported := func(e fieldpath.Expression) bool { return valueAt(obj, strings.Trim(e.Path, "{}")) != nil }
 	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, reported)) {
@@ -208,8 +207,8 @@ func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *f
 	f.pause(o, obj.Object)
 }
 
-// onlyCounted reports whether the last change of the spec changed only the count: its
-// manager owns no other field of the spec.
+// onlyCounted reports whether the last change of the spec changed only the count, which is so if
+// its manager owns no other field of the spec.
 func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[string]any) bool {
 	spec := smd.PathElement{FieldName: new("spec")}
 	var last *metav1.ManagedFieldsEntry
@@ -234,7 +233,7 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 	return last.Subresource == "scale" || err == nil && path.ManagedBy(*last, obj)
 }
 
-// number returns the first of some fields that holds a whole number.
+// number returns the first whole number at some paths as a count, and whether there is one.
 func (f Facts) number(obj map[string]any, paths []string) (int32, bool) {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {

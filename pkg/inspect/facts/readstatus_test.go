@@ -328,7 +328,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// An annotation pauses an object whatever its value is, if the expression names no value.
+// If an expression names an annotation but no value, the annotation pauses an object whatever its
+// value is.
 func TestPausedByAnnotation(t *testing.T) {
 	t.Parallel()
 	for annotation, want := range map[string]bool{
@@ -348,7 +349,7 @@ func TestPausedByAnnotation(t *testing.T) {
 	}
 }
 
-// A change is only of the count if its manager owns the count and no other field of the
+// The last change was only of the count if its manager owns the count and no other field of the
 // spec.
 func TestOnlyCounted(t *testing.T) {
 	t.Parallel()
@@ -381,7 +382,7 @@ func TestOnlyCounted(t *testing.T) {
 	}
 }
 
-// The total of all groups is known if they have the same form.
+// The total of all groups is known if the groups have the same form.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	const (
@@ -395,7 +396,7 @@ func TestTotal(t *testing.T) {
 		schema, path, spec string
 		several            bool
 		unit               string
-		total              int32 // -1: not known
+		total              int32 // -1 if it is unknown
 	}{
 		"a list":              {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: 3}, {name: c}]}", true, "", 5},
 		"parts":               {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: 3}}", true, "", 5},

@@ -20,14 +20,14 @@ type Period struct {
 	Endless bool
 
 	failed time.Time
-	// cause is why pods fail, with the generation and the ready pods of that time. Some
-	// controllers replace pods that crash, which does not end the failure. More ready pods do.
+	// cause is why pods fail, with the generation and the ready pods at that time. The failure does
+	// not end when a controller replaces the pods, but when more pods become ready.
 	cause cause
-	// pods are those that have failed.
+	// pods is the set of pods that have failed.
 	pods map[types.UID]bool
 }
 
-// cause is why pods fail.
+// cause identifies a failure of pods.
 type cause struct {
 	container  string
 	code       problem.Code
@@ -35,7 +35,7 @@ type cause struct {
 	ready      int32
 }
 
-// causeOf returns why pods of an object fail, and which. It has no code if none do.
+// causeOf returns why pods of an object fail, and their UIDs. c has no code if none fail.
 func causeOf(r status.Report) (c cause, pods []types.UID) {
 	i := slices.IndexFunc(r.Problems, func(p problem.Problem) bool { return len(p.Pods) > 0 && (p.Fatal || p.Crash()) })
 	if i < 0 {
@@ -50,14 +50,14 @@ func causeOf(r status.Report) (c cause, pods []types.UID) {
 	return cause{p.Container, p.Code, r.Metadata.Generation, r.Replicas.Ready}, pods
 }
 
-// lasts reports whether a cause still applies, given the cause of a later report.
+// lasts reports whether a cause still applies, given a later report and its cause.
 func (c cause) lasts(later cause, r status.Report) bool {
 	same := later.code == "" || later.code == c.code && later.container == c.container
 	return c.code != "" && same && c.generation == r.Metadata.Generation && r.Replicas.Ready <= c.ready && !r.Verdict.Settled()
 }
 
-// Look reports whether the grace for an object is over, given its report at a time. If not, again
-// is the time until the next look even if nothing changes, or zero if none is needed.
+// Look reports whether the period is over, given the report on an object at a time. If not, again
+// is the time after which to look again even if nothing changes, or zero if that is not needed.
 func (p *Period) Look(r status.Report, now time.Time) (over bool, again time.Duration) {
 	later, pods := causeOf(r)
 	present, replaced := false, false

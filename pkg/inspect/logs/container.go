@@ -15,11 +15,11 @@ import (
 
 // Wanted selects the containers whose logs are read.
 type Wanted struct {
-	// Container selects one container of each pod, and AllContainers all. The default is
-	// kubectl's default container of each pod and the one that keeps it from being ready.
+	// Container, if set, selects one container of each pod. AllContainers selects all. The default is
+	// kubectl's default container, and any container that keeps the pod from being ready.
 	Container     string
 	AllContainers bool
-	// Slot, if set, selects the pod of a slot.
+	// Slot, if set, selects the pods of that slot.
 	Slot string
 	// Failing excludes ready pods.
 	Failing bool
@@ -59,7 +59,7 @@ type Container struct {
 	// last means that the newest run has ended and will be restarted. Its log will then be the
 	// log of the previous run, even if the next one begins in the meantime.
 	last bool
-	// broken means that it failed.
+	// broken means that the container failed, or was restarted and is not ready.
 	broken bool
 	// crashed means that the log of the previous run explains why the pod is not ready.
 	crashed bool
@@ -138,7 +138,7 @@ func containersOf(pod *corev1.Pod, short string, failing bool, w Wanted) []Conta
 	return all
 }
 
-// defaultContainer returns the container that kubectl selects by default.
+// defaultContainer returns the name of the container that kubectl selects by default.
 func defaultContainer(pod *corev1.Pod) string {
 	name := pod.Annotations[apis.AnnotationDefaultContainer]
 	switch {
@@ -150,7 +150,7 @@ func defaultContainer(pod *corev1.Pod) string {
 	return pod.Spec.Containers[0].Name
 }
 
-// read reads the status of the container, and reports whether it failed.
+// read sets the runs of the container from its status, and reports whether it is broken.
 func (c *Container) read(s corev1.ContainerStatus) (broken bool) {
 	last := s.LastTerminationState.Terminated
 	c.run = s.RestartCount

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// references refer to pods.
+// references returns pointers to the given pods, in the same order.
 func references(pods []corev1.Pod) []*corev1.Pod {
 	all := make([]*corev1.Pod, len(pods))
 	for i := range pods {
@@ -46,7 +46,7 @@ var (
 	backOff = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 )
 
-// with sets the container status that the kubelet reports.
+// with sets the status of the named container, and returns the pod.
 func with(p corev1.Pod, name string, s corev1.ContainerStatus) corev1.Pod {
 	s.Name = name
 	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {

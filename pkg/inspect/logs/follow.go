@@ -52,8 +52,8 @@ type slots struct {
 	reported sync.Once
 }
 
-// NewFollowers returns a follower for each of several objects. Together they open no more
-// logs than the reader allows. stop is called with an error that ends them.
+// NewFollowers returns followers for n objects. Together they open no more logs than the reader
+// allows. They call stop if writing fails, or if reading is forbidden.
 func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Follower {
 	shared := &slots{free: make(chan struct{}, r.Most)}
 	all := make([]*Follower, n)
@@ -63,7 +63,7 @@ func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Fo
 	return all
 }
 
-// See follows the containers of the current pods of the object until the context ends.
+// See starts to follow new pods, until the context ends, and stops following those that are gone.
 func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,7 +105,7 @@ func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1
 	f.begun = true
 }
 
-// End waits for a short time until the logs have ended. There are no more pods.
+// End stops following all pods as if they were gone, and waits until their logs have ended.
 func (f *Follower) End() {
 	f.mu.Lock()
 	for key, t := range f.tails {
@@ -126,7 +126,7 @@ const (
 	toRead
 	// toReadPrevious reads the rest of the log of the previous run.
 	toReadPrevious
-	// toEnd ends.
+	// toEnd stops following the container.
 	toEnd
 )
 
@@ -163,8 +163,8 @@ type tail struct {
 	title string
 	// rest is the incomplete last line.
 	rest Line
-	// read means that a log was opened before, and opened is when. told means that the message
-	// that it cannot be opened was printed.
+	// read means that a log was opened, and opened is the time at which the first one was. reported
+	// means that a message about a log that cannot be read was printed.
 	read, reported bool
 	opened         time.Time
 
@@ -233,7 +233,7 @@ func (t *tail) run(ctx context.Context) {
 	}
 }
 
-// sleep waits for a change, and at most for a time unless that is zero.
+// sleep waits for a change or, unless atMost is zero, until that time has passed.
 func (t *tail) sleep(ctx context.Context, atMost time.Duration) {
 	var over <-chan time.Time
 	if atMost > 0 {
@@ -251,8 +251,8 @@ var (
 	errGone = errors.New("the pod is gone")
 )
 
-// look reads the log of the newest or the previous run to its end. came reports whether there
-// were new lines, and yielded whether it stopped for others.
+// look reads the log of the newest or the previous run to its end. came reports whether there were
+// new lines. yielded reports whether look got no slot, or gave it up for others.
 func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded bool, err error) {
 	f := t.follower
 	if !f.slots.take(ctx, t.gone, f.Out) {
@@ -268,7 +268,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 		if from := t.known.begin(); !from.IsZero() {
 			request.Since = from
 		} else if t.tail >= 0 {
-			request.Since = t.opened // there were no lines yet
+			request.Since = t.opened // there were no lines before
 		}
 	}
 	if s == toRead && c.run > t.progress.run {
@@ -277,7 +277,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	body, err := f.Open.open(ctx, request)
 	switch {
 	case s == toReadPrevious && notYet(err):
-		t.progress.done = true // it is gone for good
+		t.progress.done = true // the log has been removed
 		return false, false, nil
 	case err != nil:
 		return false, false, err
@@ -302,7 +302,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	return came, false, err
 }
 
-// mark prints, before the first line, which pod or run the lines are from.
+// mark prints which pod or run the next lines are from, and resets the progress for a new run.
 func (t *tail) mark(c Container, s step) {
 	out := t.follower.Out
 	if t.title != "" {
@@ -349,7 +349,7 @@ func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// flush writes the incomplete last line.
+// flush writes the incomplete last line, unless it was written before.
 func (t *tail) flush(c Container) {
 	if t.rest.Text == "" || !t.known.isNew(t.rest, true) {
 		return

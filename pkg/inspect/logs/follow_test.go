@@ -22,11 +22,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// kubelets simulate the servers of logs. The test controls the time.
+// kubelets simulates the kubelets that serve logs.
 type kubelets struct {
 	mu   sync.Mutex
-	runs map[string][]*playedRun // by pod, the newest last
-	// open is the number of open logs, most its maximum, and asked the number of requests.
+	runs map[string][]*playedRun // by pod, newest last
+	// open is the number of open logs, and most is its maximum. asked is the number of requests.
 	open, most, asked int
 	refuse            error
 }
@@ -35,7 +35,7 @@ type kubelets struct {
 type playedRun struct {
 	log     []string // with times
 	ended   bool
-	cut     bool // streams end in the middle of what follows
+	cut     bool // streams end after the lines that exist, although the run continues
 	changed chan struct{}
 }
 
@@ -50,7 +50,7 @@ func (k *kubelets) start(pod string) *playedRun {
 	return run
 }
 
-// pass lets time pass.
+// pass waits in the simulated time of the test.
 func pass(while time.Duration) { <-time.After(while) }
 
 // change changes a run, and notifies its streams.
@@ -77,7 +77,7 @@ func (k *kubelets) openLog(ctx context.Context, r Request) (io.ReadCloser, error
 	runs := k.runs[r.Pod]
 	n := len(runs) - 1
 	if r.Previous && n >= 0 && !runs[n].ended {
-		n-- // one that ended is the run before, where the next one is awaited
+		n-- // the newest run is the previous one if it has ended and the next one has yet to start
 	}
 	switch {
 	case k.refuse != nil:
@@ -169,7 +169,7 @@ func newFollowTest(t *testing.T, most int) *followTest {
 	return f
 }
 
-// following runs a test with a follower in a bubble with a clock of its own.
+// following runs a test with a new follower in a bubble with simulated time.
 func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestFollowRestOfARun(t *testing.T) {
 	})
 }
 
-// A stream that breaks off is resumed.
+// A stream that breaks off is resumed without losing or repeating a line.
 func TestFollowTakesUpAStream(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -288,7 +288,7 @@ func TestFollowTakesUpAStream(t *testing.T) {
 	})
 }
 
-// A container is followed through its restarts, whether its stream was complete or not.
+// A container is followed through a restart, whether or not its backoff was observed.
 func TestFollowThroughRuns(t *testing.T) {
 	t.Parallel()
 	for _, seen := range []bool{true, false} {
@@ -315,8 +315,8 @@ func TestFollowThroughRuns(t *testing.T) {
 	}
 }
 
-// A replaced pod is read to its end, even after it is gone from the server, and the new one from
-// its beginning.
+// The log of a replaced pod is read to its end, even after the pod is gone from the server. The log
+// of the new pod is read from its beginning.
 func TestFollowReplacement(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -395,7 +395,7 @@ func TestFollowInTurn(t *testing.T) {
 	})
 }
 
-// Without permission to read logs, following ends with an error that has the missing rule.
+// Without permission to read logs, following ends with an error that names the missing rule.
 func TestFollowForbidden(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// FailingContainer returns the container whose log may explain a problem of the pod: the one
-// that the problem names, or one that crashed. It returns none if no container has started.
+// FailingContainer returns the container whose log may explain a problem of the pod: the one that
+// the problem names, or one that crashed. It returns false if no such container has started.
 func FailingContainer(p problem.Problem, pod *corev1.Pod) (Container, bool) {
 	report := status.Report{Pods: []problem.Pod{{Name: pod.Name, UID: pod.UID}}}
 	var found Container

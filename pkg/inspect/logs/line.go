@@ -1,6 +1,6 @@
-// Package logs reads the logs of the containers of many pods, once or until their object is
-// gone. The rules for which containers to read, in which order, and which lines are new use
-// no clock and no client; the server is behind one function, Open.
+// Package logs reads the logs of the containers of many pods, once or until their object is gone.
+// The rules that decide which containers to read, in which order, and which lines are new use no
+// clock and no client. Only Open accesses the server.
 package logs
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// maxLine is how many bytes of a line are kept. A longer line is cut and ends in cutMark.
+// maxLine is the maximum number of bytes of a line. A longer line is cut, and cutMark is added.
 const (
 	maxLine = 64 << 10
 	cutMark = " … [cut at 64 KiB]"
@@ -65,7 +65,7 @@ func (r *lineReader) next() (text string, err error) {
 // idle reports whether nothing is buffered.
 func (r *lineReader) idle() bool { return r.from.Buffered() == 0 }
 
-// parseLine splits off the time that the server puts before a line.
+// parseLine splits off the time that the server puts before a line, if there is one.
 func parseLine(text string) Line {
 	for i := range min(len(text), len(time.RFC3339Nano)+1) {
 		if text[i] != ' ' {

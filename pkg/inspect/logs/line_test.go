@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// linesOf splits a log into lines.
+// linesOf returns the lines of a log, and the incomplete last line.
 func linesOf(t *testing.T, log io.Reader) (lines []string, rest string) {
 	t.Helper()
 	r := newLineReader(log)

@@ -12,22 +12,22 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// Request asks for the log of a container.
+// Request describes which log of a container to read, and which part of it.
 type Request struct {
 	Namespace, Pod, Container string
 	// Previous selects the previous run. Follow keeps reading until the container ends.
 	Previous, Follow bool
-	// Tail is how many of the last lines to read; negative means all. Since is the start time.
+	// Tail is the number of last lines to read; negative means all. Since is the start time, if set.
 	Tail  int64
 	Since time.Time
-	// Bytes limits how much to read after the first of those lines; zero means no limit.
+	// Bytes limits the size of the result, from its first line on; zero means no limit.
 	Bytes int64
 }
 
 // Open opens a log, whose lines begin with their times.
 type Open func(ctx context.Context, r Request) (io.ReadCloser, error)
 
-// Server opens logs at the server.
+// Server returns a function that opens logs at the API server.
 func Server(core corev1client.PodsGetter) Open {
 	return func(ctx context.Context, r Request) (io.ReadCloser, error) {
 		options := &corev1.PodLogOptions{Container: r.Container, Previous: r.Previous, Follow: r.Follow, Timestamps: true}
@@ -53,7 +53,7 @@ func (open Open) open(ctx context.Context, r Request) (io.ReadCloser, error) {
 	return body, err
 }
 
-// MissingRightError means that the user cannot read logs, and names the missing rule.
+// MissingRightError means that the user is not allowed to read logs. It names the missing rule.
 type MissingRightError struct {
 	Namespace string
 	Err       error
@@ -65,6 +65,6 @@ func (e *MissingRightError) Error() string {
 
 func (e *MissingRightError) Unwrap() error { return e.Err }
 
-// notYet reports whether a container has no log yet or no longer: the server returns
-// BadRequest or NotFound.
+// notYet reports whether an error means that a container has no log yet or no longer. The server
+// then returns BadRequest or NotFound.
 func notYet(err error) bool { return apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) }

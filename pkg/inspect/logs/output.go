@@ -25,21 +25,21 @@ const (
 	JSON      Format = "json"
 )
 
-// batchBytes is how much is written at a time if lines come faster than that.
+// batchBytes is the size at which lines are written although more of them can be read at once.
 const batchBytes = 32 << 10
 
 // errWrite means that lines cannot be written.
 var errWrite = errors.New("write the lines of a log")
 
-// Output writes the lines of many containers, each as a whole.
+// Output writes the lines of many containers, each line as a whole.
 type Output struct {
 	Out, ErrOut io.Writer
 	Format      Format
 	// Timestamps adds the time to lines for people and to raw lines.
 	Timestamps bool
-	// Only, if it is set, leaves out the lines that do not match.
+	// Only, if set, excludes the lines that do not match.
 	Only *regexp.Regexp
-	// Paint, if it is set, colors a text. Texts of the same number have the same color.
+	// Paint, if set, colors a text. Texts with the same number have the same color.
 	Paint func(n uint32, text string) string
 
 	mu sync.Mutex
@@ -55,11 +55,11 @@ type entry struct {
 	Message   string     `json:"message"`
 }
 
-// lines are lines of a container that are written together.
+// lines collects lines of a container that are written together.
 type lines struct {
 	output *Output
 	of     Container
-	// prefix is what each line begins with, in the color of the pod.
+	// prefix is the label before each line, in the color of the pod.
 	prefix string
 	text   bytes.Buffer
 }
@@ -90,7 +90,7 @@ func (l *lines) add(line Line) {
 		}
 		to := json.NewEncoder(&l.text)
 		to.SetEscapeHTML(false)
-		_ = to.Encode(e) // strings can be encoded, and memory written to
+		_ = to.Encode(e) // encoding strings to memory cannot fail
 		return
 	}
 	l.text.WriteString(l.prefix)
@@ -103,7 +103,7 @@ func (l *lines) add(line Line) {
 	l.text.WriteString(line.Text + "\n")
 }
 
-// Write writes whole lines.
+// Write writes whole lines. Any error wraps errWrite.
 func (o *Output) Write(lines []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 type Reader struct {
 	Open Open
 	Out  *Output
-	// Most is how many logs are open at once.
+	// Most is the maximum number of logs that are open at once.
 	Most int
-	// Tail is how many of the last lines of each are read; negative means all. Since is the
-	// start time, and Previous selects the previous run.
+	// Tail is the number of last lines to read from each log; negative means all. Since is the start
+	// time, if set. Previous selects the previous run.
 	Tail     int64
 	Since    time.Time
 	Previous bool
@@ -27,13 +27,13 @@ type part struct {
 	of      Container
 	say     string
 	request *Request
-	// from has the lines of the log as they are written, and to is its other end.
+	// from and to are the ends of a pipe for the lines of the log.
 	from *io.PipeReader
 	to   *io.PipeWriter
 }
 
-// Once writes the logs of containers, one after the other, and the logs of failing pods last.
-// Once opens several logs ahead. A log that cannot be read does not stop the others.
+// Once writes the logs of containers one after the other, those of failing pods last. It opens
+// several logs ahead. It returns an error for each log that cannot be read, but reads the others.
 func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	var parts []part
 	for _, c := range failingLast(containers) {
@@ -116,12 +116,12 @@ func (r *Reader) parts(c Container) []part {
 	return []part{current}
 }
 
-// readAhead reads the logs in their order, as many at once as may be open. Each waits until the
-// ones before are written.
+// readAhead reads up to r.Most logs at once, in their order. Each of them waits until Once has
+// written those before.
 func (r *Reader) readAhead(ctx context.Context, parts []part, running *sync.WaitGroup) {
 	slots := make(chan struct{}, r.Most)
 	for _, p := range parts {
-		slots <- struct{}{} // those before end with the context
+		slots <- struct{}{} // reads end with the context, so this does not block forever
 		running.Go(func() {
 			defer func() { <-slots }()
 			p.to.CloseWithError(r.read(ctx, p))
@@ -129,7 +129,7 @@ func (r *Reader) readAhead(ctx context.Context, parts []part, running *sync.Wait
 	}
 }
 
-// read reads the log of a part.
+// read writes the log of a part to its pipe.
 func (r *Reader) read(ctx context.Context, p part) error {
 	if p.request == nil {
 		return nil
@@ -148,9 +148,9 @@ func (r *Reader) read(ctx context.Context, p part) error {
 	return err
 }
 
-// copyLines writes the lines of a log until it ends, except those that are known. resumed says
-// that the log was read before. rest is what came after the end of the last line, and came
-// reports whether there were lines.
+// copyLines writes the lines of a log until it ends, except those that are known. resumed reports
+// whether the log was read before. rest is the incomplete last line, and came reports whether any
+// lines were written.
 func copyLines(body io.Reader, all *lines, known *resume, resumed bool, to io.Writer) (rest Line, came bool, err error) {
 	from := newLineReader(body)
 	for {

@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// script maps a request to its log.
+// script maps "pod/container", or "pod/container before" for the previous run, to
+// its log.
 type script map[string]string
 
 func (s script) open(_ context.Context, r Request) (io.ReadCloser, error) {

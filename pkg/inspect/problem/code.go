@@ -7,26 +7,26 @@ type Code string
 // The codes of verdicts without a problem.
 const (
 	CodeReady               Code = "Ready"               // as many pods are ready as are wanted
-	CodeParked              Code = "Parked"              // scaled to zero for a time
+	CodeParked              Code = "Parked"              // the object is scaled to zero for a time
 	CodeDeleted             Code = "Deleted"             // the object no longer exists
 	CodeDeleting            Code = "Deleting"            // the object is being deleted
 	CodeNeverSeen           Code = "NeverSeen"           // no controller has seen the object
 	CodeGenerationNotSeen   Code = "GenerationNotSeen"   // the controller has not seen the last change
 	CodeNoController        Code = "NoController"        // the controller that should act is not running
 	CodeNothingReported     Code = "NothingReported"     // the status does not say how the object is doing
-	CodeNoPods              Code = "NoPods"              // no pods, and nothing says how many are wanted
-	CodeCountOutOfBounds    Code = "CountOutOfBounds"    // a minimum or maximum beside the count does not admit it
+	CodeNoPods              Code = "NoPods"              // there are no pods, and the desired count is unknown
+	CodeCountOutOfBounds    Code = "CountOutOfBounds"    // the count is outside of the minimum and maximum beside it
 	CodePodsMissing         Code = "PodsMissing"         // pods are still to be created
 	CodePodsSurplus         Code = "PodsSurplus"         // pods are still to be removed
 	CodePodsOutdated        Code = "PodsOutdated"        // pods of an older template are still to be replaced
 	CodePodsStarting        Code = "PodsStarting"        // not all pods are ready
 	CodeStatusBehind        Code = "StatusBehind"        // the status does not match the pods
-	CodeConditionFalse      Code = "ConditionFalse"      // the counts are right, but a condition says that it is not ready
-	CodeChildNotReady       Code = "ChildNotReady"       // the counts are right, but an object that it owns is not ready
-	CodeChangeNotSeen       Code = "ChangeNotSeen"       // no evidence that the controller acted on the last change
-	CodeCannotTell          Code = "CannotTell"          // nothing counts what is ready
-	CodePaused              Code = "Paused"              // someone has paused it
-	CodePausedByUser        Code = "PausedByUser"        // the annotations of this program pause it
+	CodeConditionFalse      Code = "ConditionFalse"      // the counts are right, but a condition reports that the object is not ready
+	CodeChildNotReady       Code = "ChildNotReady"       // the counts are right, but a child of the object is not ready
+	CodeChangeNotSeen       Code = "ChangeNotSeen"       // nothing shows that the controller acted on the last change
+	CodeCannotTell          Code = "CannotTell"          // nothing shows how many pods are ready
+	CodePaused              Code = "Paused"              // someone has paused the object
+	CodePausedByUser        Code = "PausedByUser"        // the annotations of this program pause the object
 	CodeWaitingForPromotion Code = "WaitingForPromotion" // a new version waits for someone to promote it
 	CodePartitioned         Code = "Partitioned"         // its strategy keeps pods of the older template
 	CodeOnDelete            Code = "OnDelete"            // its strategy replaces only pods that someone deletes

@@ -24,8 +24,8 @@ const (
 	deadlineExceeded = "ProgressDeadlineExceeded"
 )
 
-// Reported returns the failures that an object reports in its conditions or, failing that, in
-// an event about pods that could not be created.
+// Reported returns the failures in the conditions of an object and, unless a condition is about
+// refused pods, in its last event about a pod creation. whose is the name of a child, or "".
 func Reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event, commands commandline.Context) []Finding {
 	var all []Finding
 	refused := false
@@ -41,8 +41,7 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 			// It may resolve by itself, for example while pods are starting.
 			f.Code, f.Message, f.Fatal = CodeReportedFailure, ConditionSays(c), false
 		case c.Type == apis.ConditionProgressing && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
-			// This condition only reports that something is wrong; others report what. It comes
-			// last.
+			// This condition does not report what is wrong, so Fold sorts it after those that do.
 			f.Code, f.Message, f.Fatal = CodeDeadlineExceeded, ConditionWords(c), true
 		default:
 			continue
@@ -73,8 +72,8 @@ func refusedLast(events []corev1.Event) (corev1.Event, bool) {
 	return corev1.Event{}, false
 }
 
-// refusal sets the finding for pods that the server refuses to create. The reasons are only
-// in the text of the message (k8s.io/apiserver/pkg/admission/plugin/resourcequota, /webhook).
+// refusal sets the finding for pods that the server refuses to create. The cause is only in the
+// text of the message (k8s.io/apiserver/pkg/admission/plugin/resourcequota, /webhook).
 func (f *Finding) refusal(reason, message, namespace string) {
 	message = withoutJSON(message)
 	why := strings.TrimPrefix(message, "Error creating: ")
@@ -96,7 +95,7 @@ func (f *Finding) refusal(reason, message, namespace string) {
 	}
 }
 
-// ConditionWords returns the message of a condition, or its reason.
+// ConditionWords returns the reason and the message of a condition, as far as they are set.
 func ConditionWords(c metav1.Condition) string {
 	switch {
 	case c.Reason == "":
@@ -107,7 +106,7 @@ func ConditionWords(c metav1.Condition) string {
 	return c.Reason + ": " + c.Message
 }
 
-// ConditionSays returns a condition with its status and message.
+// ConditionSays returns a clause with the type, the status, and the words of a condition.
 func ConditionSays(c metav1.Condition) string {
 	says := "its condition " + c.Type + " is " + string(c.Status)
 	if why := ConditionWords(c); why != "" {

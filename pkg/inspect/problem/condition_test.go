@@ -57,7 +57,7 @@ func TestReportedByAChild(t *testing.T) {
 	}
 }
 
-// Operators report a failure in words of their own, and not always with a reason.
+// A failure is found in the condition types of various operators, with or without a reason.
 func TestReportedFailures(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -40,7 +40,7 @@ func containersOf(pod *corev1.Pod) []container {
 	return all
 }
 
-// title returns the container as a message names it.
+// title returns the name of the container for messages, such as "init container a".
 func (c container) title() string {
 	if c.init && !c.sidecar {
 		return "init container " + c.Name
@@ -48,7 +48,7 @@ func (c container) title() string {
 	return "container " + c.Name
 }
 
-// badContainer finds the first container with a problem that the kubelet reports.
+// badContainer sets the finding for the first container that cannot start or crashes, if any.
 func (f *Finding) badContainer(pod *corev1.Pod, now time.Time) bool {
 	for _, c := range containersOf(pod) {
 		if f.waiting(pod, c) || f.crashing(pod, c, now) {
@@ -59,7 +59,7 @@ func (f *Finding) badContainer(pod *corev1.Pod, now time.Time) bool {
 	return false
 }
 
-// waiting explains why a container has not started.
+// waiting sets the finding if the kubelet cannot start a container.
 func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	w := c.State.Waiting
 	if w == nil {
@@ -114,8 +114,8 @@ func (f *Finding) pullWords(message string) string {
 	return message
 }
 
-// crashing reports a container that crashes repeatedly: it is in backoff, has just
-// terminated, or has not run for long since its last crash.
+// crashing sets the finding if a container is in backoff, has just terminated, or has not run for
+// long since its last crash.
 func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == crashLoopBackOff
 	last := c.State.Terminated
@@ -177,7 +177,7 @@ func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Tim
 	return runs >= min(max(2*ran, longTrial), calm)
 }
 
-// crashedLately reports a container of a ready pod that was restarted recently.
+// crashedLately sets the finding if a container of a ready pod was restarted recently.
 func (f *Finding) crashedLately(pod *corev1.Pod, now time.Time) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running != nil && f.crashing(pod, c, now) {

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// lookedAt returns the time at which the pods are looked at.
+// lookedAt returns the current time of the tests.
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// The table has problems of containers, and the affected container.
+// TestProblemsOfContainers checks the problem and the affected container of pods in many states.
 func TestProblemsOfContainers(t *testing.T) {
 	t.Parallel()
 	at := func(ago time.Duration) metav1.Time { return metav1.NewTime(lookedAt().Add(-ago)) }

@@ -35,7 +35,7 @@ func newEvent(e corev1.Event) Event {
 	}
 }
 
-// evidenceEvents is how many of the latest events a problem shows.
+// evidenceEvents is the maximum number of events of a problem.
 const evidenceEvents = 5
 
 // RoutineReasons returns the reasons of the events of every normal pod start, which repeat
@@ -56,9 +56,9 @@ func evidence(events []corev1.Event) []Event {
 	return all[max(0, len(all)-evidenceEvents):]
 }
 
-// FoldEvents merges events that differ only in numbers and pod names, such as the events
-// about pods that a quota refuses. FoldEvents keeps the last event with the total count, in the
-// order of SortEvents.
+// FoldEvents merges events that differ only in numbers and pod names, such as the events about pods
+// that a quota refuses. The events must be in the order of SortEvents. FoldEvents keeps the last
+// event, with the total count, in the same order.
 func FoldEvents(events []corev1.Event) []Event {
 	all := make([]Event, 0, len(events))
 	last := map[string]int{} // by key
@@ -83,8 +83,8 @@ func FoldEvents(events []corev1.Event) []Event {
 // (k8s.io/client-go/tools/record).
 const combined = "(combined from similar events): "
 
-// maxMessage is how many bytes of an event's message are read. Users who can create events
-// can write longer messages.
+// maxMessage is the maximum number of bytes that are read of an event's message. Users who can
+// create events can write longer messages.
 const maxMessage = 16 << 10
 
 // SortEvents returns events ordered by their last occurrence, with their messages truncated.
@@ -103,7 +103,7 @@ func cutMessage(s string) string {
 	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
 }
 
-// key returns the key under which events are folded.
+// key returns a string that is the same for all events that FoldEvents merges.
 func (e Event) key() string {
 	words := strings.Fields(e.Message)
 	for i, word := range words {

@@ -12,7 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Equal events about different pods are one. Normal events are not evidence of a failure.
+// Equal events about different pods are merged into one. Normal events are not evidence of a
+// failure.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)

@@ -10,9 +10,9 @@ import (
 
 // Template is the pod template of an object, in which an image can be set.
 type Template struct {
-	// Kind is the kind of the object, and Argument the object as a user writes it on a command line.
+	// Kind is the kind of the object. Argument is the object as an argument of a command.
 	Kind, Argument, Namespace string
-	// Images are the images by container.
+	// Images maps containers to their images.
 	Images map[string]string
 }
 
@@ -22,8 +22,8 @@ func DeletePods(namespace string, pods []string) commandline.Command {
 	return commandline.Kubectl("delete", "pod").With(pods[:min(len(pods), 10)]...).In(namespace)
 }
 
-// HintImages adds to problems with an image the commands that give the pods another one. It
-// never leads to a template whose pods are not known to have been ready.
+// HintImages adds commands that set another image to the hints of image problems. An undo is
+// suggested only if a pod with another image is ready.
 func (t Template) HintImages(problems []Problem, pods Pods, commands commandline.Context) {
 	for i, p := range problems {
 		if p.Hint == "" || len(p.Pods) == 0 || !slices.Contains([]Code{CodeImagePullFailed, CodeInvalidImageName}, p.Code) {
@@ -49,7 +49,7 @@ func (t Template) HintImages(problems []Problem, pods Pods, commands commandline
 	}
 }
 
-// imageIn returns the image of a container of a pod, empty if it has no such container.
+// imageIn returns the image of a container of a pod, or "" if the pod has no such container.
 func imageIn(pod *corev1.Pod, container string) string {
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		if c.Name == container {

@@ -41,7 +41,7 @@ const (
 const EventKilling = "Killing"
 
 const (
-	// slack is how long after its grace period a pod counts as terminating on time: the
+	// slack is how long after its grace period a pod still counts as terminating on time, because the
 	// kubelet and the server need a moment, too.
 	slack = 15 * time.Second
 	// finalizing is how long a finalizer may take before it counts as stuck.
@@ -51,9 +51,9 @@ const (
 // Context is what the rules read besides the pod.
 type Context struct {
 	Now time.Time
-	// Nodes are the nodes of the pods by name; nil for a node that does not exist.
+	// Nodes has the nodes of the pods by name, with nil for a node that does not exist.
 	Nodes map[string]*corev1.Node
-	// Events are the events of the pods by UID, the latest last.
+	// Events has the events of the pods by UID, latest last.
 	Events map[types.UID][]corev1.Event
 	// Logs is the command that shows the logs of all pods of the object.
 	Logs commandline.Command
@@ -61,8 +61,8 @@ type Context struct {
 	Commands commandline.Context
 }
 
-// OfPod explains why a pod is not ready, from the pod, its events, and its node. ended
-// describes how a finished pod ended.
+// OfPod returns the problem that a pod, its events, and its node show, and whether there is one.
+// ended describes how a finished pod ended.
 func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	f := Finding{Pod: pod.Name, Since: notReadySince(pod), Events: in.Events[pod.UID], logs: in.Logs, commands: in.Commands}
 	ready, _ := Ready(pod)
@@ -74,7 +74,7 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 		f.Code, f.Message = CodePodEnded, "ended: "+ended
 		found = true
 	case ready:
-		// The kubelet reports the current state and forgets earlier ones at once.
+		// The kubelet reports only the current state, so a container may have crashed a moment ago.
 		found = f.crashedLately(pod, in.Now) || f.stopping(pod)
 	default:
 		found = f.unscheduled(pod) || f.lost(pod, in) || f.badContainer(pod, in.Now) || f.unmounted(pod) ||
@@ -83,8 +83,8 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	return f, found
 }
 
-// Sound reports whether OfPod finds no problem in the pod, whatever the time, unless an event
-// reports one: the pod is ready, and none of its containers has ever terminated.
+// Sound reports whether only an event can make OfPod find a problem in the pod at any time. This is
+// so if the pod is ready, and no running container has terminated before.
 func Sound(pod *corev1.Pod) bool {
 	ended := func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil && c.LastTerminationState.Terminated != nil
@@ -102,7 +102,7 @@ func Finished(pod *corev1.Pod) bool {
 // Active reports whether a pod has not finished and is not being deleted.
 func Active(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !Finished(pod) }
 
-// Ready reports whether a pod is ready, and since when.
+// Ready reports whether a pod is ready. since is when that last changed, or zero if unknown.
 func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
@@ -120,7 +120,7 @@ func notReadySince(pod *corev1.Pod) time.Time {
 	return pod.CreationTimestamp.Time
 }
 
-// terminating explains why a pod that is being deleted still exists. Its deletion timestamp
+// terminating sets the finding if a pod still exists some time after its deletion timestamp, which
 // is the end of its grace period.
 func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 	f.Since = pod.DeletionTimestamp.Time
@@ -142,8 +142,7 @@ func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 	return true
 }
 
-// Held sets the finding for an object that finalizers keep from being deleted. The finalizers
-// of the garbage collector are ignored.
+// Held sets the finding for an object that finalizers have kept from being deleted since f.Since.
 func (f *Finding) Held(resource, namespace, name string, finalizers []string, now time.Time, commands commandline.Context) {
 	f.Code, f.Fatal = CodeFinalizer, now.Sub(f.Since) > finalizing
 	f.Message = "a finalizer is still pending: "
@@ -162,7 +161,7 @@ func (f *Finding) describe(pod *corev1.Pod) string {
 // showLogs returns the command that shows the logs of all pods of the object, with flags.
 func (f *Finding) showLogs(flags ...string) string { return f.commands.Line(f.logs.With(flags...)) }
 
-// unscheduled explains why a pod has no node, with the scheduler's message.
+// unscheduled sets the finding if a pod cannot be scheduled, with the scheduler's message.
 func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
@@ -181,7 +180,7 @@ func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 	return false
 }
 
-// lost reports a pod whose node is gone or does not respond.
+// lost sets the finding if the node of a pod is gone or does not respond.
 func (f *Finding) lost(pod *corev1.Pod, in Context) bool {
 	why, lost := nodeTrouble(pod, in)
 	if !lost {
@@ -218,7 +217,7 @@ type container struct {
 	init, sidecar bool
 }
 
-// unmounted finds out from the events why the containers do not start: a volume or the
+// unmounted sets the finding if no container has started, and an event reports that a volume or the
 // sandbox is missing.
 func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
@@ -235,7 +234,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 		default:
 			continue
 		}
-		// A single failure may be part of a normal start: the kubelet retries.
+		// A single failure may be part of a normal start, because the kubelet retries.
 		f.Fatal = times(e) > 1
 		f.Hint = f.describe(pod)
 		return true
@@ -243,7 +242,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	return false
 }
 
-// incomplete reports how far the start of a pod has come.
+// incomplete sets the finding if a pod has started only in part, or has a gate that is not met.
 func (f *Finding) incomplete(pod *corev1.Pod) bool {
 	var ready, all int
 	var not []string
@@ -293,7 +292,7 @@ func initCount(pod *corev1.Pod) int {
 	return n
 }
 
-// gated reports a readiness gate of a pod that is not met.
+// gated sets the finding if a readiness gate of a pod is not met.
 func (f *Finding) gated(pod *corev1.Pod) bool {
 	for _, gate := range pod.Spec.ReadinessGates {
 		open := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -307,14 +306,14 @@ func (f *Finding) gated(pod *corev1.Pod) bool {
 	return false
 }
 
-// Lasting explains why a pod will not become ready without help, from the pod alone. The code
-// is "" if it may become ready.
+// Lasting returns why a pod will not become ready without help, based on the pod alone. The code is
+// "" if the pod may become ready.
 func Lasting(pod *corev1.Pod) (code Code, message string) {
 	if ready, _ := Ready(pod); ready || !Active(pod) {
 		return "", ""
 	}
 	var f Finding
-	// After a crash, a container may crash again however long it runs.
+	// At the zero time, a restarted container has not run for long enough to count as recovered.
 	if found := f.unscheduled(pod) || f.badContainer(pod, time.Time{}); !found || !f.Fatal {
 		return "", ""
 	}

@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pod is the model of one pod in a report. It is made once for each version of the pod, so that one
+// Pod is the model of one pod in a report. It is made once for each version of a pod, so that one
 // change among ten thousand pods costs little.
 type Pod struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
-	// Phase is the pod's phase, and Status the word that kubectl shows for it.
+	// Phase is the pod's phase. Status is the word that kubectl shows as its status.
 	Phase  corev1.PodPhase `json:"phase"`
 	Status string          `json:"status"`
 	Ready  bool            `json:"ready"`
@@ -28,16 +28,16 @@ type Pod struct {
 	Created         time.Time `json:"created"`
 	// Ending is set if the pod is being deleted.
 	Ending bool `json:"-"`
-	// Owner is the UID of its controller, and OwnerKind the kind. Both are empty if it has none.
+	// Owner and OwnerKind are the UID and the kind of its controller, or empty if it has none.
 	Owner     types.UID               `json:"-"`
 	OwnerKind schema.GroupVersionKind `json:"-"`
-	// Code is the reason why the pod is not ready, if known, and Reason the same in words.
+	// Code is the reason why the pod is not ready, if known. Reason describes it.
 	Code   Code   `json:"code,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Object is the pod itself. It must not be changed.
 	Object *corev1.Pod `json:"-"`
-	// Sound is set if only events can show a problem with the pod. Probed is set if the pod is
-	// ready and has a container that a probe may have ended.
+	// Sound is set if only events can show a problem with the pod. Probed is set if the pod is ready
+	// and has a container with a liveness probe.
 	Sound, Probed bool `json:"-"`
 }
 
@@ -61,8 +61,8 @@ func NewPod(pod *corev1.Pod) *Pod {
 	if initializing := p.addInit(pod); !initializing {
 		p.addMain(pod.Status.ContainerStatuses)
 	}
-	// The reason of the end of a pod, such as Evicted, is more useful than the states of its
-	// containers, which kubectl shows.
+	// The reason why a pod ended, such as Evicted, is more useful than the states of its containers,
+	// which kubectl shows.
 	if pod.Status.Reason != "" {
 		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
 	}
@@ -85,7 +85,7 @@ func NewPod(pod *corev1.Pod) *Pod {
 	return p
 }
 
-// addMain adds the counts, and the status and reason, of the containers.
+// addMain adds the counts of containers, and the status of the last that waits or has terminated.
 func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	for _, c := range containers {
 		p.Restarts += c.RestartCount
@@ -101,8 +101,8 @@ func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	}
 }
 
-// addInit adds the init containers, and reports whether the pod is still initializing. It counts
-// those that keep running beside the pod's containers.
+// addInit adds the init containers, and reports whether the pod is still initializing. Sidecars
+// count as containers.
 func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	for i := range pod.Spec.InitContainers {
 		if Sidecar(&pod.Spec.InitContainers[i]) {
@@ -135,7 +135,7 @@ func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	return false
 }
 
-// ending returns the word for the end of a container.
+// ending returns the word that kubectl shows for the end of a container.
 func ending(t *corev1.ContainerStateTerminated) string {
 	switch {
 	case t.Reason != "":
@@ -158,7 +158,7 @@ func (p Pod) Active() bool {
 	return !p.Ending && p.Phase != corev1.PodSucceeded && p.Phase != corev1.PodFailed
 }
 
-// Ended returns the word for the end of a pod that has finished, and the reason.
+// Ended returns the status of a pod that has finished, with the reason if there is one.
 func (p Pod) Ended() string {
 	if p.Reason == "" {
 		return p.Status

@@ -57,8 +57,8 @@ func TestPodThatInitializes(t *testing.T) {
 	}
 }
 
-// A pod that waits for its scheduling gates has the status that kubectl shows. One that waits for a
-// node does not.
+// A pod that waits for its scheduling gates has the status SchedulingGated, as in kubectl. A pod
+// that waits for a node has its phase as its status.
 func TestPodThatIsNotScheduled(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{"SchedulingGated": "SchedulingGated", "Unschedulable": "Pending"} {

@@ -8,15 +8,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Pods are pods in the order of ComparePods.
+// Pods lists pods in the order of ComparePods.
 type Pods []*Pod
 
-// ComparePods orders pods by name, as they are shown.
+// ComparePods orders pods as they are shown: by name, and then by UID.
 func ComparePods(a, b *Pod) int {
 	return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }
 
-// NewPods returns the models of pods, in order, or nil for nil.
+// NewPods returns the models of pods, or nil if pods is nil.
 func NewPods(pods []corev1.Pod) Pods {
 	if pods == nil {
 		return nil

@@ -19,7 +19,7 @@ func probeKills(e corev1.Event) bool {
 	return e.Reason == EventKilling && strings.Contains(e.Message, " probe, ")
 }
 
-// probeWords returns the kubelet's message about a probe: "failed liveness probe".
+// probeWords returns the part of a kubelet's message such as "failed its liveness probe".
 func probeWords(message string) string {
 	_, words, found := strings.Cut(message, " failed ")
 	if !found {
@@ -29,7 +29,7 @@ func probeWords(message string) string {
 	return "failed its " + probe
 }
 
-// stopping reports a ready pod with a container that the kubelet is stopping because of a
+// stopping sets the finding if the kubelet is stopping a container of a ready pod because of a
 // probe, which takes up to the grace period.
 func (f *Finding) stopping(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
@@ -49,7 +49,7 @@ func (f *Finding) stopping(pod *corev1.Pod) bool {
 	return false
 }
 
-// unhealthy reports a running container whose probe fails, according to the events.
+// unhealthy sets the finding if, according to the events, a probe of a running container fails.
 func (f *Finding) unhealthy(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil || c.Ready {

@@ -21,13 +21,13 @@ type Problem struct {
 	Message string `json:"message"`
 	// Hint is what to do or where to look, often a command.
 	Hint string `json:"hint,omitempty"`
-	// Fatal reports whether the problem lasts until someone acts.
+	// Fatal is set if the problem lasts until someone acts.
 	Fatal bool `json:"fatal"`
 	// Since is when the problem began, as far as known. For a pod, it is when the pod was last
 	// ready or was created.
 	Since metav1.Time `json:"since,omitzero"`
-	// Pods are the names of the affected pods, the one affected for longest first. It is empty
-	// if the problem is the object's own.
+	// Pods lists the names of the affected pods, the one affected for longest first. It is empty if
+	// the problem is the object's own.
 	Pods []string `json:"pods,omitempty"`
 	// Of is the number of pods of the object.
 	Of int `json:"of,omitempty"`
@@ -36,12 +36,12 @@ type Problem struct {
 	// LastLogLine is the last line that the container of the first pod wrote before it
 	// crashed, if it was read.
 	LastLogLine string `json:"lastLogLine,omitempty"`
-	// Events are the latest events of the first pod or, without pods, of the affected object.
+	// Events lists the latest events of the first pod or, without pods, of the affected object.
 	Events []Event `json:"events,omitempty"`
 }
 
-// Crash reports whether a container crashed, so that the last line of its log may explain
-// why.
+// Crash reports whether a pod ended or a container crashed, so that the last line of a log may
+// explain why.
 func (p Problem) Crash() bool {
 	return len(p.Pods) > 0 && slices.Contains([]Code{CodeCrashLoop, CodeOutOfMemory, CodePodEnded}, p.Code)
 }
@@ -57,24 +57,25 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d of %d pods: %s", len(p.Pods), p.Of, p.Message)
 }
 
-// Finding is a problem of one pod, of the object, or of an object between them.
+// Finding is a problem of one pod, of the object, or of an object between them. Its methods set it,
+// and return true if they found a problem.
 type Finding struct {
 	Code      Code
 	Message   string // may have several lines
 	Hint      string // what to do or where to look
 	Fatal     bool   // lasts until someone acts
 	Since     time.Time
-	Pod       string // empty: it is the object's own
+	Pod       string // "" if the finding is about an object
 	Container string
-	Events    []corev1.Event // the events of the affected object, the latest last
+	Events    []corev1.Event // the events of the affected object, latest last
 	// logs is the command that shows the logs of all pods of the object. commands formats
 	// commands for hints.
 	logs     commandline.Command
 	commands commandline.Context
 }
 
-// Fold merges equal findings about several pods into one problem. Fatal problems come first,
-// then the problems of the most pods.
+// Fold merges equal findings about some of the object's pods into one problem. Fatal problems come
+// first, and among equals the problems of the most pods. pods is the number of all pods.
 func Fold(findings []Finding, pods int) []Problem {
 	groups := map[findingKey][]*Finding{}
 	for i := range findings {
@@ -106,8 +107,8 @@ func Fold(findings []Finding, pods int) []Problem {
 	return problems
 }
 
-// rank sorts fatal problems first, and among those the object's own. A passed deadline comes
-// after any other reason.
+// rank sorts fatal problems first, and among those the object's own. A passed deadline comes after
+// all other fatal problems.
 func rank(p Problem) int {
 	switch {
 	case !p.Fatal:
@@ -138,7 +139,7 @@ func (f *Finding) key() findingKey {
 // longObject is the length up to which a JSON object stays in a message.
 const longObject = 80
 
-// withoutJSON removes long JSON objects from a message: some controllers print the whole pod
+// withoutJSON shortens long JSON objects in a message, because some controllers print the whole pod
 // that they could not create.
 func withoutJSON(s string) string {
 	var b strings.Builder
@@ -176,6 +177,6 @@ func Quantity[N int | int32](n N, thing string) string {
 // OneLine joins the lines of a message.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// CompareNames orders pods by slot: names differ in the number at their end, and shorter
-// names come first.
+// CompareNames orders names by length, and equally long names alphabetically. This is the order of
+// the slots if the names differ only in the number at their end.
 func CompareNames(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }

@@ -49,7 +49,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// The last log line explains the end of a container, and nothing else.
+// The last log line of a container explains only problems in which the container has ended.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -93,7 +93,8 @@ func TestTerminating(t *testing.T) {
 	}
 }
 
-// A pod has not been ready since its condition says so, or since it was created.
+// A pod has been unready since its condition became false or, if that time is unknown, since the
+// pod was created.
 func TestNotReadySince(t *testing.T) {
 	t.Parallel()
 	created, changed := lookedAt().Add(-time.Hour), lookedAt().Add(-time.Minute)

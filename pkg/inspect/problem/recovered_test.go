@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A restarted container is on trial, and for longer if it was restarted before.
+// A restarted container counts as recovered after some time, which is longer if
+// it was restarted more than once.
 func TestRecovered(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

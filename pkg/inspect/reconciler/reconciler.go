@@ -17,8 +17,8 @@ import (
 
 // Reconciler describes the controller of an object.
 type Reconciler struct {
-	// Loops are the run-controllers that cover the object, live ones first, and at most ten. They
-	// are absent if no one looked for them.
+	// Loops lists at most ten run-controllers that cover the object, live ones first. It is empty if
+	// no one looked for them.
 	Loops []Loop `json:"loops,omitempty"`
 	// Status is the last write of the object's status. Spec is the last write of anything else.
 	Status *fieldpath.Write `json:"status,omitempty"`
@@ -29,7 +29,7 @@ type Reconciler struct {
 	searched bool
 }
 
-// Object is the object, at a time.
+// Object describes the object at the time Now.
 type Object struct {
 	Namespace, Resource string
 	Labels              map[string]string
@@ -52,8 +52,8 @@ type Loop struct {
 	Renewed metav1.Time `json:"renewed,omitzero"`
 }
 
-// recently is the maximum age of the last write of a status that shows that its writer is alive,
-// whatever the leases say.
+// recently is the time after a write of the status for which its writer counts as alive, even
+// without a lease.
 const recently = time.Minute
 
 // mostLoops is the maximum number of loops in a report. Anyone who can create leases can create
@@ -84,7 +84,7 @@ func New(of Object, loops []leaserecord.Loop) Reconciler {
 	return r
 }
 
-// liveLoop returns the run-controller that works on the object.
+// liveLoop returns a live run-controller of the object, and whether there is one.
 func (r Reconciler) liveLoop() (Loop, bool) {
 	if len(r.Loops) > 0 && r.Loops[0].Live {
 		return r.Loops[0], true
@@ -92,8 +92,8 @@ func (r Reconciler) liveLoop() (Loop, bool) {
 	return Loop{}, false
 }
 
-// Active reports whether a controller is running for the object, or wrote its status recently
-// enough.
+// Active reports whether a run-controller is running for the object, or some controller wrote its
+// status within that time.
 func (r Reconciler) Active(within time.Duration) bool {
 	if _, lives := r.liveLoop(); lives {
 		return true
@@ -101,8 +101,8 @@ func (r Reconciler) Active(within time.Duration) bool {
 	return r.Status != nil && r.of.Now.Sub(r.Status.Time.Time) < within
 }
 
-// Silent reports whether no one reconciles an object of run-controller: none is running, and none
-// has written the status in the last minute.
+// Silent reports whether run-controller should reconcile the object, but none is running, and the
+// status was not written in the last minute.
 func (r Reconciler) Silent() bool {
 	if _, lives := r.liveLoop(); lives || r.of.Foreign || !r.searched {
 		return false
@@ -125,7 +125,7 @@ func (r Reconciler) Story() string {
 	return text + "; no controller is running for it"
 }
 
-// Unanswered explains why nothing shows that a change was seen.
+// Unanswered explains why the status does not show that a change was seen.
 func (r Reconciler) Unanswered() string {
 	switch {
 	case r.Status == nil:

@@ -28,7 +28,7 @@ func TestActive(t *testing.T) {
 	}
 }
 
-// The table has the explanations of why nothing shows that a change was seen.
+// Unanswered explains why the status does not show that a change was seen.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	write := func(ago time.Duration) *fieldpath.Write {

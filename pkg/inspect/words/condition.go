@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Conditions returns the conditions in a list that can be read. Other programs may have
-// something else under that name.
+// Conditions returns the valid conditions in a list, because the status field of that name may hold
+// anything in other programs' objects.
 func Conditions(list any) []metav1.Condition {
 	var all []metav1.Condition
 	for _, content := range fieldpath.Objects(list) {
@@ -26,7 +26,7 @@ func Conditions(list any) []metav1.Condition {
 			c.LastTransitionTime = metav1.NewTime(at.Local())
 		}
 		if content["severity"] == "Error" && c.Reason == "" {
-			c.Reason = "Error" // as Cluster API grades conditions
+			c.Reason = "Error" // Cluster API conditions have a severity
 		}
 		if c.Type != "" && c.Status != "" {
 			all = append(all, c)
@@ -72,8 +72,8 @@ func Condition(c metav1.Condition) Meaning {
 	return Working
 }
 
-// Waits reports whether a condition says that the object waits for a place. What else it lacks
-// may only follow from that.
+// Waits reports whether the object waits to be scheduled according to a condition. Other conditions
+// may be false only for that reason.
 func Waits(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Type, "Scheduled")
 }
@@ -84,10 +84,10 @@ func Overall(conditionType string) bool {
 	return !slices.ContainsFunc(ofType(conditionType), func(w string) bool { return !known(w) })
 }
 
-// ofType returns the words of a type, which may have a domain: "example.com/Ready".
+// ofType returns the words of a type without its domain, as in "example.com/Ready".
 func ofType(name string) []string { return Split(name[strings.LastIndexAny(name, "/.")+1:]) }
 
-// step reports whether the last word of a type is one that is true before an object is ready.
+// step reports whether a condition whose type ends in this word is true before the object is ready.
 func step(word string) bool {
 	return slices.Contains([]string{"scheduled", "initialized", "configured", "created", "generated", "validated", "valid", "approved", "admitted", "started", "submitted", "registered"}, word)
 }
@@ -97,12 +97,12 @@ func lacks(word string) bool {
 	return slices.Contains([]string{"ready", "notready", "unready", "available", "unavailable"}, word)
 }
 
-// unsaid reports whether a condition type that ends in this word has no meaning: it may be
+// unsaid reports whether a condition type that ends in this word has no meaning, because it may be
 // true for an object that is ready.
 func unsaid(word string) bool { return word == "warning" }
 
-// meaningOf returns the meaning of a condition type, given its words: a failure anywhere in the
-// type, or else the last word. For a type such as ResolvedRefs, the word before the last
+// meaningOf returns the meaning of a condition type, given its words. A failure anywhere in the
+// type decides, or else the last word. For a type such as ResolvedRefs, the word before the last
 // describes a ready object and decides.
 func meaningOf(words []string) Meaning {
 	whole := worst(words)
@@ -143,8 +143,8 @@ func moving(c metav1.Condition) Meaning {
 	return min(reason, Working)
 }
 
-// blames reports whether a condition names a fault: in its reason, or in its message if the reason
-// is a stage of the work or the message begins with the fault.
+// blames reports whether a condition names a fault in its reason, at the beginning of its message
+// or, unless the reason is a stage of the work, anywhere in its message.
 func blames(c metav1.Condition) bool {
 	reason, message := Split(c.Reason), Split(c.Message)
 	return wrong(reason) || wrong(message[:min(1, len(message))]) || worst(reason) != Working && wrong(message)

@@ -13,14 +13,14 @@ import (
 
 // Claim is a status field that describes the state of an object.
 type Claim struct {
-	// Path is the field, such as ".status.health", and Text its value.
+	// Path is the field, such as ".status.health", and Text is its value.
 	Path, Text string
 	Meaning    Meaning
 	// Part is set if the field is about a part of the object, such as a member.
 	Part bool
 }
 
-// String returns the field and its value.
+// String returns the field and its value, or only the text if there is no path.
 func (s Claim) String() string {
 	if s.Path == "" {
 		return s.Text
@@ -45,7 +45,7 @@ func Sum(all []Claim) Claim {
 	return parts
 }
 
-// Read returns the claims in the status of an object, besides its conditions, and in its labels.
+// Read returns the claims in the status, except conditions, and in the labels of an object.
 func Read(kind string, obj map[string]any) []Claim {
 	r := reader{ends: ends(kind)}
 	r.generation, _ = fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
@@ -56,12 +56,12 @@ func Read(kind string, obj map[string]any) []Claim {
 			r.add(".metadata.labels["+name+"]", value, Of(value), place{})
 		}
 	}
-	// A claim with fewer fields in its path is about more of the object.
+	// A claim with a shorter path is about more of the object.
 	slices.SortStableFunc(r.all, func(a, b Claim) int { return strings.Count(a.Path, ".") - strings.Count(b.Path, ".") })
 	return r.all
 }
 
-// ends reports whether objects of a kind run to an end, by the name of the kind. Such an object is
+// ends reports whether the name of a kind implies that its objects run to an end. Such an object is
 // not ready while it runs.
 func ends(kind string) bool {
 	words := Split(kind)
@@ -147,7 +147,7 @@ func (r *reader) text(path, name, value string, at place) {
 	}
 }
 
-// ratio adds the text of a field with counts, such as "2/3".
+// ratio adds a claim about a field with two counts, such as "2/3".
 func (r *reader) ratio(path, name, value string, at place) {
 	counts := []string{"ready", "available", "replicas", "pods", "instances", "members", "nodes"}
 	if !slices.ContainsFunc(Split(name), func(word string) bool { return slices.Contains(counts, word) }) {
@@ -161,7 +161,7 @@ func (r *reader) ratio(path, name, value string, at place) {
 	}
 }
 
-// counts compares pairs of counts, such as readyMembers and members.
+// counts adds claims about pairs of counts, such as readyMembers and members.
 func (r *reader) counts(path string, content map[string]any, at place) {
 	totals := map[string][]string{} // the names of counts, by the words without those for a total
 	for _, name := range slices.Sorted(maps.Keys(content)) {
@@ -197,7 +197,7 @@ func without(words []string, drop ...string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(drop, w) })
 }
 
-// compare adds a claim about two counts of parts, unless both are zero.
+// compare adds a claim about two counts of parts, unless there are no parts.
 func (r *reader) compare(path, text string, ready, all int64, at place) {
 	at.part = true
 	switch {
@@ -208,7 +208,7 @@ func (r *reader) compare(path, text string, ready, all int64, at place) {
 	}
 }
 
-// conditions adds the conditions of a part. They must be of the generation of the object.
+// conditions adds the conditions of a part. Those of an older generation mean Working.
 func (r *reader) conditions(path string, list []any) {
 	for _, item := range list {
 		content, _ := item.(map[string]any)
@@ -223,7 +223,7 @@ func (r *reader) conditions(path string, list []any) {
 	}
 }
 
-// flag adds a boolean field. The field means the same as a condition of the same name.
+// flag adds a claim about a boolean field, which has the meaning of a condition of that name.
 func (r *reader) flag(path, name string, value bool, at place) {
 	status := metav1.ConditionFalse
 	if value {
@@ -232,8 +232,8 @@ func (r *reader) flag(path, name string, value bool, at place) {
 	r.add(path, strconv.FormatBool(value), Condition(metav1.Condition{Type: name, Status: status}), at)
 }
 
-// add adds the claim of a field. A claim of one member of a list does not show that the whole is
-// ready.
+// add adds a claim, unless it means nothing. It ignores that one member of a list is ready or done,
+// because the whole may not be.
 func (r *reader) add(path, text string, meaning Meaning, at place) {
 	if meaning > Nothing && (!at.listed || meaning > Done) {
 		r.all = append(r.all, Claim{path, text, meaning, at.part})

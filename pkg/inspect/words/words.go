@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// Meaning is the state of an object that a word stands for. The more serious one is greater.
+// Meaning is the state of an object that a word stands for. A more serious meaning is greater.
 type Meaning int
 
 // The meanings.
@@ -59,13 +59,13 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing c
 	return all
 }()
 
-// phrases replaces several words that have one meaning by one word.
+// phrases replaces several words that have a meaning only together by one word.
 var phrases = strings.NewReplacer( //nolint:gochecknoglobals // nothing changes it
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
 	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " no valid ", " invalid ", " not valid ", " invalid ",
 	" requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ")
 
-// fillers add nothing to the words around them.
+// fillers returns words that do not change the meaning of the words around them.
 func fillers() []string {
 	return []string{"all", "is", "has", "the", "a", "to", "in", "occurred", "replicas", "pods", "resources", "cluster", "health", "reconcile", "release", "spec", "fully", "state"}
 }
@@ -115,8 +115,8 @@ func Of(state string) Meaning {
 	return meaning
 }
 
-// worst returns the most serious meaning of some words. A failure of a part, such as
-// "fetch failed", is no failure of the whole.
+// worst returns the most serious meaning of some words. A failure of a part, such as "fetch
+// failed", means Broken instead of Failed.
 func worst(words []string) Meaning {
 	if whole := lexicon[strings.Join(words, "")]; whole > Nothing {
 		return whole

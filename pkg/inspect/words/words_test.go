@@ -44,8 +44,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// The type and the status of a condition decide its meaning, and the reason whether something is
-// wrong.
+// The type and the status of a condition decide its meaning. The reason and the message decide
+// whether something is wrong.
 func TestCondition(t *testing.T) {
 	t.Parallel()
 	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
@@ -136,7 +136,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// Anyone who can write a status can add many counts. Their cost grows linearly.
+// Anyone who can write a status can add many counts, so the cost of reading them grows only
+// linearly.
 func TestCostOfCounts(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
 		reported := map[string]any{}

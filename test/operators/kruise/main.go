@@ -1,7 +1,7 @@
 // Command kruise is OpenKruise's manager, with all of its controllers and webhooks. The original
-// command listens on all addresses of the machine; this one listens on loopback only, and needs no
-// election. It reads the settings that the original reads from the environment (WEBHOOK_HOST,
-// WEBHOOK_PORT, WEBHOOK_CERT_DIR).
+// command listens on all addresses of the machine. This one listens on loopback only, and needs no
+// election. Both read the same settings from the environment (WEBHOOK_HOST, WEBHOOK_PORT,
+// WEBHOOK_CERT_DIR).
 package main
 
 import (
@@ -59,7 +59,7 @@ func run(ctx context.Context) error {
 		}
 	}
 	for _, add := range []func(*runtime.Scheme) error{appsv1alpha1.AddToScheme, appsv1beta1.AddToScheme} {
-		if err := add(scheme.Scheme); err != nil { // from which its events and owners are made
+		if err := add(scheme.Scheme); err != nil { // used for events and owner references
 			return err
 		}
 	}

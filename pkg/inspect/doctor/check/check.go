@@ -1,5 +1,5 @@
-// Package check judges what package doctor found in a cluster: whether it is in place, and
-// which command puts it there. It is pure.
+// Package check turns what package doctor found in a cluster into results, with the commands that
+// fix what is missing. It makes no requests.
 package check
 
 import (
@@ -10,12 +10,12 @@ import (
 
 // Result is the result of one check.
 type Result struct {
-	// Name names the check in a few words.
+	// Name describes the check in a few words.
 	Name  string `json:"name"`
 	State State  `json:"state"`
 	// Message describes the result.
 	Message string `json:"message"`
-	// Fix lists the commands that repair it. They may need more permissions than the user has.
+	// Fix lists the commands that solve the problem. They may need more permissions than the user has.
 	Fix []string `json:"fix,omitempty"`
 }
 
@@ -26,7 +26,7 @@ type State string
 const (
 	// Passed means that the checked thing is in place.
 	Passed State = "passed"
-	// Failed means that it is missing or broken.
+	// Failed means that the checked thing is missing or broken.
 	Failed State = "failed"
 	// Optional means that something is missing, and that nothing in the cluster needs it.
 	Optional State = "optional"
@@ -34,17 +34,17 @@ const (
 	Unknown State = "unknown"
 )
 
-// oldestServer is the first version in which the validation rules of the CRDs are always on.
-// An older one would admit what they reject.
+// oldestServer is the first version in which the validation rules of the CRDs are always on. An
+// older server may admit objects that the rules reject.
 const oldestServer = "1.29"
 
-// The versions of Kubernetes that the tests run against, which test/cluster can build.
+// The oldest and the newest version of Kubernetes that the tests run against.
 const (
 	OldestTested = "1.30"
 	NewestTested = "1.37"
 )
 
-// Server checks the version of a server.
+// Server checks whether the version of a server is supported, and whether it is tested.
 func Server(version, host string) Result {
 	c := Result{Name: "server", State: Passed, Message: version + " at " + host}
 	v, err := utilversion.ParseGeneric(version)

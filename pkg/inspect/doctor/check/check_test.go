@@ -67,7 +67,8 @@ func TestCheckRights(t *testing.T) {
 	pods := func(namespace, verb string) Right {
 		return Right{Namespace: namespace, Verb: verb, Resource: "pods"}
 	}
-	// rights checks a permission besides the missing ones.
+	// rights checks a verb that needs one right besides the missing ones. asked is
+	// set if the server returned an answer about that right.
 	rights := func(verb string, missing []Right, asked bool, user string) Result {
 		other := Right{Namespace: "a", Verb: "get", Resource: "others"}
 		answers := map[Right]*bool{other: new(true)}

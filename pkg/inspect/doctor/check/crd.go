@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// MissingCRD returns the result for a shipped CRD that the server does not have. Whoever has
-// no objects of its kind does not need it.
+// MissingCRD returns the result for a shipped CRD that the server does not have. The CRD is
+// optional, because only objects of its kind need it.
 func MissingCRD(kind kinds.Kind, commands commandline.Context) Result {
 	return Result{
 		Name: "CRD " + kind.CRD(), State: Optional, Message: fmt.Sprintf("is not installed (needed only for objects of the kind %s)", kind.Kind),
@@ -37,8 +37,8 @@ func CRD(want, have *unstructured.Unstructured, commands commandline.Context) Re
 	return c
 }
 
-// versionsOf returns the versions of a CRD as JSON, in which a number has one type, whether
-// it was read from YAML or from the server.
+// versionsOf returns the versions of a CRD as JSON, so that numbers that were read from YAML and
+// from the server compare equal.
 func versionsOf(crd *unstructured.Unstructured) []byte {
 	versions, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions") // nil if there are none
 	data, _ := json.Marshal(versions)                                                // it came from JSON

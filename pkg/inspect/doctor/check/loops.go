@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Declared checks whether a loop reconciles kinds (plural.group) that CRDs declare, and that
-// have objects in a namespace or, if that is empty, anywhere.
+// Declared checks whether loops reconcile the kinds (plural.group) that CRDs declare and that have
+// objects in a namespace or, if it is empty, in any. It returns nil if all are reconciled.
 func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time, commands commandline.Context) []Result {
 	orphans := notReconciled(loops, kinds, namespace, now)
 	if len(orphans) == 0 {
@@ -22,8 +22,8 @@ func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now ti
 	return []Result{c}
 }
 
-// notReconciled returns the kinds that no live loop reconciles. A loop for some of the objects
-// counts. For all namespaces, a loop in a single one does not.
+// notReconciled returns the kinds that no live loop reconciles. A loop that reconciles some objects
+// of a kind is enough. If namespace is empty, a loop in a single namespace is not.
 func notReconciled(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time) []string {
 	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool {
 		return slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
@@ -36,14 +36,14 @@ func missing(orphans []string, namespace string) Result {
 	return Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace)}
 }
 
-// Loops returns a result for each loop that runs, and one for the kinds (plural.group) that
-// none reconciles in a namespace or, if that is empty, in all. version is this program's own.
+// Loops returns a result for each live loop, and one for the kinds (plural.group) that no live loop
+// reconciles in a namespace or, if it is empty, in all. version is that of this program.
 func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time, commands commandline.Context) []Result {
 	var checks []Result
 	var last leaserecord.Loop
 	runs := false
 	for _, l := range loops {
-		// A loop counts whatever kinds it reconciles, including those that CRDs declare.
+		// Loops that reconcile only kinds that CRDs declare have a result, too.
 		if namespace != "" && l.Scope.Namespace != "" && l.Scope.Namespace != namespace {
 			continue
 		}
@@ -95,8 +95,8 @@ func where(namespace string) string {
 	return "namespace " + namespace
 }
 
-// Deployed compares the version of a deployed controller with this program's own, and checks
-// that one of its desired pods is available.
+// Deployed compares the version of a deployed controller with that of this program. The result also
+// fails if pods are desired, but none is available.
 func Deployed(namespace, has, version string, desired, available int64, commands commandline.Context) Result {
 	c := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
 	switch {

@@ -10,7 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// HeldUp returns a result for each object that gets no pods because something refuses them.
+// HeldUp returns a failed result for each problem that keeps the pods of an object from being
+// created, or a passed result if there is none.
 func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 	var checks []Result
 	for _, r := range reports {
@@ -33,11 +34,10 @@ func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 	return checks
 }
 
-// longPause is the longest pause that needs no command to end it.
+// longPause is the duration above which Paused suggests a command that ends a pause.
 const longPause = 24 * time.Hour
 
-// Paused returns a reminder of paused objects, if there are any, with the commands that end the
-// long pauses.
+// Paused returns a reminder of paused objects, with commands that end long pauses, or nil for none.
 func Paused(reports []status.Report, namespace string, now time.Time, commands commandline.Context) []Result {
 	c := Result{Name: "pauses", State: Passed}
 	paused, long := 0, 0

@@ -15,7 +15,7 @@ import (
 // of the whole cluster.
 type Right authorizationv1.ResourceAttributes
 
-// String returns the right as "kubectl auth can-i" takes it.
+// String returns the right in the form of the arguments of "kubectl auth can-i".
 func (r Right) String() string { return r.Verb + " " + r.resource() }
 
 func (r Right) resource() string {
@@ -29,26 +29,26 @@ func (r Right) resource() string {
 	return s
 }
 
-// VerbRights are the rights that a verb of this program needs, and the role of deploy/rbac that
-// grants them.
+// VerbRights lists the rights that a verb of this program needs. Role is the role of deploy/rbac
+// that grants them, or "" if none does.
 type VerbRights struct {
 	Verb   string
 	Role   string
 	Rights []Right
-	// Setup reports whether the verb serves only the kinds that this program reconciles.
+	// Setup is set if the verb is needed only for kinds that this program reconciles.
 	Setup bool
 }
 
 // Asker is the user whose rights are checked, in a namespace or, if that is empty, in all.
 type Asker struct {
 	User, Namespace string
-	// Idle reports whether there is nothing that this program could reconcile.
+	// Idle is set if there is nothing for this program to reconcile.
 	Idle     bool
 	Commands commandline.Context
 }
 
-// Rights checks whether the user may do what a verb does. An answer is nil if the server does
-// not say.
+// Rights checks whether the user has the rights that a verb needs. An answer is nil if the server
+// did not return one.
 func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
 	var missing []Right
 	asked := true
@@ -93,8 +93,8 @@ func subject(user string) string {
 	return "--user=" + user
 }
 
-// grant returns the commands that give a user rights. "kubectl create role" combines all of
-// its verbs with all of its resources, so each set of verbs gets a role and a binding.
+// grant returns the commands that grant missing rights. "kubectl create role" combines all of its
+// verbs with all of its resources, so each set of verbs gets a role and a binding.
 func grant(what string, missing []Right, user string) []commandline.Command {
 	role, namespace := "role", missing[0].Namespace
 	if slices.ContainsFunc(missing, func(r Right) bool { return r.Namespace == "" }) {

@@ -16,9 +16,9 @@ const (
 	Controller = "imoocpod-controller"
 )
 
-// BindRoles replaces the commands that grant single rights by one that binds a role. A
-// command that installs the role precedes it unless the role is installed. The editor role
-// includes the rights of the viewer role.
+// BindRoles replaces the fixes that grant single rights by one that binds a role, after one that
+// installs the role if it is not installed. If the editor role is needed, it is bound instead of
+// the viewer role, because it includes the same rights.
 func (a Asker) BindRoles(checks []Result, needed []VerbRights, installed sets.Set[string]) {
 	edits := false
 	for i, c := range checks {
@@ -53,7 +53,7 @@ func RoleKind(role, namespace string) string {
 	return ""
 }
 
-// bind returns the command that grants the user a role.
+// bind returns the command that binds a role of a kind to the user.
 func (a Asker) bind(role, kind string) commandline.Command {
 	binding := "rolebinding"
 	if a.Namespace == metav1.NamespaceAll {

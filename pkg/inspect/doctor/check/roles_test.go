@@ -9,7 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// One binding to an installed role replaces many commands.
+// The commands that grant single rights are replaced by one that binds a role,
+// after one that installs the role if necessary.
 func TestBindRoles(t *testing.T) {
 	t.Parallel()
 	needed := []VerbRights{{Verb: "scale", Role: Editor}, {Verb: "status", Role: Viewer}, {Verb: "install"}, {Verb: "run-controller", Role: Controller}}

@@ -42,8 +42,8 @@ type Settings struct {
 	Version string
 }
 
-// Controller returns the controller's objects, in the order of application: the result of the
-// kustomization in this directory, or of the one in namespaced.
+// Controller returns the controller's objects in the order in which to apply them. They are those
+// of the kustomization in this directory or, for one namespace, of the one in namespaced.
 func Controller(s Settings) ([]*unstructured.Unstructured, error) {
 	dirs := []string{"rbac", "controller"}
 	if !s.AllNamespaces {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The namespaced role equals the cluster role without cluster-scoped resources, plus the lease,
-// which the other form has elsewhere.
+// The namespaced role equals the cluster role without cluster-scoped resources, plus the rules
+// for the lease, which are in a separate role next to the cluster role.
 func TestRolesSayTheSame(t *testing.T) {
 	t.Parallel()
 	rules := func(file string) []rbacv1.PolicyRule {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// "kubectl apply" stores the whole manifest in an annotation, and the size of all annotations of an
-// object is limited.
+// Each CRD fits into an annotation, because "kubectl apply" stores the whole manifest in one, and
+// the size of all annotations of an object is limited.
 func TestCRDsFitIntoAnAnnotation(t *testing.T) {
 	t.Parallel()
 	for _, crd := range crds(t) {

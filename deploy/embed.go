@@ -18,7 +18,7 @@ var files embed.FS
 // CRDs returns the custom resource definitions of the kinds that this program
 // ships, in the order of their file names.
 func CRDs() ([]*unstructured.Unstructured, error) {
-	// The definitions have a group and a resource in their names.
+	// The file name of a definition has the form GROUP_RESOURCE.yaml.
 	names, err := fs.Glob(files, "crds/*_*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("read the embedded CRDs: %w", err)

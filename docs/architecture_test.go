@@ -90,7 +90,7 @@ func halves() (verbs, loop []string) {
 	return []string{"pkg/change", "pkg/inspect", "pkg/render"}, []string{"pkg/controller"}
 }
 
-// shared returns the packages that are inside one half and that both import.
+// shared returns the packages that are inside one half and that both halves import.
 func shared() []string {
 	return []string{"pkg/inspect/problem", "pkg/inspect/words", "pkg/controller/lease/leaserecord", "pkg/controller/lease/holder"}
 }
@@ -107,8 +107,8 @@ func within(path string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return path == root || strings.HasPrefix(path, root+"/") })
 }
 
-// floor returns the index of the row for a package: the row of the package, or of the closest
-// directory above the package; -1 if there is none.
+// floor returns the index of the row of a package or, if the package has no row, of the closest
+// directory above it. It returns -1 if there is none.
 func floor(path string) int {
 	for ; path != "."; path = filepath.Dir(path) {
 		if i := slices.IndexFunc(house(), func(r room) bool { return r.path == path }); i >= 0 {

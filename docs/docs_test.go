@@ -43,7 +43,7 @@ func files(t *testing.T) []string {
 	return all
 }
 
-// document is a text without its code blocks.
+// document is a Markdown file, split into prose and code blocks.
 type document struct {
 	path   string
 	prose  string
@@ -54,7 +54,7 @@ type block struct{ language, text string }
 
 var fenced = regexp.MustCompile("(?ms)^ *```([a-z]*)\n(.*?)^ *```$")
 
-// documents returns the documents that people write. Generated ones come from the code.
+// documents returns the documents that are written by hand, and not generated from the code.
 func documents(t *testing.T) []document {
 	t.Helper()
 	var all []document
@@ -170,7 +170,8 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestNamedFilesExist finds a file by the end of its path, as people name it.
+// TestNamedFilesExist checks that each named file exists. Documents name a file by the end of its
+// path.
 func TestNamedFilesExist(t *testing.T) {
 	all := files(t)
 	for _, d := range documents(t) {
@@ -189,8 +190,8 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
-// TestDiagram compares the picture of the loop with the code: names beside a file are declared in
-// the file.
+// TestDiagram checks that each file in the picture of the loop declares the names beside the
+// file.
 func TestDiagram(t *testing.T) {
 	_, picture, _ := strings.Cut(read(t, "docs/how-it-works.md"), "```\n")
 	picture, _, _ = strings.Cut(picture, "```")
@@ -213,8 +214,8 @@ func TestDiagram(t *testing.T) {
 	}
 }
 
-// elsewhere returns files that documents name and that are not in this repository: files of the
-// tutorials and of the first release.
+// elsewhere returns files that documents name and that are not in this repository. They belong to
+// the tutorials and to the first release.
 func elsewhere() []string {
 	return []string{
 		"types.go", "hack/update-codegen.sh", "plugins/imoocpod.yaml",
@@ -222,7 +223,7 @@ func elsewhere() []string {
 }
 
 func TestNamedTargetsExist(t *testing.T) {
-	// Projects of kubebuilder have these targets.
+	// The projects that kubebuilder generates have these targets.
 	targets := []string{"manifests", "install", "run", "docker-build", "docker-push", "deploy", "undeploy", "uninstall"}
 	for _, m := range target.FindAllStringSubmatch(read(t, "Makefile"), -1) {
 		targets = append(targets, m[1])
@@ -271,8 +272,8 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestNamedFlagsExist checks the flags in running text: a flag beside a verb against the flags of
-// the verb, any other against all flags.
+// TestNamedFlagsExist checks the flags in running text. The verb beside a flag must have the
+// flag. If a flag stands alone, at least one verb must have it.
 func TestNamedFlagsExist(t *testing.T) {
 	tree := commands()
 	for _, d := range documents(t) {
@@ -320,8 +321,8 @@ func hasFlag(verb *cobra.Command, flag string) bool {
 	return false
 }
 
-// TestNamedMessagesExist compares the first column of troubleshooting.md with the messages of the
-// program: each piece between two "…" is in the code.
+// TestNamedMessagesExist checks that the code contains the messages in the first column of
+// troubleshooting.md. It looks for each piece between two "…" separately.
 func TestNamedMessagesExist(t *testing.T) {
 	var code strings.Builder
 	for _, path := range files(t) {
@@ -450,8 +451,8 @@ func TestTableOfOperators(t *testing.T) {
 	}
 }
 
-// TestTablesHaveTheirColumns checks that each row of a table has as many cells as its header:
-// otherwise it is not shown as a table.
+// TestTablesHaveTheirColumns checks that each row of a table has as many cells as its header.
+// Otherwise, Markdown does not show it as a table.
 func TestTablesHaveTheirColumns(t *testing.T) {
 	for _, d := range documents(t) {
 		columns := 0

@@ -37,7 +37,7 @@ func phrases(t *testing.T) []phrase {
 	return all
 }
 
-// found returns the phrases in a text, each with its line.
+// found returns the phrases in a text, each with its line number and the replacement.
 func found(text string, all []phrase) []string {
 	var places []string
 	number := 0

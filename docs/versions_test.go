@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
-// TestVersions checks that the documents, and "check", name the versions of Kubernetes in the
-// table of the tests.
+// TestVersions checks that the documents and "check" name the versions of Kubernetes that the
+// tests run against.
 func TestVersions(t *testing.T) {
 	var built []string
 	for _, file := range []string{"test/cluster/go.mod", "test/cluster/kubernetes.sum"} {

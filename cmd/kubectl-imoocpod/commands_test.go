@@ -60,7 +60,7 @@ func declared(plural, kind string) string {
 		schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {observedGeneration: {type: integer}}}}}}}]}}`, plural, kind)
 }
 
-// requests returns the requests for objects, in order.
+// requests returns the requests for objects that a server received, in order.
 func requests(s *apiserver.Server) []string {
 	var sent []string
 	for _, r := range s.Requests(func(r apiserver.Request) bool { return r.Resource != "" }) {
@@ -69,9 +69,9 @@ func requests(s *apiserver.Server) []string {
 	return sent
 }
 
-// Users who have only Deployments need neither the CRDs nor the controller: check
-// succeeds, whether or not they may read CRDs. A missing right on Deployments is a
-// failure.
+// "check" succeeds for users who have only Deployments, even without the CRDs and the
+// controller, and even if they are not allowed to read CRDs. A missing permission for
+// Deployments is a failure.
 func TestCheckOfDeployments(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -175,7 +175,7 @@ func TestNothingMatches(t *testing.T) {
 	}
 }
 
-// A change of a count that is not waited for lists pods only if a budget may guard them.
+// A scale without a wait lists pods only if a disruption budget may guard them.
 func TestRequestsOfScale(t *testing.T) {
 	t.Parallel()
 	const budget = `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}, status: {desiredHealthy: 2}}`
@@ -207,8 +207,8 @@ func TestRequestsOfScale(t *testing.T) {
 	}
 }
 
-// An object of a file is read once before its count is set. That read shows that it is
-// paused, even without /scale.
+// An object from a file is read once before its count is set. The same read shows whether
+// the object is paused, even if its kind has no /scale.
 func TestScaleOfAFileReadsTheObjectOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ crd, warning string }{
@@ -228,8 +228,8 @@ func TestScaleOfAFileReadsTheObjectOnce(t *testing.T) {
 	}
 }
 
-// A declared kind whose objects the server cannot list at first is listed again. A kind
-// whose objects the user may not list is left out.
+// "status -w" lists a declared kind again if the server cannot list it at first. It leaves
+// out a kind that the user is not allowed to list.
 func TestStatusWatchListsAgain(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestStatusWatchListsAgain(t *testing.T) {
 	})
 }
 
-// A user who may not list pods reads that once, however many objects there are.
+// A missing permission to list pods is reported once, however many objects there are.
 func TestMissingRightIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -257,8 +257,7 @@ func TestMissingRightIsSaidOnce(t *testing.T) {
 	}
 }
 
-// The logs that a failed step asks for are printed, however many objects change at the
-// same time.
+// With --logs, the logs of a failed step are printed, with and without --parallel.
 func TestLogsOfSteps(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"", " --parallel"} {
@@ -277,10 +276,10 @@ func TestLogsOfSteps(t *testing.T) {
 	}
 }
 
-// Every verb reports a kubeconfig that leads nowhere in the same words.
+// Every verb reports an unusable kubeconfig with the same message.
 func TestBadKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
-	t.Setenv("KUBERNETES_SERVICE_HOST", "") // in a pod, the client would use that
+	t.Setenv("KUBERNETES_SERVICE_HOST", "") // in a pod, the client would use this variable
 	const cluster = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: http://127.0.0.1:1}}]\n"
 	good := file(t, cluster+"contexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a")
 	for flags, says := range map[string]string{
@@ -336,7 +335,7 @@ func TestDefaultType(t *testing.T) {
 	}
 }
 
-// A missing namespace is named even if the server has no ImoocPods either.
+// The error names a missing namespace even if the server does not serve ImoocPods.
 func TestMissingNamespaceWithoutCRDs(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)

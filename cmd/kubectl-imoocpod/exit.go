@@ -47,8 +47,8 @@ func callerOf(command *cobra.Command) caller {
 	return caller{command.CommandPath(), kube.CommandContext(command.Root().PersistentFlags())}
 }
 
-// report turns the error of a command into a message and an exit code. It prints each of
-// several errors; the code is the first in the order of precedence that occurred.
+// report prints the error of a command and returns the exit code. It prints each of several
+// errors, and returns the code of the one that comes first in the order of precedence.
 func report(w io.Writer, err error, from caller, interrupted bool) int {
 	if err == nil {
 		return exitDone
@@ -142,8 +142,8 @@ func message(err error) string {
 	return "error: " + err.Error()
 }
 
-// serverMessage returns an error with the server's message, which never starts a line: the
-// start of a line is this program's.
+// serverMessage returns the message for an error of the server. The server's own text never
+// starts a line, so that it cannot forge a message of this program.
 func serverMessage(err error, s metav1.Status) string {
 	words := err.Error()
 	if s.Message != "" {

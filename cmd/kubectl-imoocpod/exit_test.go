@@ -217,7 +217,7 @@ func TestReport(t *testing.T) {
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}
-	// In the order in which they win.
+	// The outcomes are in the order of precedence.
 	outcomes := []struct {
 		code int
 		err  error

@@ -1,5 +1,5 @@
-// kubectl-imoocpod is a kubectl plugin that drives replica resources, and the
-// controller that reconciles them.
+// kubectl-imoocpod is a kubectl plugin that creates, scales, and watches resources with a
+// replica count. It contains a controller for custom resources.
 package main
 
 import (
@@ -52,7 +52,7 @@ func pingOften() {
 	}
 }
 
-// logTo sends the log of client-go, which may quote a server, only to w.
+// logTo sends the log of client-go only to w. The log may quote a server, so w must escape it.
 func logTo(w io.Writer) error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
@@ -84,8 +84,8 @@ func (v verbose) Write(p []byte) (int, error) {
 	return v.w.Write(p)
 }
 
-// interruptible returns a context that ends with the first Ctrl-C, so that writes under way
-// are finished. The second one ends the process at once.
+// interruptible returns a context that ends with the first Ctrl-C. The command can still finish
+// its writes under way. The second Ctrl-C ends the process at once.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -17,8 +17,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// atEveryRequest runs a command on an ImoocPod undisturbed, and again with a disturbance
-// before its first request, its second, and so on. Watches do not count.
+// atEveryRequest runs a command on an ImoocPod once undisturbed, and then once for each
+// of its requests, with a disturbance before that request. Watches do not count as
+// requests.
 func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas int, disturb func(s *apiserver.Server), check func(t *testing.T, s *apiserver.Server, disturbed bool, o result) error) {
 	t.Helper()
 	for k, total := 0, 1; k <= total; k++ {
@@ -55,7 +56,7 @@ func atEveryRequest(t *testing.T, prepare []string, line, image string, replicas
 	}
 }
 
-// rival sets the count as another client.
+// rival sets the count to 7 as another client.
 func rival(s *apiserver.Server) {
 	s.As("rival").Update("imoocpods", "default", "foo", func(obj *unstructured.Unstructured) {
 		_ = unstructured.SetNestedField(obj.Object, int64(7), "spec", "replicas")
@@ -67,8 +68,9 @@ func countOf(s *apiserver.Server) int64 {
 	return n
 }
 
-// A count that another client sets at any time stays: no step starts from it, and no
-// revert overwrites it. Only a command that starts after it changes it.
+// A count that another client sets stays, whenever it is set: no step starts from that
+// count, and no revert overwrites it. Only a command that starts later changes the
+// count.
 func TestStepsWithAnotherWriter(t *testing.T) {
 	t.Parallel()
 	for image, undisturbed := range map[string]int64{"web": 2, "pull": 0} {

@@ -24,7 +24,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 )
 
-// asProgram makes the test binary the program itself.
+// asProgram is the environment variable that makes the test binary run main.
 const asProgram = "IMOOCPOD_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -46,13 +46,14 @@ type result struct {
 	stdout, stderr string
 }
 
-// flagsFor returns the flags for a server that has a token to lose.
+// flagsFor returns the flags for a server, with a token that must not reach another
+// server.
 func flagsFor(server, cache string) []string {
 	return []string{"--kubeconfig", os.DevNull, "--server", server, "--insecure-skip-tls-verify", "--token", "secret", "--cache-dir", cache, "--namespace", "default"}
 }
 
-// runCommand runs a command against a server: in this process, unless it is one
-// that sets the logger of the process.
+// runCommand runs a command against a server. It runs the command in this process,
+// unless the command sets the logger of the process.
 func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	t.Helper()
 	if strings.HasPrefix(line, "run-controller") {
@@ -71,8 +72,8 @@ func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// runProgram runs a command against a server in a process of its own, and
-// interrupts that when the context ends.
+// runProgram runs a command against a server in a process of its own, and interrupts
+// the process when the context ends.
 func runProgram(ctx context.Context, t *testing.T, server, command string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -86,8 +87,8 @@ func runProgram(ctx context.Context, t *testing.T, server, command string) resul
 	return result{program.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// verbs has every verb that asks a server, with the kinds of objects that it
-// finds in different ways.
+// verbs returns every verb that sends requests, with kinds of objects that it finds in
+// different ways.
 func verbs() []string {
 	return []string{
 		"create foo --wait", "create appservice/web --replicas 1",
@@ -111,7 +112,7 @@ func TestBrokenServers(t *testing.T) {
 	places := make(chan struct{}, 16) // there are many, and the machine may be small
 	for name, test := range map[string]struct {
 		server string
-		// timeout is given where the server makes it run out.
+		// timeout is the request timeout, or "" if no request to the server reaches it.
 		timeout string
 		code    int
 		says    string
@@ -121,7 +122,8 @@ func TestBrokenServers(t *testing.T) {
 		"silence after TLS":  {serveTLS(t), "2s", exitTimeout, ""},
 		"closes":             {serve(t, func(net.Conn) {}), "2s", 0, ""},
 		"garbage": {serve(t, func(c net.Conn) {
-			// All of the request is read: closing a connection with unread data resets it.
+			// Read the whole request, because closing a connection with unread data
+			// resets it.
 			if r, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
 				_, _ = io.Copy(io.Discard, r.Body)
 			}
@@ -243,7 +245,7 @@ func TestInterruptWithSilentServer(t *testing.T) {
 			case writes(verb): // the answer is waited for
 				want, verb = exitUnknown, verb+" --request-timeout 1s"
 			}
-			// A verb that went on would end with the code of a timeout.
+			// A verb that ignored the interrupt would end with the code of a timeout.
 			if o := runCommand(ctx, t, server, verb); o.code != want || strings.Contains(o.stderr, "timed out") {
 				t.Errorf("exit code %d, want %d; it said %q", o.code, want, o.stderr)
 			}
@@ -339,8 +341,7 @@ func TestBrokenWatch(t *testing.T) {
 	}
 }
 
-// A list of which every page says that another one follows ends every verb that
-// reads it.
+// If each page of a list refers to another page, every verb that reads the list fails.
 func TestListWithoutEnd(t *testing.T) {
 	t.Parallel()
 	const list = `{"kind":"%s","apiVersion":"%s","metadata":{"resourceVersion":"1","continue":"more"},"items":[]}`
@@ -374,7 +375,7 @@ func TestListWithoutEnd(t *testing.T) {
 	}
 }
 
-// serve listens, and hands each connection to a function that may take its time.
+// serve starts a server that calls talk in a goroutine for each connection.
 func serve(t *testing.T, talk func(net.Conn)) (url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -399,7 +400,7 @@ func accept(listener net.Listener, talk func(net.Conn)) {
 	}
 }
 
-// serveTLS shakes hands and says nothing else.
+// serveTLS starts a server that completes the TLS handshake and sends nothing else.
 func serveTLS(t *testing.T) (url string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -416,7 +417,7 @@ func serveTLS(t *testing.T) (url string) {
 	return "https://" + listener.Addr().String()
 }
 
-// refusing returns a port on which nobody listens.
+// refusing returns the URL of a port on which no server listens.
 func refusing(t *testing.T) (url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -449,7 +450,7 @@ func status(code int, reason string) http.HandlerFunc {
 	return always(code, "application/json", fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"it is %s","reason":%q,"code":%d}`, reason, reason, code))
 }
 
-// after adds when to try again.
+// after adds the header Retry-After to the responses of a handler.
 func after(seconds string, handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", seconds)
@@ -457,7 +458,8 @@ func after(seconds string, handler http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// redirecting returns a server that gets credentials, and sends clients to another.
+// redirecting starts a server that expects credentials, and redirects clients to
+// another server.
 func redirecting(t *testing.T, to string) (url string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -470,7 +472,7 @@ func redirecting(t *testing.T, to string) (url string) {
 	return server.URL
 }
 
-// drip sends a byte now and then, without end.
+// drip sends a byte every 50 ms until the client disconnects.
 func drip(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	more := time.NewTicker(50 * time.Millisecond)
@@ -486,7 +488,7 @@ func drip(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// cut sends less than it says.
+// cut sends fewer bytes than its Content-Length.
 func cut(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", "1000")

@@ -33,9 +33,10 @@ var update = flag.Bool("update", false, "write what the commands of the transcri
 // and compares what they print and change with the file. "go test -update" rewrites the
 // files, for review.
 //
-// A line that begins with "$ " is a command. After it come the changes of objects ("~ "), standard output ("| "), standard error
-// ("! "), and the exit code if it is not 0. A line that begins with "% " is one of the
-// directives of stage.direct. All other lines are comments.
+// A line that begins with "$ " is a command. A command is followed by the changes of
+// objects ("~ "), standard output ("| "), standard error ("! "), and the exit code if it
+// is not 0. A line that begins with "% " is one of the directives of stage.direct. All
+// other lines are comments.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -77,19 +78,20 @@ func difference(want, got string) string {
 	return fmt.Sprintf("line %d, after %q:\ngot\n%.1000s\nwant\n%.1000s", i+1, command, strings.Join(b[i:min(i+8, len(b))], "\n"), strings.Join(a[i:min(i+8, len(a))], "\n"))
 }
 
-// stage is where a transcript is performed.
+// stage holds the server and the state of a transcript while its commands run.
 type stage struct {
 	*apiserver.Server
 	t   *testing.T
 	dir string
 
 	mu sync.Mutex
-	// now has the fields of each object. last has the earlier fields of each object that has
-	// changed.
+	// now holds the fields of each object. last holds the earlier fields of each object
+	// that has changed since the last call of changes.
 	now, last map[string]map[string]any
 }
 
-// perform runs the commands of a transcript, and returns it with what they did.
+// perform runs the commands of a transcript, and returns the transcript with their
+// results.
 func perform(t *testing.T, text string) string {
 	t.Helper()
 	x := &stage{Server: apiserver.New(t), t: t, dir: t.TempDir(), now: map[string]map[string]any{}, last: map[string]map[string]any{}}
@@ -232,8 +234,8 @@ func (x *stage) run(line string) string {
 	return b.String()
 }
 
-// note keeps the fields of objects that commands change. What controllers create and
-// write is left out.
+// note records the fields of a changed object. It leaves out objects that a controller
+// owns, and an annotation that controllers write.
 func (x *stage) note(c apiserver.Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -287,7 +289,7 @@ func inJSON(value any) string {
 	return string(text)
 }
 
-// compare lists the fields in which two values differ.
+// compare appends the fields in which two values differ to a list.
 func compare(path string, before, after any, list *[]string) {
 	if a, is := before.(map[string]any); is {
 		if b, is := after.(map[string]any); is {

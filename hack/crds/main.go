@@ -1,7 +1,7 @@
-// Command crds removes the descriptions below the pod template from generated CRDs,
-// so that "kubectl apply" can keep them in an annotation, which holds 256 KB. kubectl
-// explain has these descriptions for pods. The descriptions of this project's own fields stay.
-// It is run by "make generate":
+// Command crds removes the descriptions below the pod template from generated CRDs, so that
+// "kubectl apply" can store each CRD in an annotation, which holds 256 KB. "kubectl explain
+// pod" shows these descriptions. The descriptions of this project's own fields stay. It is run
+// by "make generate":
 //
 //	crds FILE...
 package main
@@ -70,8 +70,8 @@ func shrink(text []byte) ([]byte, error) {
 	return append([]byte("---\n"), small...), err
 }
 
-// removeDescriptions removes the descriptions of all fields. The schema of a field
-// called "description" is no text, and stays.
+// removeDescriptions removes the descriptions of all fields. It keeps the schema of a field
+// called "description", which is not a string.
 func removeDescriptions(schema any) {
 	fields, _ := schema.(map[string]any)
 	for name, below := range fields {

@@ -6,7 +6,7 @@ import (
 )
 
 // TestShrink checks that only the descriptions below the pod template are removed, and
-// no field called description.
+// that a field called description stays.
 func TestShrink(t *testing.T) {
 	t.Parallel()
 	const after = `---

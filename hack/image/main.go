@@ -114,7 +114,7 @@ func layerOf(program string) (v1.Layer, error) {
 	}, tarball.WithMediaType(types.OCILayer))
 }
 
-// write writes a layout with a single image.
+// write replaces the layout in dir by one with a single image, and returns its digest.
 func write(image v1.Image, tag, dir string) (v1.Hash, error) {
 	digest, err := image.Digest()
 	if err != nil {

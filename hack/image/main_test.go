@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// TestImage checks that the image contains only the program, runs it as nobody,
-// and that the program needs nothing else. The program is built like in the
+// TestImage checks that the image contains only the program, that it runs the program
+// as nobody, and that the program needs nothing else. The program is built like in the
 // Dockerfile.
 func TestImage(t *testing.T) {
 	t.Parallel()

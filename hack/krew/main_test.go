@@ -92,9 +92,9 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestManifestsOfTheRepository checks that krew.yaml names no release. The
-// manifest in plugins, which makes the repository a krew index, names one; until
-// the first release, the index is empty.
+// TestManifestsOfTheRepository checks that krew.yaml names no release. The manifest in
+// plugins, which makes the repository a krew index, names a release. Until the first
+// release, the index is empty.
 func TestManifestsOfTheRepository(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../plugins/*.yaml")

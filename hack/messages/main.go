@@ -104,7 +104,7 @@ func textsOf(path string) ([]string, error) {
 	return texts, nil
 }
 
-// matches reports whether a call only searches other texts for its arguments.
+// matches reports whether a call only compares its arguments with other texts.
 func matches(call *ast.CallExpr) bool {
 	function, is := call.Fun.(*ast.SelectorExpr)
 	if !is {
@@ -140,7 +140,7 @@ func command(call *ast.CallExpr) (text string, is bool) {
 }
 
 // joined returns the text of concatenated literals, with an ellipsis for other
-// operands.
+// operands. whole is false if there is no literal.
 func joined(n ast.Expr) (text string, whole bool) {
 	switch n := n.(type) {
 	case *ast.ParenExpr:

@@ -168,12 +168,12 @@ const (
 	notCovered = "not covered" // no test reaches the code
 )
 
-// suite is the tests of one package, built with all mutants.
+// suite holds the tests of one package, built with all mutants.
 type suite struct {
 	binary, dir string
 	args        []string
 	reached     map[int]bool
-	seconds     int // of processor time for one run
+	seconds     int // the limit of processor time for one run
 }
 
 // buildTests builds the tests of a package.
@@ -183,15 +183,15 @@ func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
 	if output, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("cannot build the tests of %s: %w\n%s", pkg, err, output)
 	}
-	// Skip the minimization of failures: only the failure itself matters.
+	// Skip the minimization of failures, because only the failure itself matters.
 	if help, _ := exec.CommandContext(ctx, s.binary, "-h").CombinedOutput(); bytes.Contains(help, []byte("-rapid.nofailfile")) {
 		s.args = []string{"-rapid.nofailfile", "-rapid.shrinktime=1ms"}
 	}
 	return s, nil
 }
 
-// only returns the tests that match run. It runs them without a mutant to record
-// coverage.
+// only returns the suite of the tests that match run. It runs them once without a
+// mutant, to record which mutants they reach and how much processor time they need.
 func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 	s = &suite{binary: s.binary, dir: s.dir, args: append([]string{"-test.run=" + run}, s.args...), seconds: 600, reached: map[int]bool{}}
 	reached := s.binary + ".reached"
@@ -253,7 +253,7 @@ func runAll(ctx context.Context, suites []*suite, mutants []mutant, report func(
 	workers.Wait()
 }
 
-// run returns the result of a mutant. It stops at the first suite that detects it.
+// run returns the result of a mutant. It stops at the first suite that fails.
 func run(ctx context.Context, suites []*suite, m mutant) string {
 	result := notCovered
 	for _, s := range suites {

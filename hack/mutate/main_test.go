@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Each change is made by itself, and what the tests of a package do not notice, those of
-// another may.
+// Each change is made separately. The tests of another package can detect changes that
+// the package's own tests do not.
 func TestMutate(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

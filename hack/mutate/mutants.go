@@ -107,8 +107,8 @@ func (m *mutation) mutate(node ast.Node, parents []ast.Node, edits *fileEdits, s
 	}
 }
 
-// operator is the mutated form of a binary operator, and the function of
-// mutant_switch.go that implements it.
+// operator holds the mutants of a binary operator. function is the function of
+// mutant_switch.go that implements them, except for negated.
 type operator struct {
 	function                               string
 	negated, boundary, logical, arithmetic token.Token

@@ -1,6 +1,6 @@
-// Command screenshots runs commands in a terminal and writes what is then on its
-// screen to SVG files, for the README. It is run by "make screenshots", with a control
-// plane to run them on:
+// Command screenshots runs commands in a terminal and writes the resulting screens to
+// SVG files, for the README. It is run by "make screenshots", with a control plane to
+// run them on:
 //
 //	screenshots -out DIR
 package main
@@ -25,19 +25,19 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// shot is a picture of the screen of a command once it shows some words, in a
-// terminal of a given size.
+// shot describes a picture: the screen of a terminal of a given size after a command
+// has exited. The screen must show words.
 type shot struct {
 	name       string
 	cols, rows int
 	command    string
 	words      string
-	// first are commands to run before. Those that end in "&" continue in the
+	// first lists the commands to run before. Those that end in "&" continue in the
 	// background.
 	first []string
 }
 
-// shots returns the pictures. Each starts in the state after the previous one.
+// shots returns the pictures. Each is taken in the state that the previous one left.
 func shots() []shot {
 	return []shot{
 		{name: "status-not-reconciled", cols: 90, rows: 8, command: "kubectl imoocpod status foo", words: "hint:",
@@ -97,7 +97,7 @@ func shell(ctx context.Context, line string) *exec.Cmd {
 	return exec.CommandContext(ctx, "bash", "-c", "exec "+line)
 }
 
-// take runs the command, and returns the terminal after it has exited.
+// take runs the command, and returns the terminal after the command has exited.
 func (s shot) take(ctx context.Context) (vt10x.Terminal, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -110,7 +110,7 @@ func (s shot) take(ctx context.Context) (vt10x.Terminal, error) {
 	defer tty.Close()
 	screen := vt10x.New(vt10x.WithSize(s.cols, s.rows))
 	_, _ = io.Copy(screen, tty) // fails when the terminal is closed
-	_ = cmd.Wait()              // some exit with another code
+	_ = cmd.Wait()              // some exit with a code other than 0
 	if !strings.Contains(screen.String(), s.words) {
 		return nil, fmt.Errorf("there is no %q on the screen:\n%s", s.words, screen)
 	}

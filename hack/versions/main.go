@@ -27,7 +27,7 @@ const (
 	end      = "<!-- end of the table -->"
 )
 
-// feature is a row of the table: what the tests of these names show.
+// feature is a row of the table. The feature works if all of its tests pass.
 type feature struct {
 	name  string
 	tests []string
@@ -144,8 +144,9 @@ func command(env []string, stdout io.Writer, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// test runs "go test" and adds the action that ended each top-level test, such as "pass". It
-// prints the output of those that failed. A package whose tests do not start is an error.
+// test runs "go test" and adds the result of each top-level test, such as "pass". It prints
+// the output of failed tests. A package that fails, for example in the build, has a result,
+// too.
 func test(env []string, results map[string]string, args ...string) error {
 	flags := 0
 	if strings.HasPrefix(args[0], "-C") {
@@ -184,7 +185,7 @@ func test(env []string, results map[string]string, args ...string) error {
 	}
 }
 
-// cell reports whether a feature works: all of its tests passed.
+// cell returns "✔" if all tests of a feature passed, or else "✖".
 func cell(row feature, results map[string]string) string {
 	for _, name := range row.tests {
 		if results[name] != "pass" {
@@ -231,7 +232,7 @@ func render(columns map[string]map[string]string, rows []feature) string {
 	return b.String()
 }
 
-// failures returns an error that names the tests that did not pass.
+// failures returns an error that names the tests that did not pass, or nil if all passed.
 func failures(versions []string, results []map[string]string) error {
 	var all []error
 	for i, version := range versions {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFeaturesHaveTests checks that the tests of each row exist. Without one, every version
-// would fail.
+// TestFeaturesHaveTests checks that the tests of each row exist. Without its tests, a row
+// would fail for every version.
 func TestFeaturesHaveTests(t *testing.T) {
 	t.Parallel()
 	var code strings.Builder

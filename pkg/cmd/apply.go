@@ -30,19 +30,19 @@ type applier struct {
 	print  *genericclioptions.PrintFlags
 	out    io.Writer
 
-	// printer is set when the first object is printed in an output format.
+	// printer is reused for all objects of an output format. It is nil before the first.
 	printer printers.ResourcePrinter
 }
 
-// objectsLike returns the client for the kind of a manifest. The plurals of these kinds are
-// regular.
+// objectsLike returns the client for the kind and the namespace of a manifest. All kinds in the
+// manifests have regular plurals.
 func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynamic.ResourceInterface {
 	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
 	return client.Resource(resource).Namespace(obj.GetNamespace())
 }
 
-// apply applies a manifest on the server. It returns the objects before, nil if there was
-// none, and after.
+// apply applies a manifest on the server. It returns the object before the change, or nil if it
+// did not exist, and after the change.
 func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
 	objects := objectsLike(a.client, obj)
 	before, err = objects.Get(ctx, obj.GetName(), metav1.GetOptions{})
@@ -60,8 +60,8 @@ func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (be
 	return before, after, err
 }
 
-// takeOver makes this program the manager of the fields from a client-side apply, so that
-// fields that a new version no longer has are removed.
+// takeOver makes this program the manager of the fields that "kubectl apply" has set, so that
+// the server removes those that the manifest no longer has.
 func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) error {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New(clientSideManager), kinds.FieldManager)
 	if err == nil && len(patch) > 0 {
@@ -73,7 +73,7 @@ func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterfac
 	return nil
 }
 
-// say prints an object or what the applier did with it.
+// say prints an object in the output format or, without one, a line with its name and deed.
 func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
 	if a.printer != nil {
 		return a.printer.PrintObj(obj, a.out)
@@ -84,7 +84,7 @@ func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
 		return err
 	}
 	if *a.print.OutputFormat != "" {
-		a.printer = printer // it separates documents
+		a.printer = printer // the same YAML printer separates the documents
 	}
 	return printer.PrintObj(obj, a.out)
 }

@@ -25,8 +25,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// choiceError is an error that lists the fields or commands to choose from instead of
-// guessing.
+// choiceError is an error whose message lists the fields or commands to choose from.
 type choiceError struct {
 	lines []string
 	err   error
@@ -40,8 +39,8 @@ func (e *choiceError) add(format string, args ...any) {
 	e.lines = append(e.lines, escape.Line(fmt.Sprintf(format, args...)))
 }
 
-// chooseField adds to an error about an unknown replica field a command for each possible field,
-// the likeliest first. count holds the flags with the count.
+// chooseField returns an error about an unknown replica field with a command for each possible
+// field, likeliest first. Other errors stay unchanged. count holds the flags of the count.
 func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, count ...string) error {
 	var unknown *discover.UnknownFieldError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -67,7 +66,8 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 	return e
 }
 
-// countPath returns the field of an object's count if it is known only as /scale.
+// countPath returns the replica field. If it is unknown, the error lists the possible fields. If
+// only /scale is known, the error is an outcome.ErrForbidden.
 func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target, obj *unstructured.Unstructured, path *fieldpath.Path, count ...string) (*fieldpath.Path, error) {
 	field, err := c.finder.Find(ctx, t.Kind, obj, path)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target,
 	return field.Path, nil
 }
 
-// remarks describes a field: its value and its schema.
+// remarks returns the value, limits, and description of a field, to append to its path.
 func remarks(c candidates.Field) string {
 	var known []string
 	if c.Pattern {
@@ -103,8 +103,8 @@ func remarks(c candidates.Field) string {
 	return s
 }
 
-// choosePlace adds to an error about an unknown pod template a command for each possible
-// field, shallow ones first.
+// choosePlace returns an error about an unknown pod template with a command for each possible
+// field, shallow ones first. Other errors stay unchanged.
 func (o *commonOptions) choosePlace(err error, command commandline.Command) error {
 	var unknown *template.UnknownPlaceError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -133,8 +133,8 @@ func (o *commonOptions) choosePlace(err error, command commandline.Command) erro
 	return e
 }
 
-// unknownField reports whether the server rejected a change because an object has no such
-// field. The server's message quotes the whole object.
+// unknownField reports whether the server rejected a change because an object has no such field.
+// The server's message quotes the whole object, so it is not shown.
 func unknownField(err error) bool {
 	return (apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)) && strings.Contains(err.Error(), "unknown field ")
 }
@@ -159,11 +159,11 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 	return fmt.Errorf("%s has no field %s%s", t, path, didYouMean(nearest))
 }
 
-// nearestTo returns the words that a user may have meant by a misspelled word. cobra suggests
-// only commands.
+// nearestTo returns the words that a user may have meant by a misspelled word. It makes the
+// words commands, because cobra suggests only commands.
 func nearestTo(word string, words []string) []string {
 	if len(word) < 3 {
-		return nil // it would be near too many words
+		return nil // it would be similar to too many words
 	}
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, w := range words {
@@ -179,7 +179,7 @@ func didYouMean(nearest []string) string {
 	return fmt.Sprintf("; did you mean %s?", strings.Join(nearest, " or "))
 }
 
-// suggestTypes adds the nearest types of the server to errors about unknown types.
+// suggestTypes wraps run to add similar types of the server to errors about unknown types.
 func suggestTypes(c *kube.Factory, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)

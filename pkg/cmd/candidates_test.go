@@ -47,7 +47,7 @@ To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebui
 	}
 }
 
-// An unknown field leads to the nearest fields of the schema.
+// The error about an unknown field suggests the nearest fields of the schema.
 func TestNoField(t *testing.T) {
 	t.Parallel()
 	integer := map[string]any{"type": "integer"}

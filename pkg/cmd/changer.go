@@ -33,7 +33,7 @@ type changeFlags struct {
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
 	wait    changeWaitFlags
-	// manager is set only by verbs that call addManagerFlag.
+	// manager is the field manager. Only verbs that call addManagerFlag have a flag for it.
 	manager string
 }
 
@@ -59,7 +59,7 @@ func (f *changeFlags) addManagerFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.manager, "field-manager", f.manager, "Name of the manager used to track field ownership.")
 }
 
-// complete takes the arguments and rejects invalid ones and invalid flags.
+// complete stores the arguments. It returns an error if they or the flags are invalid.
 func (f *changeFlags) complete(args []string) error {
 	if err := f.targets.complete(args); err != nil {
 		return err
@@ -81,14 +81,14 @@ type changer struct {
 	// reports is the output format of the wait.
 	reports string
 	printer printers.ResourcePrinter
-	// finder is set when the targets have been found.
+	// finder is nil until the targets are looked up.
 	finder *discover.Finder
 	loops  *loopWarner
-	// user returns the user name of whoever makes the changes, as the server knows it.
+	// user returns the name of the user according to the server, or "" if it is unknown.
 	user func() string
 }
 
-// newChanger returns the changer of a command. waits means that its flags ask for a wait.
+// newChanger returns the changer of a command. waits means that the flags ask for a wait.
 func newChanger(ctx context.Context, flags *changeFlags, waits bool) (*changer, error) {
 	c := &changer{
 		commonOptions: flags.common, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
@@ -108,7 +108,7 @@ func newChanger(ctx context.Context, flags *changeFlags, waits bool) (*changer, 
 	return c, nil
 }
 
-// command makes a cobra command read each target of the verb and change it with do.
+// command makes cmd read each target and change it with do, and returns cmd.
 func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error, do func(context.Context, *changer, *observe.Target) (*change, error)) *cobra.Command {
 	return f.targets.command(cmd, f.common.clients, complete, func(ctx context.Context) error { return f.run(ctx, do) })
 }
@@ -132,15 +132,15 @@ func (f *changeFlags) run(ctx context.Context, do func(context.Context, *changer
 	return c.make(ctx, all, errs)
 }
 
-// planned is a pending change of one object. Without a target, there is nothing to do. make
-// returns nil if there is no change to report.
+// planned is a pending change of one object. If target is nil, there is nothing to do. make
+// returns a nil change if there is nothing to report.
 type planned struct {
 	target *observe.Target
 	make   func(context.Context) (*change, error)
 }
 
-// find returns the objects to change. It returns an error for each object that does not
-// exist, or one error if no object matches.
+// find sets the finder and returns the objects to change. It returns an error for each object
+// that does not exist, or one error if no object matches.
 func (c *changer) find(ctx context.Context) (found []observe.Target, errs []error) {
 	var err error
 	if c.finder, err = c.clients.Finder(); err != nil {
@@ -153,9 +153,8 @@ func (c *changer) find(ctx context.Context) (found []observe.Target, errs []erro
 	return found, errs
 }
 
-// confirm lists the counts that will change if there are several. If more than one becomes
-// zero, it asks whether to continue, as "kubectl delete -i" does, unless there is no terminal
-// or yes is set.
+// confirm prints the counts that will change if there are several, and reports whether to change
+// them. If more than one becomes zero, it asks, as "kubectl delete -i" does.
 func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error) {
 	if len(changes) < 2 {
 		return true, nil
@@ -172,7 +171,8 @@ func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error)
 	return c.ask(fmt.Sprintf("This scales %d objects to zero.", zeros), yes || zeros < 2)
 }
 
-// ask asks whether to make a change, unless there is no terminal or yes is set.
+// ask reports whether the user agrees to a change. It reports true without asking if yes is set,
+// in a dry run, or if there is no terminal.
 func (c *changer) ask(what string, yes bool) (bool, error) {
 	in, is := c.streams.In.(io.ReadWriter) // a terminal is both
 	if yes || c.flags.dryRun != "none" || !is || !terminal.Is(in) || !terminal.Is(c.streams.ErrOut) {
@@ -220,11 +220,11 @@ func (c *changer) report(made *change) error {
 	t := &made.Target
 	p := c.printer
 	if made.unchanged && c.format() == "" {
-		p, _ = linePrinter(withOperation(c.flags.print, c.flags.dryRun.mark("unchanged"))) // like the printer of the changer
+		p, _ = linePrinter(withOperation(c.flags.print, c.flags.dryRun.mark("unchanged"))) // newChanger has checked the format
 	}
 	var err error
 	if made.object != nil {
-		err = p.PrintObj(made.object, c.streams.Out) // what was done matters more
+		err = p.PrintObj(made.object, c.streams.Out) // returned at the end, because the change was made
 	}
 	if made.said != "" {
 		c.tell("%s: %s", t, c.flags.dryRun.mark(made.said))
@@ -238,7 +238,7 @@ func (c *changer) report(made *change) error {
 	return err
 }
 
-// follow waits for the changes if the command does.
+// follow waits for the changes if the command waits, and returns the errors.
 func (c *changer) follow(ctx context.Context, made []*change) []error {
 	if !c.waits {
 		return nil
@@ -252,21 +252,21 @@ func (c *changer) edits() edit.Options {
 	return edit.Options{FieldManager: c.flags.manager, DryRun: c.flags.dryRun.server(), Local: c.flags.dryRun.client()}
 }
 
-// edit edits a target that was read. On conflict, it reads the object and calls plan again.
+// edit edits a target with its object. On conflict, it reads the object and calls plan again.
 func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstructured.Unstructured) (edit.Plan, error)) (edit.Written, error) {
 	c.beginWarning(t)
 	return edit.Apply(ctx, t.Resource(c.finder.Dynamic), t.Name, t.Object, plan, c.edits())
 }
 
-// beginWarning starts to look for a controller, for the warning that report prints.
+// beginWarning starts to read the leases of controllers, for the warning that report prints.
 func (c *changer) beginWarning(t *observe.Target) {
 	if !c.waits {
 		c.loops.begin(t)
 	}
 }
 
-// edited returns a change that was made by edits. until is the condition to wait for. A
-// revert also makes the edits of marks.
+// edited returns a change from done, the result of its write. until is the condition to wait
+// for. A revert returns undone, and also makes the edits that marks returns unless marks is nil.
 func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
 	return &change{
 		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Conditions: []observe.Condition{until}},
@@ -283,8 +283,8 @@ func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Con
 	}
 }
 
-// readBefore reads the tree of a target before its change if the command waits for the
-// change.
+// readBefore reads a target and its pods before the change. If the command does not wait, it
+// returns an empty snapshot.
 func (c *changer) readBefore(ctx context.Context, t *observe.Target) (before status.Snapshot, err error) {
 	if c.waits {
 		before, _, err = observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})

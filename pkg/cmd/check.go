@@ -86,7 +86,7 @@ func (o *checkOptions) run(ctx context.Context) error {
 	return err
 }
 
-// fixOnce keeps a command that fixes several checks only below the last of them.
+// fixOnce returns the checks without the fixes that a later check repeats.
 func fixOnce(checks []check.Result) []check.Result {
 	checks = slices.Clone(checks)
 	for i := range checks {

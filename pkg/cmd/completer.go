@@ -30,15 +30,14 @@ const completionProgram = "kubectl_complete-imoocpod"
 // completionTimeout limits how long a completion takes.
 const completionTimeout = 2 * time.Second
 
-// The directives to the shell: do not offer files, and do not add a space to an incomplete
-// word.
+// The directives to the shell. Neither offers files. beginnings adds no space after the word.
 const (
 	wholeWords = cobra.ShellCompDirectiveNoFileComp
 	beginnings = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 )
 
-// Arguments returns the arguments of the command of a process. If kubectl calls it for
-// completions, this is cobra's completion command, whose output kubectl understands.
+// Arguments returns the arguments in argv. If kubectl called the program for completions, they
+// follow cobra's completion command, whose output kubectl can parse.
 func Arguments(argv []string) []string {
 	if strings.TrimSuffix(filepath.Base(argv[0]), ".exe") == completionProgram {
 		return append([]string{cobra.ShellCompRequestCmd}, argv[1:]...)
@@ -51,8 +50,8 @@ type completer struct {
 	c *kube.Factory
 }
 
-// addCompletion completes the arguments and flags of all verbs. By default, it offers
-// nothing, in particular no files.
+// addCompletion registers completions for the arguments and flags of all verbs. The default
+// completion offers nothing, not even files.
 func addCompletion(root *cobra.Command, c *kube.Factory) {
 	f := completer{c}
 	values := map[string]cobra.CompletionFunc{
@@ -103,8 +102,8 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// bounded limits the time of a completion that asks a server. It offers nothing if the answer
-// takes too long.
+// bounded returns a completion that calls find, which sends requests. If find takes longer than
+// completionTimeout, it offers nothing.
 func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
@@ -114,8 +113,7 @@ func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, w
 			directive cobra.ShellCompDirective
 		}
 		answers := make(chan answer, 1)
-		// Discovery and credential plugins ignore the context. If they are late, leave them
-		// behind.
+		// Discovery and credential plugins ignore the context, so find may outlast it.
 		go func() {
 			words, directive := find(ctx, cmd, args, word)
 			answers <- answer{words, directive}
@@ -133,7 +131,7 @@ func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, w
 // of kubectl put a completion into the command line of bash without quotes.
 const unquoted = "$`;&|<>!\\"
 
-// harmless returns the completions that are safe to print and to run.
+// harmless returns the completions that are safe to print and to run, with escaped descriptions.
 func harmless(words []cobra.Completion) []cobra.Completion {
 	var all []cobra.Completion
 	for _, w := range words {
@@ -189,11 +187,11 @@ func (f completer) objects(ctx context.Context, cmd *cobra.Command, args []strin
 	case strings.Contains(args[0], "/"):
 		return f.types("/"), beginnings
 	}
-	// The first word is a type, or else the name of the only ImoocPod.
+	// The first word is a type. If it is the NAME of an ImoocPod, nothing can follow.
 	return f.names(ctx, args[0], "", args[1:]), wholeWords
 }
 
-// typesToCreate completes the type in TYPE/NAME. The name is new.
+// typesToCreate completes the type in TYPE/NAME. The name is new, so it has no completion.
 func (f completer) typesToCreate(_ context.Context, _ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 || strings.Contains(word, "/") {
 		return nil, wholeWords
@@ -201,7 +199,7 @@ func (f completer) typesToCreate(_ context.Context, _ *cobra.Command, args []str
 	return f.types("/"), beginnings
 }
 
-// types returns the types that may have a replica count, each by a unique name.
+// types returns unique names of the types that may have a replica count, each with the suffix.
 func (f completer) types(suffix string) []cobra.Completion {
 	finder, err := f.c.Finder()
 	if err != nil {
@@ -223,8 +221,8 @@ func (f completer) types(suffix string) []cobra.Completion {
 	return words
 }
 
-// names returns the objects of a type that are not on the command line yet, with their
-// states.
+// names returns the names of a type's objects, with the prefix and their states, except for those
+// in named.
 func (f completer) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
 	namespace, _, err := f.c.Namespace()
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 
 type completionOptions struct {
 	common commonOptions
-	// called is the path of the program as it was called, such as by kubectl, which finds it
-	// on PATH.
+	// called is the path by which the program was called, usually by kubectl, which found it on
+	// PATH.
 	called string
-	// words are the possible arguments, and do runs the given one.
+	// words lists the possible arguments. do is the action of the given one.
 	words []completionWord
 	do    func(io.Writer) error
 }
@@ -77,8 +77,8 @@ kubectl-imoocpod, the program called without kubectl.`,
 //go:embed completion.bash
 var withoutPackage string
 
-// bashCompletion writes cobra's script, which calls functions of the package bash-completion
-// even if the package is not there.
+// bashCompletion writes cobra's script for bash. It replaces calls to functions of the package
+// bash-completion, which is not always installed.
 func bashCompletion(root *cobra.Command, w io.Writer) error {
 	var script strings.Builder
 	if err := root.GenBashCompletionV2(&script, true); err != nil {
@@ -103,8 +103,8 @@ func (o *completionOptions) complete(args []string) error {
 
 func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }
 
-// install creates the link that kubectl looks for, next to the program as it was called, so
-// that both are on PATH. If the program is itself a link of krew, the new link leads there,
+// install creates the link that kubectl looks for, next to the program as it was called, so that
+// both are on PATH. If the program is itself a link of krew, the new link points to that link,
 // so that it stays valid after an upgrade.
 func (o *completionOptions) install(out io.Writer) error {
 	plugin, link, err := o.places()
@@ -157,7 +157,7 @@ func (o *completionOptions) uninstall(out io.Writer) error {
 	return escape.PrintLine(out, "%s deleted", link)
 }
 
-// places returns the paths of the program as it was called and of the link.
+// places returns the paths of the program, as it was called, and of the link next to it.
 func (o *completionOptions) places() (plugin, link string, err error) {
 	plugin, err = exec.LookPath(o.called)
 	if err == nil {
@@ -173,8 +173,8 @@ func (o *completionOptions) places() (plugin, link string, err error) {
 	return plugin, link, nil
 }
 
-// readLink returns the target of the link, "" if it does not exist. It fails if the path is
-// anything but a link to a version of this program.
+// readLink returns the target of the link, or "" if the link does not exist. It fails if the
+// path is anything but a link to a version of this program.
 func readLink(link string) (string, error) {
 	info, err := os.Lstat(link)
 	if errors.Is(err, fs.ErrNotExist) {

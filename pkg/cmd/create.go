@@ -19,18 +19,18 @@ import (
 )
 
 type createOptions struct {
-	// change has files, whose objects are created unchanged, or the names of new objects.
+	// change holds files, whose objects are created unchanged, or the names of new objects.
 	change changeFlags
 
 	replicas int32
 	path     *fieldpath.Path
 	image    string
 	command  []string
-	// set and setString are PATH=VALUE; the schema types the former.
+	// set and setString hold PATH=VALUE. The schema gives the type of a value in set.
 	set, setString []string
 	reason         string
 
-	// dash returns how many arguments precede --, negative without it.
+	// dash returns the number of arguments before --, or -1 if there is no --.
 	dash func() int
 	// given reports whether a flag was given.
 	given func(flag string) bool
@@ -152,7 +152,7 @@ func (o *createOptions) planned(c *changer, t observe.Target, request *unstructu
 	return planned{&t, func(ctx context.Context) (*change, error) { return o.create(ctx, c, &t, request) }}
 }
 
-// create creates an object. A client-side dry run needs no server.
+// create creates an object and returns the change. A client-side dry run sends no request.
 func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Target, request *unstructured.Unstructured) (*change, error) {
 	if err := o.addReason(c, request); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 	return made, nil
 }
 
-// addReason records who creates an object and why, if a reason was given.
+// addReason annotates an object with who creates it and why, if a reason was given.
 func (o *createOptions) addReason(c *changer, obj *unstructured.Unstructured) error {
 	if o.reason == "" {
 		return nil

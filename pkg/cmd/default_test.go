@@ -33,7 +33,7 @@ func TestDefaultTemplateIsThatOfTheCRD(t *testing.T) {
 	}
 }
 
-// schemaOf returns the schema of the one version of an embedded CRD.
+// schemaOf returns the schema of an embedded CRD, which must have exactly one version.
 func schemaOf(t *testing.T, name string) map[string]any {
 	t.Helper()
 	crds, err := deploy.CRDs()

@@ -85,7 +85,7 @@ func (o *deleteOptions) run(ctx context.Context) error {
 		return err
 	}
 	waits := o.wait && o.dryRun == "none"
-	// Delete all objects before the first wait: they terminate in parallel.
+	// Delete all objects before the first wait, so that they terminate in parallel.
 	var going []observe.WaitTarget
 	for i := range targets {
 		t := &targets[i]
@@ -107,8 +107,8 @@ func (o *deleteOptions) run(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
-// delete deletes one object and prints a line. It reads the object first if the wait needs
-// its UID.
+// delete deletes one object and prints a line. It reads the object first if a wait needs its
+// UID, or to check in a client-side dry run that the object exists.
 func (o *deleteOptions) delete(ctx context.Context, t *observe.Target, objects dynamic.ResourceInterface, waits bool) (err error) {
 	if (waits || o.dryRun.client()) && t.Object == nil {
 		if t.Object, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {

@@ -16,17 +16,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// everyKind decides which objects a verb takes without a type. All kinds with replicas are
-// searched (see kube.Factory.ReplicaKinds). Objects that belong to another object are left out.
+// everyKind decides which objects a verb selects if no type is given, among all kinds with
+// replicas (see kube.Factory.ReplicaKinds). It leaves out objects that belong to another object.
 type everyKind string
 
 const (
 	// noKind requires a type.
 	noKind everyKind = ""
-	// toRead leaves out objects that belong to another object of these kinds.
+	// toRead leaves out objects whose controller is an object of a searched kind.
 	toRead everyKind = "read"
-	// toWrite leaves out all objects that have a controller, because it may undo a change, and
-	// the objects in no namespace.
+	// toWrite leaves out all objects that have a controller, which may undo a change, and all
+	// cluster-scoped objects.
 	toWrite everyKind = "write"
 )
 
@@ -35,7 +35,7 @@ func (f *targetFlags) untyped() bool {
 	return f.without != noKind && len(f.args) == 0 && !f.fromFiles()
 }
 
-// replicaKinds returns the kinds to search without a type.
+// replicaKinds returns the kinds to search if no type is given.
 func (f *targetFlags) replicaKinds(ctx context.Context, c *kube.Factory) ([]kinds.Kind, error) {
 	all, err := c.ReplicaKinds(ctx)
 	if f.without == toWrite {
@@ -52,8 +52,8 @@ func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
 	}))
 }
 
-// findEveryKind finds the objects of every kind. It leaves out kinds that the user may not
-// list, and prints which.
+// findEveryKind finds the objects of every kind. It leaves out kinds that the user is not
+// allowed to list, and prints their names.
 func (f *targetFlags) findEveryKind(ctx context.Context, o *commonOptions, namespace string, selected metav1.ListOptions) ([]observe.Target, []error) {
 	client, err := o.clients.Dynamic()
 	if err != nil {
@@ -103,7 +103,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, o *commonOptions, names
 	return found, errs
 }
 
-// elsewhere returns the objects of other kinds that have a name, as arguments.
+// elsewhere returns the objects of any kind with the given name, such as "deployment/web".
 func elsewhere(ctx context.Context, c *kube.Factory, name string) []string {
 	namespace, _, err := c.Namespace()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// linesOfFailure is how many of a container's last log lines are printed.
+	// linesOfFailure is the number of log lines that are printed for a failed container.
 	linesOfFailure = 10
 	// logsWithin limits the time for the logs of all failed objects.
 	logsWithin = 10 * time.Second
@@ -29,8 +29,8 @@ const (
 	lastLineBytes  = 4096
 )
 
-// addLogs adds the last log lines of the failing container to the errors of failed objects,
-// or why they cannot be read.
+// addLogs adds the last log lines of the failing container to the errors of failed objects, or
+// the reason why the lines cannot be read.
 func addLogs(ctx context.Context, c *kube.Factory, errs []error) {
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
@@ -42,8 +42,8 @@ func addLogs(ctx context.Context, c *kube.Factory, errs []error) {
 	}
 }
 
-// linesOf returns the last log lines of the container with the most serious problem that has
-// a log.
+// linesOf returns text with the last log lines for the most serious problem of a container that
+// has started, or with the reason why there are none.
 func linesOf(ctx context.Context, c *kube.Factory, r status.Report) string {
 	for _, p := range r.Problems {
 		if len(p.Pods) == 0 {
@@ -75,13 +75,13 @@ func linesOf(ctx context.Context, c *kube.Factory, r status.Report) string {
 }
 
 // failingContainer returns the container whose log may explain a problem, in the pod that has
-// had the problem for longest. It returns none if no container has started.
+// had the problem for longest. found is false if no container has started.
 func failingContainer(ctx context.Context, c *kube.Factory, r status.Report, p problem.Problem) (container logs.Container, found bool, err error) {
 	core, err := c.Core()
 	if err != nil {
 		return container, false, err
 	}
-	// A user who can list pods may not be allowed to get one.
+	// Some users have the permission to list pods, but not to get one.
 	pods, err := core.Pods(r.Metadata.Namespace).List(ctx, follow.ByName(p.Pods[0]))
 	if err != nil {
 		return container, false, err

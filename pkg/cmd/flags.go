@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// parsed is a flag that a function parses.
+// parsed is a flag value that a function parses.
 type parsed[T any] struct {
 	value *T
 	parse func(word string) (T, error)
@@ -46,8 +46,8 @@ func optional[T any](value **T, parse func(word string) (T, error), kind string)
 	}, kind}
 }
 
-// addChoice adds a flag whose value is one of a few words. They replace %s in its usage;
-// completion offers them, and other values are errors.
+// addChoice adds a flag whose value is one of a few words. The words replace %s in its usage,
+// completion offers them, and any other value is an error.
 func addChoice[T ~string](cmd *cobra.Command, value *T, flag, usage string, words ...T) {
 	alternatives := alternatives(words)
 	cmd.Flags().Var(parsed[T]{value, func(word string) (T, error) {
@@ -59,7 +59,7 @@ func addChoice[T ~string](cmd *cobra.Command, value *T, flag, usage string, word
 	completeFlag(cmd, flag, words...)
 }
 
-// addChoices adds a flag whose value is a list of a few words, with commas between them.
+// addChoices is addChoice for a flag whose value is a comma-separated list of the words.
 func addChoices(cmd *cobra.Command, value *[]string, flag, usage string, words ...string) {
 	cmd.Flags().Var(parsed[[]string]{value, func(text string) ([]string, error) {
 		chosen := strings.Split(text, ",")
@@ -72,7 +72,7 @@ func addChoices(cmd *cobra.Command, value *[]string, flag, usage string, words .
 	completeFlag(cmd, flag, words...)
 }
 
-// alternatives joins words with commas and "or".
+// alternatives quotes words, and joins them with commas and "or".
 func alternatives[T ~string](words []T) string {
 	var quoted []string
 	for _, word := range words {
@@ -85,7 +85,7 @@ func alternatives[T ~string](words []T) string {
 	return strings.Join(quoted[:last], ", ") + ", or " + quoted[last]
 }
 
-// addDuration adds a flag for a duration of zero or more, with the value as its default.
+// addDuration adds a flag for a duration of zero or more, with the current value as its default.
 func addDuration(flags *pflag.FlagSet, value *time.Duration, name, usage string) {
 	flags.Var(parsed[time.Duration]{value, parseLength, "duration"}, name, usage)
 	if *value == 0 {

@@ -51,7 +51,7 @@ func TestNameProblem(t *testing.T) {
 	}
 }
 
-// A choice accepts only its words, not other parts of their list.
+// A choice accepts only its words, and no other part of the text that lists them.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	value := "wait"
@@ -81,7 +81,7 @@ func TestPathWithPlaceholder(t *testing.T) {
 	}
 }
 
-// The pod template and the image are fields of the spec.
+// --template-path and --image-path accept only fields in .spec.
 func TestSpecFieldFlag(t *testing.T) {
 	t.Parallel()
 	for path, valid := range map[string]bool{
@@ -94,7 +94,7 @@ func TestSpecFieldFlag(t *testing.T) {
 	}
 }
 
-// The name of a new object may be as long as the value of a label.
+// The name of a new object can be as long as the value of a label, and no longer.
 func TestCheckLength(t *testing.T) {
 	t.Parallel()
 	for length, valid := range map[int]bool{1: true, 63: true, 64: false} {

@@ -13,18 +13,18 @@ import (
 // waitFlags configure how long a verb waits, and what it prints about a failed object.
 type waitFlags struct {
 	observe.Limits
-	// logs prints the last log lines of the failed container.
+	// logs means that the last log lines of a failed container are printed.
 	logs bool
-	// given reports whether one of these flags was given.
+	// own holds these flags, and given reports whether one of them was given.
 	given func(flag string) bool
 	own   *pflag.FlagSet
 }
 
-// failAfter is how long an object may be failed before a wait for it fails. A kubelet retries
-// after 10 and then after 20 seconds, so it has retried at least once.
+// failAfter is the default time that an object can be failed before the wait fails. A kubelet
+// retries after 10 and then after 20 seconds, so it has retried at least once by then.
 const failAfter = 20 * time.Second
 
-// addFlags adds the flags except --timeout, because the meaning of zero depends on the verb.
+// addFlags adds the flags except --timeout, because zero has another meaning in each verb.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	own := f.addFailFlags(cmd)
 	addDuration(own, &f.Settle, "settle", "How long the objects must stay ready, such as 30s, before the wait is over.")
@@ -32,7 +32,7 @@ func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().AddFlagSet(own)
 }
 
-// addFailFlags adds the flags for failed waits. It returns all flags of the wait.
+// addFailFlags adds --fail-after. It returns the flags of the wait that cmd has by then.
 func (f *waitFlags) addFailFlags(cmd *cobra.Command) *pflag.FlagSet {
 	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	for _, added := range []string{"timeout", "on-failure"} {
@@ -68,7 +68,7 @@ func (f *failAfterFlag) String() string {
 
 func (f *failAfterFlag) Type() string { return "duration" }
 
-// flags returns the given flags except some, for a command that continues.
+// flags returns the given flags, without --logs and those in except, for a hint to continue.
 func (f *waitFlags) flags(except ...string) (words []string) {
 	f.own.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed && flag.Name != "logs" && !slices.Contains(except, flag.Name) {

@@ -25,7 +25,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// change is a changed object, and what to wait for.
+// change is the change of an object, and what to wait for.
 type change struct {
 	observe.WaitTarget
 	written edit.Written
@@ -35,15 +35,15 @@ type change struct {
 	// said describes the change, and notes are lines that follow.
 	said  string
 	notes []string
-	// revert restores the previous state and describes it in a few words.
+	// revert undoes the change, and returns a short description such as "3 → 1".
 	revert func(context.Context) (string, error)
-	// back is the command that returns to the previous state; nil if no ready state is known.
+	// back is the command that undoes the change, or nil if there is no good state to return to.
 	back *commandline.Command
 }
 
 // followChanges waits for the changes of a verb, and reverts failed ones if requested. It
-// returns the errors in the order of the changes. With the format json, it prints a report on
-// each change of an object.
+// returns the errors in the order of the changes. With the format json, it prints a report
+// whenever an object changes.
 func (o *commonOptions) followChanges(ctx context.Context, format string, flags *changeWaitFlags, all []*change) []error {
 	if len(all) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func (o *commonOptions) conclude(ctx context.Context, flags *changeWaitFlags, c 
 	return err
 }
 
-// changeStays adds to the error of an interrupted wait how to continue.
+// changeStays adds hints to the error of an interrupted wait: how to continue and to undo.
 func (o *commonOptions) changeStays(flags *changeWaitFlags, c *change, err error) error {
 	t := c.Target
 	err = fmt.Errorf("%w\nthe change of %s stays", err, t)
@@ -90,7 +90,7 @@ func (o *commonOptions) changeStays(flags *changeWaitFlags, c *change, err error
 	return err
 }
 
-// overwritten adds to the error of an overwritten change what may overwrite it again.
+// overwritten adds advice to the error of an overwritten change: what may overwrite it again.
 func (o *commonOptions) overwritten(ctx context.Context, c *change, err error) error {
 	snapshot, _, readErr := observe.Read(ctx, o.clients, c.Target, observe.Extent{Competitors: true})
 	if readErr != nil {
@@ -108,12 +108,12 @@ func notReady(err error) bool {
 	return errors.Is(err, outcome.ErrFailed) || errors.Is(err, outcome.ErrPaused) || errors.Is(err, outcome.ErrTimeout)
 }
 
-// reverted reverts a failed change, and adds the result to the failure.
+// reverted reverts a failed change, and returns the failure with the result.
 func (o *commonOptions) reverted(ctx context.Context, c *change, failure error) error {
 	said, err := c.revert(ctx)
 	switch {
 	case err == nil:
-		// The hints of the failure refer to the previous template.
+		// The hints of the failure are about the state that was just reverted.
 		err = fmt.Errorf("%w\n%s %w: %s", outcome.WithoutHints(failure), c.Target, outcome.ErrUndone, escape.Line(said))
 		if stuck := o.stuckPods(ctx, c.Target); stuck != nil {
 			err = outcome.WithHint(err, stuckHint, *stuck)
@@ -128,15 +128,15 @@ func (o *commonOptions) reverted(ctx context.Context, c *change, failure error) 
 // stuckHint explains why pods of a StatefulSet must be deleted by hand.
 const stuckHint = "the pod template has changed, but a StatefulSet waits for pods that are not ready before it replaces them; to replace them"
 
-// stuckPods returns the command that deletes the pods that keep a StatefulSet from using a
-// new pod template, nil if there are none. Its controller waits until a pod is ready before
-// it replaces the pod, even if the new template is fixed
+// stuckPods returns the command that deletes the pods that keep a StatefulSet from using a new
+// pod template, or nil if there are none. The controller waits until a pod is ready before it
+// replaces the pod, even if only the new template can make it ready
 // (https://github.com/kubernetes/kubernetes/issues/67250).
 func (o *commonOptions) stuckPods(ctx context.Context, t observe.Target) *commandline.Command {
 	if t.Kind.CRD() != kinds.StatefulSets {
 		return nil
 	}
-	t.Object = nil // as it is now
+	t.Object = nil // read the current object
 	snapshot, t, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot check for stuck pods", "object", t.String(), "err", err)
@@ -157,9 +157,9 @@ func (o *commonOptions) stuckPods(ctx context.Context, t observe.Target) *comman
 	return new(problem.DeletePods(t.Namespace, names))
 }
 
-// awaitAll waits for several targets and shows the progress: with the format json as one
-// report per line for every change, otherwise as text. If requested, it adds the last log
-// lines to the errors of failed objects.
+// awaitAll waits for several targets and shows the progress: as text or, with the format json,
+// as a line with a report for every change. If requested, the errors of failed objects include
+// the last log lines.
 func (o *commonOptions) awaitAll(ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget) []error {
 	if len(all) == 0 {
 		return nil
@@ -194,8 +194,8 @@ func (o *commonOptions) awaitShown(ctx context.Context, format string, limits ob
 	return a.Wait(ctx, all)
 }
 
-// goalOf completes "2 of 3 objects are …". Objects of different kinds may differ in what shows
-// that they are ready.
+// goalOf returns the end of "2 of 3 objects are …". If the targets have different goals, which
+// all mean that they are ready, it is "ready".
 func goalOf(all []observe.WaitTarget) string {
 	goal := func(w observe.WaitTarget) string { return w.Conditions[len(w.Conditions)-1].Done }
 	if slices.ContainsFunc(all, func(w observe.WaitTarget) bool { return goal(w) != goal(all[0]) }) {

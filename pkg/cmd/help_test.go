@@ -58,7 +58,7 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s: %d examples, for %q", cmd.CommandPath(), len(examples), cmd.Short)
 		}
 		for _, words := range examples {
-			// A tree of its own, as flags keep what they were set to.
+			// Parse each example with a new tree, because flags keep their values.
 			verb, args, err := root().Find(words)
 			if err == nil && cmd.HasParent() && verb.Name() != cmd.Name() && verb.Parent().Name() != cmd.Name() {
 				t.Errorf("%s: an example is of %s", cmd.Name(), verb.Name())
@@ -79,7 +79,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Every argument and flag has a completion, or is known to have none.
+// The arguments of every verb have a completion, even if it offers nothing, and --output
+// completes to the formats in its help.
 func TestEverythingCompletes(t *testing.T) {
 	t.Parallel()
 	streams, _, _, _ := genericiooptions.NewTestIOStreams()

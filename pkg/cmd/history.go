@@ -26,7 +26,7 @@ type historyOptions struct {
 	targets  targetFlags
 	output   *output
 	revision int64
-	// diff names two revisions to compare.
+	// diff holds the numbers of two revisions to compare, or is nil.
 	diff *[2]int64
 }
 
@@ -102,8 +102,8 @@ func (o *historyOptions) run(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
-// show shows the revisions of one object. If there are several, it is under its name, which
-// follows above.
+// show shows the revisions of one object. If named is set, it prints above and the name of the
+// object before a table.
 func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *observe.Target, named bool, above string) error {
 	if err := t.Read(ctx, client); err != nil {
 		return err
@@ -134,8 +134,8 @@ func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *
 	}
 }
 
-// historyRows returns the rows of the revisions. If only the managed fields record who made
-// the current one, it uses them.
+// historyRows returns a row for each revision. If nothing else records who made the current one,
+// By is the field manager of the pod template.
 func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 	rows := make([]printer.Revision, 0, len(h.Revisions))
 	current := h.Current()

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
-// Anyone who can create ControllerRevisions can create many of them. The cost of showing them grows
-// linearly.
+// Anyone who can create ControllerRevisions can create many of them. The cost of showing them must
+// not grow faster than their number.
 func TestCostOfRevisions(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) float64 {
 		var all []revision.Revision

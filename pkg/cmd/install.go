@@ -123,7 +123,7 @@ func (o *installOptions) run(ctx context.Context) error {
 	}
 	err = o.installCRDs(ctx, a, crds)
 	if o.controller && apierrors.IsForbidden(err) {
-		// The CRDs are shared, and may exist already.
+		// All controllers share the CRDs, so they may exist already.
 		o.common.tell("Warning: the custom resource definitions were not updated: %v", err)
 	} else if err != nil {
 		return err
@@ -148,8 +148,8 @@ func (o *installOptions) run(ctx context.Context) error {
 	return o.awaitController(ctx)
 }
 
-// isRelease reports whether the image of a version is published. It is not for commits after
-// a release, as "git describe" names them.
+// isRelease reports whether a version is a release, whose image is published. The versions that
+// "git describe" prints for later commits are not releases.
 func isRelease(version string) bool {
 	return version != "v0.0.0-dev" && regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`).MatchString(version)
 }
@@ -164,8 +164,8 @@ func (o *installOptions) awaitController(ctx context.Context) error {
 	return outcome.Join(o.common.awaitAll(ctx, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
 }
 
-// objects returns the roles and the objects of the controller, as far as the flags select
-// them. The controller's own namespace comes first.
+// objects returns the roles and the controller's objects, if the flags select them. The default
+// namespace of the controller, if it is used, precedes the controller's objects.
 func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error) {
 	if o.roles {
 		namespace, _, err := o.common.clients.Namespace()
@@ -193,8 +193,8 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 	return append(objs, controller...), err
 }
 
-// controllerNamespace returns the namespace that a controller runs in: the value of -n if it
-// is set. Otherwise, a controller for all namespaces has its own namespace, and any other
+// controllerNamespace returns the namespace that a controller runs in. If -n is set, that is its
+// value. Otherwise, a controller for all namespaces has its own namespace, and any other
 // controller runs in the current namespace.
 func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 	namespace, given, err := c.Namespace()
@@ -215,8 +215,8 @@ func versionChange(before, after *unstructured.Unstructured) string {
 	return fmt.Sprintf(" (was %s, is %s)", was, is)
 }
 
-// installCRDs applies the CRDs and waits until the server serves them. It sends all before
-// the first wait, because some servers take seconds for each.
+// installCRDs applies the CRDs and waits until the server serves them. It applies all CRDs
+// before the first wait, because some servers take seconds to serve each.
 func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*unstructured.Unstructured) error {
 	var errs []error
 	var deeds []string
@@ -255,7 +255,7 @@ func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent 
 	return nil
 }
 
-// awaitDeleted waits until a CRD that is being deleted is gone.
+// awaitDeleted waits until a CRD is gone, if it is being deleted.
 func (o *installOptions) awaitDeleted(ctx context.Context, client dynamic.ResourceInterface, name string) error {
 	present, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -31,13 +31,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// maxParallel is how many kinds are queried in parallel.
+// maxParallel is the maximum number of kinds that are queried in parallel.
 const maxParallel = 8
 
 type kindsOptions struct {
 	common commonOptions
 	print  *genericclioptions.PrintFlags
-	// types are the types that were named; empty means all.
+	// types holds the types on the command line. If it is empty, all types are listed.
 	types []string
 	// nearest returns the subcommands that a word may be a misspelling of.
 	nearest func(word string) []string
@@ -159,7 +159,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	return err
 }
 
-// kinds returns the kinds that were named, or all.
+// kinds returns the kinds of types, or all. If there is an error, the list may be partial.
 func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if len(o.types) == 0 {
 		return o.finder.Kinds()
@@ -180,11 +180,11 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	return list, outcome.Join(errs)
 }
 
-// statusFacts adds to a row how the status of a kind is interpreted, and counts next to the
-// one that was found.
+// statusFacts adds the other counts of a kind to its row and, if types were named, the fields
+// and rules by which its status is interpreted.
 func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *discover.Field, row *printer.Kind) {
 	if kind.Reconciled() {
-		return // the declaration has them
+		return // the declaration defines these facts
 	}
 	var count *fieldpath.Path
 	if field != nil {
@@ -211,7 +211,7 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *
 	}
 }
 
-// row returns the row of one kind, nil if the kind has no count and was not named.
+// row returns the row of one kind, or nil if the kind has no count and was not named.
 func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	byName := len(o.types) > 0
 	kind, wrong := o.finder.Declare(ctx, kind)

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The manifests grant exactly the rights that the kinds need one by one. The right to the lease
-// has a role of its own in the manifests.
+// The manifests grant exactly the permissions of the roles of all shipped kinds together. They
+// grant the permission for the lease in a separate role.
 func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 	t.Parallel()
 	objs, err := deploy.Controller(deploy.Settings{Namespace: deploy.SystemNamespace, AllNamespaces: true})

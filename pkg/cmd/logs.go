@@ -22,7 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// tailByDefault is how many lines of each container are shown by default.
+// tailByDefault is the default number of lines to show of each container.
 const tailByDefault = 20
 
 type logsOptions struct {
@@ -130,7 +130,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	return outcome.Join(append(errs, reader.Once(ctx, slices.Concat(all...))...))
 }
 
-// containers returns the selected containers of a target. If there are none, it prints why.
+// containers returns the selected containers of a target. If there are none, it reports why.
 func (o *logsOptions) containers(ctx context.Context, t observe.Target, out *logs.Output) ([]logs.Container, error) {
 	snapshot, _, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
@@ -159,7 +159,7 @@ func (o *logsOptions) containers(ctx context.Context, t observe.Target, out *log
 	return nil, nil
 }
 
-// names returns the names of containers without duplicates.
+// names returns the names of containers, sorted and without duplicates.
 func names(containers []logs.Container) []string {
 	var all []string
 	for _, c := range containers {
@@ -206,7 +206,7 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 			o.sayNone(t, s.Report, s.Pods.Objects(), f.Out)
 		}
 		looked = true
-		f.See(ctx, s.Report, s.Pods.Objects()) // the logs are drained after the target is gone
+		f.See(ctx, s.Report, s.Pods.Objects()) // not with shown, which ends before the logs are drained
 		return nil
 	}})
 }

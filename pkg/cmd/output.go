@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// withOperation returns flags that print an operation after the name of an object.
+// withOperation returns a copy of the flags that prints an operation after an object's name.
 func withOperation(flags *genericclioptions.PrintFlags, operation string) *genericclioptions.PrintFlags {
 	with, names := *flags, *flags.NamePrintFlags
 	names.Operation = operation
@@ -29,9 +29,9 @@ func withOperation(flags *genericclioptions.PrintFlags, operation string) *gener
 	return &with
 }
 
-// linePrinter returns the printer of the flags. An unknown format is a usage error. Lines
-// with the names of objects are escaped for people; other formats are not. The printer of
-// names ignores errors of its writer.
+// linePrinter returns the printer of the flags. An unknown format is a usage error. It escapes
+// lines with the names of objects, but no other format. The lines go through a buffer, because
+// kubectl's name printer ignores errors of its writer.
 func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {
 	p, err := flags.ToPrinter()
 	if err != nil {

@@ -75,7 +75,7 @@ With -l or --all and no type, the command restores the parked objects of all typ
 	})
 }
 
-// command adds the flags of both verbs.
+// command adds the flags of both verbs to cmd, makes it run the verb, and returns it.
 func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 	o.change.targets.without = toWrite
 	o.change.addFlags(cmd)
@@ -118,8 +118,8 @@ func (o *parkOptions) run(ctx context.Context) error {
 	return c.make(ctx, all, errs)
 }
 
-// skips reports whether park or unpark leaves out an object that no one named: it has no count,
-// or nothing to restore.
+// skips reports whether park or unpark leaves out an object that was not named, because it has
+// no count or nothing to restore.
 func (o *parkOptions) skips(t observe.Target) bool {
 	if o.back {
 		_, parked := t.Object.GetAnnotations()[apis.AnnotationParked]
@@ -166,7 +166,7 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 	if err != nil {
 		return nil, err
 	}
-	if now.Kept != "" { // by someone else, since the object was read
+	if now.Kept != "" { // someone else has changed the object since it was read
 		c.tell("%s: %s", t, now.Kept)
 		return nil, nil //nolint:nilnil // there is no change to report
 	}

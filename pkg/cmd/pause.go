@@ -59,7 +59,7 @@ an object that has pods. See docs/pause.md.`,
 	return o.change.command(cmd, o.change.complete, o.pause)
 }
 
-// pause pauses an object, through its own controller if another program reconciles it.
+// pause pauses an object with annotations. For objects of other programs, it calls turnOn.
 func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	if t.Object.GetDeletionTimestamp() != nil {
 		return nil, fmt.Errorf("%s is being deleted and cannot be paused", t)
@@ -84,8 +84,8 @@ func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target)
 	return made, nil
 }
 
-// turnOn sets the field that pauses an object of another program. Nothing would reset it
-// after a duration.
+// turnOn sets the field that pauses an object of another program. It refuses a pause with an end,
+// because nothing would reset the field then.
 func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	path, err := findSwitch(c.finder, t)
 	if err != nil {
@@ -102,7 +102,7 @@ func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target
 	return setSwitch(ctx, c, t, path, true, pauseEdits("", c.user(), o.reason), observe.Paused(), "resume")
 }
 
-// confirmSuspend asks before it suspends an object that has pods.
+// confirmSuspend reports whether to set a field. It asks if that suspends an object with pods.
 func (o *pauseOptions) confirmSuspend(ctx context.Context, c *changer, t *observe.Target, field string) (bool, error) {
 	if !strings.HasSuffix(field, ".suspend") || t.Kind.CRD() == kinds.CronJobs {
 		return true, nil
@@ -129,8 +129,8 @@ func pauseEdits(until, by, reason string) []fieldpath.Edit {
 	return edits
 }
 
-// editPause edits an object, unless another one has its name by now. Without edits, the object is
-// already in the wanted state. back holds the words of the command that reverts the edits.
+// editPause edits an object, unless another object has the same name by now. If edits is nil, the
+// object is already in the wanted state. back holds the verb and the flags that revert the edits.
 func editPause(ctx context.Context, c *changer, t *observe.Target, edits []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	done := edit.Written{Object: t.Object}
 	if edits != nil {
@@ -166,8 +166,8 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 	return nil, errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
 }
 
-// setSwitch sets the field that pauses an object of another program, and makes the edits of
-// marks.
+// setSwitch sets the field that pauses an object of another program to on, and makes the edits in
+// marks. If the field already has that value, it changes nothing.
 func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, marks []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	field := "." + strings.Join(path, ".")
 	if now, _ := fieldpath.Object(t.Object.Object, path[:len(path)-1]...)[path[len(path)-1]].(bool); now == on {
@@ -211,8 +211,8 @@ func (l pauseLength) String() string {
 	return text
 }
 
-// until describes until when an object is paused, for how long, and why. It omits who paused
-// it, who is the user.
+// until describes until when an object is paused, for how long, and why. It omits who paused the
+// object, because that is the user.
 func (l pauseLength) until(p apis.Pause, now time.Time) string {
 	text := "paused forever"
 	if !l.Forever {

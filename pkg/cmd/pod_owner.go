@@ -17,9 +17,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// podOwners replaces pods by the objects that own them, without duplicates, and prints that.
-// doing is what the verb does with the owner. For a pod without an owner, it returns an error
-// that suggests another command.
+// podOwners replaces each pod by the object that owns it, without duplicates, and prints a line
+// that ends in doing, such as "showing", and the owner. For a pod without an owner, it returns
+// an error that suggests the command instead.
 func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {
 	for _, t := range targets {
 		if !t.Kind.IsPod() {
@@ -49,7 +49,7 @@ func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target,
 }
 
 // topOwner follows the controller references of a pod up to the topmost object with a replica
-// count or a pod per node. Without one, it returns the pod.
+// count or a pod per node. If there is none, it returns the pod.
 func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe.Target, error) {
 	mapper, err := c.Mapper()
 	if err != nil {

@@ -90,8 +90,8 @@ func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Tar
 	}), nil
 }
 
-// restartField returns the field to change. It reads the schema only for kinds of other
-// programs.
+// restartField returns the path of the field that restarts an object. It reads the schema only
+// for kinds of other programs.
 func restartField(ctx context.Context, finder *discover.Finder, t *observe.Target) ([]string, error) {
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return podtemplate.RestartField(t.Kind, t.Object, nil, "")
@@ -107,8 +107,8 @@ func restartField(ctx context.Context, finder *discover.Finder, t *observe.Targe
 	return podtemplate.RestartField(t.Kind, t.Object, schema, facts.Restart)
 }
 
-// restartMarks returns the annotations that record who restarts an object and why. Only a
-// restart annotation in the pod template makes a new revision, which needs them.
+// restartMarks returns the edits that record who restarts an object and why. It returns nil if
+// path is not the restart annotation, because other fields make no new revision.
 func restartMarks(c *changer, path []string, cause string) []fieldpath.Edit {
 	if path[len(path)-1] != apis.AnnotationRestartedAt {
 		return nil
@@ -134,8 +134,8 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 	return restartBelow(refused, e.Object.UID, e.Own())
 }
 
-// restartBelow adds hints to an error about the children of an owner that can be restarted.
-// The pods of a cluster-scoped owner may be in several namespaces.
+// restartBelow adds a hint for each namespace to an error, with the command that restarts the
+// children of an owner there. A cluster-scoped owner may have children in several namespaces.
 func restartBelow(err error, owner types.UID, children []status.Child) error {
 	below := map[string][]string{}
 	for _, child := range children {

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// The error lists children that can be restarted: with their namespace, and without kinds
-// of the same name in other API groups.
+// The error lists the children that can be restarted, with their namespaces. It leaves out kinds
+// that have the same name in other API groups.
 func TestRestartBelow(t *testing.T) {
 	t.Parallel()
 	children := []status.Child{

@@ -1,5 +1,5 @@
-// Package cmd contains the verbs, one per file. The flags of a verb become options, and the
-// options run. The run logic does not use cobra.
+// Package cmd contains the verbs, one per file. The flags of a verb fill its options, whose
+// methods run the verb without cobra.
 package cmd
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// programName is the command that people type: kubectl finds kubectl-imoocpod on PATH.
+// programName is the command that users type. kubectl finds kubectl-imoocpod on PATH.
 const programName = "kubectl imoocpod"
 
 // NewRootCommand returns the command tree. version is the version of the program.
@@ -184,9 +184,9 @@ func kubectlFlags() []string {
 	}
 }
 
-// groupFlags makes help list kubectl's common flags after the flags of the verb. The help
-// template prints persistent flags apart. Persistence makes no other difference for a command
-// without subcommands.
+// groupFlags makes kubectl's common flags persistent, because the help template lists persistent
+// flags separately, after the flags of the verb. For a command without subcommands, this makes
+// no other difference.
 func groupFlags(cmd *cobra.Command) {
 	for _, name := range kubectlFlags() {
 		if flag := cmd.Flags().Lookup(name); flag != nil && !cmd.HasSubCommands() {
@@ -223,9 +223,9 @@ func addLogFlags(flags *pflag.FlagSet) {
 // interruptGrace is how long a verb has after Ctrl-C to restore the terminal.
 const interruptGrace = 500 * time.Millisecond
 
-// interruptible makes a verb end soon after its context, even during discovery or in a
-// credential plugin, which ignore the context. A write under way is finished first, so that
-// the verb can report its result.
+// interruptible returns a function that calls run and returns soon after the context ends, even
+// during discovery or in a credential plugin, which ignore the context. It first waits for the
+// answers to writes that were sent, so that the verb can report their results.
 func interruptible(out io.Writer, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()

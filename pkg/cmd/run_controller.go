@@ -17,9 +17,9 @@ import (
 type runControllerOptions struct {
 	run.Options
 	clients *kube.Factory
-	limits  waitFlags // of a run that ends
-	output  *output   // of a dry run
-	// verbosity is klog's -v.
+	limits  waitFlags // with --once or --dry-run
+	output  *output   // with --dry-run
+	// verbosity returns the value of klog's -v.
 	verbosity func() string
 }
 

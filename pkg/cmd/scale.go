@@ -102,7 +102,7 @@ func (o *scaleOptions) complete(args []string) error {
 	return cmp.Or(o.change.targets.complete(args), o.change.wait.limits.validate(o.waits()))
 }
 
-// apart returns an error if another flag is combined with one that is set.
+// apart returns an error if a flag is set and one of the others was given.
 func (o *scaleOptions) apart(set bool, flag string, others ...string) error {
 	for _, other := range others {
 		if set && o.given(other) {
@@ -112,8 +112,8 @@ func (o *scaleOptions) apart(set bool, flag string, others ...string) error {
 	return nil
 }
 
-// validateRemoved rejects invalid and duplicate names of pods to remove. It takes off the type
-// that "-o name" prints.
+// validateRemoved rejects invalid and duplicate names of pods to remove. It trims the type that
+// "-o name" prints.
 func validateRemoved(pods []string) error {
 	for i := range pods {
 		pods[i] = strings.TrimPrefix(pods[i], "pod/")

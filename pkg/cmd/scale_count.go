@@ -24,13 +24,13 @@ import (
 type located struct {
 	target *observe.Target
 	field  discover.Field
-	// began is the count before the first of several steps, nil before it.
+	// began is the count before a stepwise scale. It is nil until the first step begins.
 	began *int32
 }
 
-// locate finds the field of an object's count. It reads the object only if it must: to find
-// the field, to compute the count, or to reject an object that is being deleted. Users who
-// can only set the count need no other right.
+// locate finds the field of an object's count. It reads the object only to find the field, to
+// compute the count, or to reject an object that is being deleted, because some users have only
+// the permission to set the count.
 func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target) (*located, error) {
 	err := o.count.Check(*t)
 	if err != nil {
@@ -108,7 +108,7 @@ func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
 }
 
-// otherCounts lists the other counts of an object whose count may not be the only one. It
+// otherCounts returns text that lists the counts of an object other than the one in field. It
 // returns "" if there are none or if they are unknown.
 func otherCounts(ctx context.Context, c *changer, t *observe.Target, field discover.Field) string {
 	if t.Object == nil {
@@ -132,7 +132,7 @@ func otherCounts(ctx context.Context, c *changer, t *observe.Target, field disco
 	return "; other counts: " + strings.Join(words, ", ")
 }
 
-// request returns the change of one object. With --undo, it restores the previous count.
+// request returns the requested change of one object. With --undo, it has the previous count.
 func (o *scaleOptions) request(l *located) (replicas.Request, error) {
 	request := o.count
 	request.DryRun, request.LookOnly = o.change.dryRun.server(), o.change.dryRun.client()
@@ -212,7 +212,7 @@ func (o *scaleOptions) result(ctx context.Context, c *changer, l *located, done 
 	return obj, err
 }
 
-// changed returns the change to wait for.
+// changed returns the change that done describes, with the condition to wait for.
 func (o *scaleOptions) changed(c *changer, l *located, done replicas.Result) *change {
 	made := &change{
 		WaitTarget: observe.WaitTarget{

@@ -39,7 +39,7 @@ func (f *stepFlags) addFlags(cmd *cobra.Command) {
 
 func (f *stepFlags) given() bool { return f.step != nil }
 
-// flags returns the given flags, for a command that continues.
+// flags returns the given flags, for a hint to continue.
 func (f *stepFlags) flags() []string {
 	words := []string{"--step", f.step.String()}
 	if f.ignoreBudgets {
@@ -114,7 +114,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 	return c.printer.PrintObj(obj, c.streams.Out)
 }
 
-// tellPlan prints the counts between the old and the new one.
+// tellPlan prints the counts on the way from the old count to the new one.
 func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from, to int32) {
 	var way strings.Builder
 	fmt.Fprint(&way, from)
@@ -132,8 +132,8 @@ func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from, to int32) {
 	c.tell("%s: %s, %s", t, o.change.dryRun.mark(way.String()), when)
 }
 
-// mayStep returns an error if the next step must not begin: the command was interrupted, or
-// fewer pods would break a disruption budget.
+// mayStep returns an error if the next step must not begin, because the command was interrupted
+// or the smaller count may break a disruption budget.
 func (o *scaleOptions) mayStep(ctx context.Context, c *changer, t *observe.Target, at, next int32) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located,
 	case errors.Is(err, outcome.ErrOverwritten):
 		return c.overwritten(ctx, &change{WaitTarget: observe.WaitTarget{Target: *l.target}}, err)
 	case errors.Is(err, outcome.ErrGone):
-		return err // without a count, there is no way to continue
+		return err // the object is gone, so there is nothing to continue with
 	case !notReady(err) || o.change.wait.onFailure != revertOnFailure:
 		o.tellStopped(c, l, at, to, before)
 		return err

@@ -37,7 +37,7 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 	return cmd
 }
 
-// setFlags are the flags of the subcommands of set, and their arguments that are settings.
+// setFlags are the flags of a subcommand of set. what names it, and words holds its settings.
 type setFlags struct {
 	what     string
 	words    []string
@@ -57,8 +57,8 @@ func (f *setFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(specFieldFlag(&f.template), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 
-// command makes a cobra command change the template of each target. want returns nil if there
-// is nothing to change.
+// command makes cmd change the template of each target, and returns cmd. want returns nil if
+// there is nothing to change.
 func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, want func(*changer, *observe.Target) (wanted, error)) *cobra.Command {
 	return f.change.command(cmd, complete, func(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 		wanted, err := want(c, t)
@@ -69,13 +69,13 @@ func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, wa
 	})
 }
 
-// line returns a command that sets something else in a target.
+// line returns the command that runs this subcommand on a target with other words.
 func (f *setFlags) line(t *observe.Target, words ...string) commandline.Command {
 	return commandline.Plugin("set", f.what, argumentOf(t)).With(words...).In(t.Namespace)
 }
 
-// places returns the fields of a target that pods are made from. If there are several, the
-// error lists a command for each.
+// places returns the fields of a target that pods are made from. images means that an image
+// field is enough. If several fields are possible, the error lists a command for each.
 func (f *setFlags) places(c *changer, t *observe.Target, images bool) (template.Places, error) {
 	if f.template != nil {
 		return template.Places{Template: f.template}, nil
@@ -84,7 +84,7 @@ func (f *setFlags) places(c *changer, t *observe.Target, images bool) (template.
 	return places, c.choosePlace(err, f.line(t, f.words...))
 }
 
-// inTemplate returns the wanted pod template: a copy that change has modified.
+// inTemplate returns a function that applies change to a copy of the pod template at path.
 func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map[string]any) error) wanted {
 	return inField(path, func(value any) (any, error) {
 		template, is := value.(map[string]any)
@@ -98,8 +98,8 @@ func inTemplate(t *observe.Target, path fieldpath.Path, change func(template map
 	})
 }
 
-// inField returns the wanted value of a field: the result of change for a copy of the current
-// one.
+// inField returns a function that sets the field at path to the result of change for a copy of
+// its value.
 func inField(path fieldpath.Path, change func(value any) (any, error)) wanted {
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		fields, err := revision.FieldsAt(obj.Object, []fieldpath.Path{path})

@@ -45,7 +45,7 @@ nothing and lists them. See docs/undo.md.`,
 func (o *setImageOptions) complete(args []string) error {
 	args, o.set.words = splitImages(args)
 	for _, arg := range args {
-		if strings.Contains(arg, ":") { // no name of an object does
+		if strings.Contains(arg, ":") { // no name of an object contains a colon
 			return usageErrorf("%q is not an object; with several images, each must be CONTAINER=IMAGE", arg)
 		}
 	}

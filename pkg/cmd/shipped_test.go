@@ -10,8 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The shipped kinds are declared like all others: the compiled mappings equal the declarations of
-// their CRDs.
+// The compiled mappings of the shipped kinds equal the declarations of their CRDs.
 func TestShippedKindsAreDeclared(t *testing.T) {
 	t.Parallel()
 	crds, err := deploy.CRDs()
@@ -32,7 +31,7 @@ func TestShippedKindsAreDeclared(t *testing.T) {
 		}
 		compiled := shipped[i]
 		shipped = slices.Delete(shipped, i, i+1)
-		compiled.Mapping.Template = nil // for objects of before the CRD
+		compiled.Mapping.Template = nil // only for objects that are older than the template field of the CRD
 		if !equality.Semantic.DeepEqual(declared, compiled) {
 			t.Errorf("%s is declared as\n%+v\nand compiled in as\n%+v", crd.GetName(), declared, compiled)
 		}

@@ -41,9 +41,9 @@ type statusOptions struct {
 	write     func(io.Writer, []status.Report) error
 	client    dynamic.Interface
 	namespace string
-	// among are the kinds that are watched without a type.
+	// among holds the kinds that are watched if no type is given.
 	among []kinds.Kind
-	// word is the ImoocPod that a single bare word names.
+	// word is the ImoocPod that a single bare word names, or nil.
 	word *unstructured.Unstructured
 }
 
@@ -95,7 +95,7 @@ and 4 otherwise.`,
 
 func (o *statusOptions) complete(args []string) (err error) {
 	if len(args) == 1 && strings.Contains(args[0], ",") {
-		o.all = true // of each of these types
+		o.all = true // list all objects of these types
 	}
 	if len(args) > 0 || o.fromFiles() {
 		if err = o.targetFlags.complete(args); err != nil {
@@ -163,7 +163,7 @@ func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 	return slices.DeleteFunc(reports, func(r status.Report) bool { return !o.only.Wants(r) })
 }
 
-// reporters is how many objects are read in parallel.
+// reporters is the maximum number of objects that are read in parallel.
 const reporters = 8
 
 // reports returns the reports on objects. An object that cannot be read does not stop the
@@ -190,8 +190,8 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 	return reports, withoutRepeats(errs)
 }
 
-// withoutRepeats returns the errors of several objects, and a missing right only once: the server
-// does not name the object if it refuses a list.
+// withoutRepeats returns the errors that are not nil, without repeated Forbidden errors. If the
+// server refuses a list, it does not name the object.
 func withoutRepeats(errs []error) []error {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err error) bool {
@@ -222,8 +222,8 @@ func verdicts(reports []status.Report) []error {
 	return errs
 }
 
-// extent returns how much to read of each object. The rows of a table have the same evidence,
-// but do not show competitors.
+// extent returns how much to read of each object. A table needs the same evidence as a full
+// report, but no competitors.
 func (o *statusOptions) extent() observe.Extent {
 	row := slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) && !o.one()
 	return observe.Extent{Depth: observe.Reasons, Competitors: !row && !o.untyped()}

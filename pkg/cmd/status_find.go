@@ -21,7 +21,7 @@ func (o *statusOptions) one() bool {
 	return !o.watch && (o.fromFiles() || named && !o.given())
 }
 
-// selects reports whether objects are selected rather than named, so that they come and go.
+// selects reports whether objects are selected rather than named, so that their list can change.
 func (o *statusOptions) selects() bool {
 	return o.untyped() || len(o.args) > 0 && o.given()
 }
@@ -37,7 +37,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	return o.targetFlags.find(ctx, &o.commonOptions)
 }
 
-// sources returns what to watch: the named objects or whole kinds.
+// sources returns what to watch: the named objects or whole kinds. It also sets among.
 func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error) {
 	var all []kinds.Kind
 	switch {
@@ -73,8 +73,8 @@ func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error)
 	return sources, nil
 }
 
-// hasStatus reports whether objects of a kind may have replicas. For custom resources, only
-// the objects show it.
+// hasStatus reports whether objects of a kind may have replicas. It is true for any custom
+// resource, because only the objects show whether they have replicas.
 func hasStatus(kind kinds.Kind) bool {
 	if !kind.BuiltIn() || slices.Contains([]string{"apps", "batch"}, kind.Resource.Group) {
 		return true
@@ -104,8 +104,8 @@ func noStatus(what string) error {
 	return outcome.WithHint(err, "to list the types that have", commandline.Plugin("kinds"))
 }
 
-// takeWord resolves a single bare word: an ImoocPod of that name, or else a type, whose
-// objects are listed as in "kubectl get".
+// takeWord resolves a single bare word. It sets word to the ImoocPod of that name or, if the
+// word is a type, sets all to list the objects of the type as "kubectl get" does.
 func (o *statusOptions) takeWord(ctx context.Context) {
 	if names, ok := o.imoocPods(o.args); !ok || len(o.args) != 1 || names[0] != o.args[0] {
 		return
@@ -119,7 +119,7 @@ func (o *statusOptions) takeWord(ctx context.Context) {
 	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return // find will return this error
 	}
-	// A word such as "no", a short name, must not select a type without replicas.
+	// A word such as "no", which is short for nodes, must not select a type without replicas.
 	if kind, err := o.clients.KindNamed(ctx, t.Name); err == nil && (hasStatus(kind) || kind.IsPod()) {
 		o.all = true
 	}

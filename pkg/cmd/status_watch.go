@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// terminal returns the terminal for a screen, nil if there is none or an output format was
+// terminal returns the terminal for a screen, or nil if there is none or if an output format was
 // given.
 func (o *statusOptions) terminal() *os.File {
 	screen, is := terminal.Of(o.streams.Out)
@@ -30,7 +30,7 @@ func (o *statusOptions) terminal() *os.File {
 	return screen
 }
 
-// newScreen returns a screen on a terminal, which the caller must end.
+// newScreen returns a screen on a terminal. The caller must end the screen.
 func (o *statusOptions) newScreen(ctx context.Context, on *os.File) *terminal.Screen {
 	return terminal.NewScreen(ctx, on, o.color.style(on), printer.Screen{AllPods: o.pods, Only: o.only})
 }
@@ -122,8 +122,8 @@ type statusWatch struct {
 	screen *terminal.Screen
 
 	mu sync.Mutex
-	// toList is how many sources have not been listed yet, and found means that one had
-	// objects, and listed that the user may list one. refused is why the user may not.
+	// toList is the number of sources that are not listed yet. found means that a source had
+	// objects. listed means that a list was allowed. refused is the error of a refused list.
 	toList  int
 	found   bool
 	listed  bool
@@ -151,9 +151,8 @@ func (w *statusWatch) show(s observe.Observation) error {
 	return nil
 }
 
-// follow follows a source. If no object was named, a kind that is not installed has no
-// objects, and neither has a kind of another program that the user cannot list. If listing
-// fails for another reason, it is retried.
+// follow follows a source. If no type is given, it treats a kind that is not installed or is
+// forbidden as empty, and lists again after a transient error.
 func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source observe.Source) error {
 	listed := false
 	source.Listed = func(n int) error {
@@ -179,8 +178,8 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 	}
 }
 
-// noteListed records the initial number of objects of a source, or why it was not listed. If
-// all sources are listed and empty, it prints that. If none was listed, it returns an error.
+// noteListed records whether a source had objects at first, or the error of its list. When all
+// sources are listed and empty, it prints that. If all lists were refused, it returns an error.
 func (w *statusWatch) noteListed(ctx context.Context, found bool, refused error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,7 +188,7 @@ func (w *statusWatch) noteListed(ctx context.Context, found bool, refused error)
 	if !apierrors.IsForbidden(refused) {
 		w.listed = true
 	} else if w.refused == nil || refused.Error() < w.refused.Error() {
-		w.refused = refused // always the same one
+		w.refused = refused // the same one in every run
 	}
 	switch {
 	case w.toList > 0 || w.found:

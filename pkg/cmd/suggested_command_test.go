@@ -10,11 +10,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// pasted ends the commands of commonOptions that onStaging makes.
+// pasted is the end of the commands that commonOptions from onStaging print.
 const pasted = " --context=staging --as=alice"
 
-// onStaging returns the options of a command with flags for another context and user, and
-// what the command writes to standard error.
+// onStaging returns the options of a command with flags for another context and user, and the
+// buffer that receives the standard error of the command.
 func onStaging(t *testing.T) (commonOptions, *bytes.Buffer) {
 	t.Helper()
 	streams, _, _, errOut := genericiooptions.NewTestIOStreams()

@@ -32,7 +32,7 @@ type targetFlags struct {
 	all      bool
 	// allNamespaces is only for verbs that read.
 	allNamespaces bool
-	// without says which objects are selected without a type.
+	// without decides which objects are selected if no type is given.
 	without everyKind
 
 	args []string
@@ -68,7 +68,7 @@ func (f *targetFlags) fromFiles() bool {
 	return len(f.files.Filenames) > 0 || f.files.Kustomize != ""
 }
 
-// complete takes the arguments and rejects invalid names.
+// complete stores the arguments. It returns an error if they are invalid.
 func (f *targetFlags) complete(args []string) error {
 	if len(args) == 1 && !f.given() {
 		args = []string{withType(args[0])}
@@ -124,7 +124,7 @@ func withType(name string) string {
 	return name
 }
 
-// scope rejects names combined with flags that select objects, with kubectl's messages.
+// scope returns an error, with kubectl's message, if names are combined with selecting flags.
 func (f *targetFlags) scope(args []string) error {
 	if f.allNamespaces && f.fromFiles() {
 		return usageErrorf("-A cannot be used together with -f or -k")
@@ -164,8 +164,8 @@ func typesAndNames(args []string) (all [][2]string) {
 	return all
 }
 
-// imoocPods returns the names of the ImoocPods in the arguments, if these name nothing else.
-// They need no discovery.
+// imoocPods returns the names of the ImoocPods in the arguments. only reports whether the
+// arguments name nothing else, so that they need no discovery.
 func (f *targetFlags) imoocPods(args []string) (names []string, only bool) {
 	if f.given() || len(args) == 0 {
 		return nil, false
@@ -180,7 +180,7 @@ func (f *targetFlags) imoocPods(args []string) (names []string, only bool) {
 	return names, true
 }
 
-// bareName returns the name of the only ImoocPod named without a type, or "".
+// bareName returns the only argument if it is a NAME without a type, or else "".
 func (f *targetFlags) bareName() string {
 	if f.given() || len(f.args) != 1 || strings.Contains(f.args[0], "/") {
 		return ""
@@ -197,7 +197,7 @@ func (f *targetFlags) namesType(ctx context.Context, c *kube.Factory) bool {
 	return err == nil
 }
 
-// notAType returns an error if a bare NAME names a type and no ImoocPod.
+// notAType returns an error if a bare NAME is the name of a type, but not of an ImoocPod.
 func (f *targetFlags) notAType(ctx context.Context, c *kube.Factory) error {
 	if !f.namesType(ctx, c) {
 		return nil
@@ -226,8 +226,8 @@ func kindNamed(ctx context.Context, c *kube.Factory, word string) (kinds.Kind, e
 	return c.KindNamed(ctx, word)
 }
 
-// name resolves arguments that name objects without reading the objects. It resolves nothing
-// if they select objects.
+// name resolves arguments that name objects without reading the objects. If flags select
+// objects, it returns nothing.
 func (f *targetFlags) name(ctx context.Context, c *kube.Factory) (found []observe.Target, errs []error) {
 	if f.given() {
 		return nil, nil
@@ -306,8 +306,8 @@ func separate(err error) []error {
 	return []error{err}
 }
 
-// explainTypes adds to errors about missing types what to install, and how to name several
-// ImoocPods.
+// explainTypes adds advice to errors about unknown types: what to install, which variable names
+// the type, and how to name objects.
 func (f *targetFlags) explainTypes(errs []error) []error {
 	args := f.args
 	for i, err := range errs {
@@ -351,8 +351,8 @@ func (f *targetFlags) sayNothingFound(ctx context.Context, o *commonOptions) err
 	return escape.PrintLine(o.streams.ErrOut, "No resources found%s", where)
 }
 
-// nameProblem returns what is wrong with the name of an object, more briefly than
-// apimachinery.
+// nameProblem returns the problem with the name of an object, or "" if the name is valid. Its
+// messages are shorter than those of apimachinery.
 func nameProblem(name string) string {
 	switch problems := validation.IsDNS1123Subdomain(name); {
 	case name == "":

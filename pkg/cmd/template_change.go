@@ -23,11 +23,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// wanted returns the fields that a verb wants for the current object, and the cause of the
-// change, as in template.Request.
+// wanted is a function that returns the fields that a verb wants for the current object, and the
+// cause of the change, as in template.Request.
 type wanted = func(obj *unstructured.Unstructured) ([]revision.Field, string, error)
 
-// maxReason is the maximum length of a reason, which is shown in one line.
+// maxReason is the maximum length in bytes of a reason, which is shown in one line.
 const maxReason = 1024
 
 func addReasonFlag(cmd *cobra.Command, reason *string) {
@@ -112,11 +112,10 @@ func changedFields(done template.Result) []revision.Field {
 	return changed
 }
 
-// rolledOut returns the condition to wait for after a change. Built-in controllers report the
-// observed generation and the number of updated pods. For kinds that this program reconciles,
-// the status or a label of each pod shows the latter. For other controllers, and for a change
-// without a generation, pods that were not made from the new fields, and differ from them, must
-// be gone.
+// rolledOut returns the condition to wait for after a change. For built-in kinds and kinds that
+// this program reconciles, the status or labels show whether all pods are updated. For other
+// kinds, and for a restart time in the object's own annotations, the pods from before the change
+// that do not have it must be gone.
 func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before status.Snapshot, done template.Result) observe.Condition {
 	if !c.waits || done.Change == "" || podtemplate.InPlace(t.Object) {
 		return observe.Ready()
@@ -128,7 +127,7 @@ func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before statu
 		return observe.Ready()
 	default:
 		current, known := c.revisionOf(ctx, t, done)
-		have, _ := template.Made(ctx, c.finder.Dynamic, t.Namespace, done) // without, all must go
+		have, _ := template.Made(ctx, c.finder.Dynamic, t.Namespace, done) // on an error, all old pods must go
 		made = func(pod *corev1.Pod) bool { return have[pod.UID] || known && current.Made(pod.Labels) }
 	}
 	old := status.NewReport(before).Pods

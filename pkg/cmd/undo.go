@@ -61,8 +61,8 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	return made, err
 }
 
-// show prints a change before it is written, because others than the controller of an object
-// can write its revisions: in one line, and as a diff if the line does not contain all of it.
+// show prints a change before it is written, because not only an object's controller can write
+// its revisions. It prints a line and, if the line does not contain the whole change, a diff.
 func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	change := revision.Change(now, want)
 	if change == "" || c.flags.dryRun != "none" {
@@ -103,7 +103,7 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 		if err != nil {
 			return nil, "", err
 		}
-		// "The revision before" refers to the template that was read.
+		// By default, to is the revision before the template that was read with the history.
 		if o.revision == 0 && !revision.Same(now, history.Now) {
 			return nil, "", hintHistory(fmt.Errorf("%w: someone else changed the pod template of %s since it was read", outcome.ErrPrecondition, t), t)
 		}
@@ -117,7 +117,7 @@ func wasReverted(t *observe.Target, r revision.Revision) bool {
 	return t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(r.Number, 10)
 }
 
-// neverReady returns the evidence that the last rollout of a revision did not complete, "" if
+// neverReady returns the evidence that the last rollout of a revision did not complete, or "" if
 // there is none.
 func neverReady(ctx context.Context, c *changer, t *observe.Target, history revision.History, to revision.Revision) string {
 	if wasReverted(t, to) {
@@ -140,7 +140,7 @@ func neverReady(ctx context.Context, c *changer, t *observe.Target, history revi
 	return ""
 }
 
-// stay returns the fields of a revision as the wanted ones.
+// stay returns a function that wants the current values of the fields, so nothing changes.
 func stay(at revision.Revision) wanted {
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		now, err := revision.FieldsAt(obj.Object, revision.Paths(at.Fields))

@@ -102,7 +102,7 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 }
 
 // uninstallController removes what "install --controller" applied, except the namespace. It
-// removes it in reverse order, so that nothing loses its rights while it runs.
+// works in reverse order, so that the controller keeps its permissions while it runs.
 func (o *uninstallOptions) uninstallController(ctx context.Context, client dynamic.Interface) error {
 	namespace, err := controllerNamespace(o.common.clients, o.allNamespaces)
 	if err != nil {
@@ -135,8 +135,8 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 	return escape.PrintLine(o.common.streams.Out, "no controller is installed for %s", where)
 }
 
-// remove deletes an object and waits until it is gone: after its dependents if the policy is
-// foreground. removed reports whether it existed.
+// remove deletes an object and waits until it is gone. If the policy is foreground, its
+// dependents go first. removed reports whether the object existed.
 func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceInterface, name string, policy *metav1.DeletionPropagation) (removed bool, err error) {
 	present, err := objects.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -152,10 +152,9 @@ func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceI
 	return true, observe.WaitUntilGone(ctx, objects, present, o.timeout)
 }
 
-// clear makes sure that no objects are left. It deletes them if that is confirmed, and
-// otherwise returns an error before it deletes any. Objects go before their CRD, and pods
-// before their objects: without the CRD, the garbage collector may not notice that objects
-// are gone.
+// clear makes sure that no objects of the CRDs are left. It deletes the objects, after their
+// pods, if --delete-objects is set, or else returns an error if there are any. They must go
+// before their CRD, without which the garbage collector may overlook that they are gone.
 func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) error {
 	found := make([][]*unstructured.Unstructured, len(kinds.Shipped()))
 	var refusals []error

@@ -27,8 +27,8 @@ type commonOptions struct {
 	version string
 }
 
-// tell writes a line to standard error. It ignores errors: they must not fail a change that
-// was made.
+// tell writes a line to standard error. It ignores errors, because they must not fail a change
+// that was made.
 func (o *commonOptions) tell(format string, args ...any) {
 	_ = escape.PrintLine(o.streams.ErrOut, format, args...)
 }
@@ -52,21 +52,21 @@ func argumentOf(t *observe.Target) string {
 	return t.Kind.CRD() + "/" + t.Name
 }
 
-// command makes a cobra command run a verb. complete takes the arguments and rejects invalid
-// ones and invalid flags. It sends no requests.
+// command makes cmd run a verb, and returns cmd. complete stores the arguments, and returns an
+// error if they or the flags are invalid. It sends no requests.
 func command(cmd *cobra.Command, complete func(args []string) error, run func(context.Context) error) *cobra.Command {
 	cmd.Args = func(_ *cobra.Command, args []string) error { return complete(args) }
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) }
 	return cmd
 }
 
-// command makes a cobra command run a verb that acts on targets.
+// command makes cmd run a verb that acts on targets, and returns cmd.
 func (f *targetFlags) command(cmd *cobra.Command, c *kube.Factory, complete func(args []string) error, run func(context.Context) error) *cobra.Command {
 	return command(cmd, complete, func(ctx context.Context) error { return f.explain(ctx, c, run(ctx)) })
 }
 
-// explain adds to the error of a verb about a bare NAME, if there is no ImoocPod of that name,
-// that it is the name of a type, or how to name an object of another type.
+// explain adds advice to an error about a missing object: that its namespace does not exist, that
+// a bare NAME is a type, or how to name an object of another type.
 func (f *targetFlags) explain(ctx context.Context, c *kube.Factory, err error) error {
 	if (kube.NotFound(err) || noImoocPod(err)) && missing(err).Resource != "namespaces" {
 		if namespace, missing := c.NoNamespace(ctx); missing {
@@ -77,7 +77,7 @@ func (f *targetFlags) explain(ctx context.Context, c *kube.Factory, err error) e
 	if name == "" || !noImoocPod(err) {
 		return err
 	}
-	// People who mean another type do not need the CRD.
+	// Users who mean another type do not need the hint to install the CRD.
 	if kind, unknown := c.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
 		return outcome.WithAdvice(outcome.WithoutHints(err), kind.Singular+" is a type: name an object, or pass --all")
 	}
@@ -87,7 +87,7 @@ func (f *targetFlags) explain(ctx context.Context, c *kube.Factory, err error) e
 	return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+name)
 }
 
-// noImoocPod reports whether an error means that the server has no such ImoocPod, or none at all.
+// noImoocPod reports whether an error means that there is no such ImoocPod, or no CRD for it.
 func noImoocPod(err error) bool {
 	if unserved := (*outcome.NotServedError)(nil); errors.As(err, &unserved) {
 		return unserved.CRD == kinds.ImoocPod().CRD()
@@ -95,7 +95,7 @@ func noImoocPod(err error) bool {
 	return missing(err) == kinds.ImoocPod().Resource.GroupResource()
 }
 
-// missing returns the resource of the object that the server has not found.
+// missing returns the resource of the object that does not exist. It is empty for other errors.
 func missing(err error) schema.GroupResource {
 	var answer apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) || answer.Status().Details == nil {

@@ -122,7 +122,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	var all []observe.WaitTarget
 	for _, t := range targets {
 		w := observe.WaitTarget{Target: t, Conditions: o.conditions}
-		if *o.print.OutputFormat != "json" { // which is reports
+		if *o.print.OutputFormat != "json" { // which prints reports instead
 			w.Reached = func(s observe.Observation) error { return o.printReached(t, s.Object) }
 		}
 		all = append(all, w)
@@ -144,7 +144,7 @@ func (o *waitOptions) printReached(t observe.Target, obj *unstructured.Unstructu
 	return p.PrintObj(cmp.Or(obj, nameOnly(t)), o.streams.Out)
 }
 
-// find finds the targets. It does not read objects that may not exist yet.
+// find returns the targets. It does not read named objects that need not exist.
 func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if !o.waitsFor("create") && !o.waitsFor("delete") {
 		return o.targetFlags.find(ctx, &o.commonOptions)

@@ -37,9 +37,9 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 	}
 }
 
-// warnOfCompetitors warns about autoscalers, budgets, and other writers before a change of
-// the count. Failing to read them does not prevent the change. after returns the new count;
-// its error is left to the change itself.
+// warnOfCompetitors warns about autoscalers, budgets, and other writers before a change of the
+// count. Failing to read them does not prevent the change. after returns the new count. If it
+// fails, so does the change, and there is no warning.
 func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
 	snapshot, _, err := observe.Read(ctx, o.clients, *t, observe.Extent{Competitors: true})
 	if err != nil {
@@ -56,9 +56,8 @@ func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target
 	}
 }
 
-// loopWarner warns that no controller will act on a change. It reads the leases of
-// controllers, and does nothing if the user cannot. A nil loopWarner, of a dry run, does
-// nothing.
+// loopWarner warns that no controller will act on a change. It reads the leases of controllers,
+// and does nothing if the user cannot. A nil loopWarner, as in a dry run, does nothing.
 type loopWarner struct {
 	commonOptions
 	// cached and current return the controllers. A consistent list may take 100 ms longer than
@@ -112,8 +111,8 @@ func readLoops(ctx context.Context, c *kube.Factory, resourceVersion string) []l
 	return loops
 }
 
-// covered reports whether a live loop reconciles a target. It also does if the loops are
-// unknown (nil).
+// covered reports whether a running controller reconciles a target. If loops is nil, because the
+// leases could not be read, it reports true.
 func covered(loops []leaserecord.Loop, t observe.Target, now time.Time) bool {
 	return loops == nil || slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
 		var labels map[string]string

@@ -1,5 +1,5 @@
-// Package commandline composes commands for people to paste. A pasted command acts on the
-// cluster, and as the user, of the command that printed it. It is pure.
+// Package commandline composes commands for people to paste. A pasted command acts on the same
+// cluster and as the same user as the command that printed it. The package is pure.
 package commandline
 
 import (
@@ -53,7 +53,7 @@ func (c Context) Line(cmd Command) string {
 // plain lists the characters that have no meaning to a shell.
 const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./_-"
 
-// quoted returns a word for a POSIX shell.
+// quoted returns a word for a POSIX shell, in single quotes if necessary.
 func quoted(word string) string {
 	if word != "" && strings.Trim(word, plain) == "" {
 		return word

@@ -1,6 +1,6 @@
-// Package escape makes text from other people and programs safe to show. Whoever may name or
-// annotate an object, or answer a request, chooses what a terminal, a log, or an event shows. Such
-// text must not move the cursor, forge a line, or change the order of words.
+// Package escape makes text from other people and programs safe to show. Anyone who can name or
+// annotate an object, or answer a request, can choose text that a terminal, a log, or an event
+// shows. Such text must not move the cursor, forge a line, or change the order of words.
 package escape
 
 import (
@@ -13,7 +13,7 @@ import (
 
 // The limits of the shown text, in bytes. A longer text is cut and ends in "…".
 const (
-	// maxCell is as long as the message of an event may be.
+	// maxCell is the maximum length of the message of an event.
 	maxCell = 1024
 	maxLine = 4096
 	maxText = 128 * 1024
@@ -24,12 +24,12 @@ const ellipsis = "…"
 // Cell returns s for a column of a table or the message of an event: like Line, but shorter.
 func Cell(s string) string { return visible(s, maxCell, false) }
 
-// Line returns s for one line.
+// Line returns s, escaped, for one line.
 //
 // Newlines and tabs become blanks. Characters that are not graphic in Unicode become visible
 // escapes, as do graphic ones that show nothing: control characters, line and paragraph
 // separators, bidirectional controls, zero-width characters, tags. So does a byte that is not
-// UTF-8. It escapes as Go does: \x1b, \u202e, \U000e0041, \xff.
+// UTF-8. The escapes are those of Go: \x1b, \u202e, \U000e0041, \xff.
 //
 // A zero-width joiner stays between two emoji, which it combines. Its other uses, in Persian
 // and in scripts of India, are escaped, because they can also hide text.
@@ -41,8 +41,8 @@ func Line(s string) string { return visible(s, maxLine, false) }
 // Text returns s for several lines: like Line, but newlines and tabs stay.
 func Text(s string) string { return visible(s, maxText, true) }
 
-// Writer returns a writer that escapes like Text and writes to w. Each write must end where a
-// character ends, as package fmt does.
+// Writer returns a writer that escapes like Text and writes to w. Each write must end at the end
+// of a character, as the writes of package fmt do.
 func Writer(w io.Writer) io.Writer { return writer{w} }
 
 // PrintLine writes a line for a person, and escapes it.
@@ -73,10 +73,10 @@ func visible(s string, most int, lines bool) string {
 		case stays(s, i, r, size, lines):
 			b.WriteString(s[i : i+size])
 		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"):
-			// It ends a line as Windows does.
+			// Drop the carriage return of a Windows line ending.
 		case r == '\n' || r == '\t':
 			b.WriteByte(' ')
-		case size == 1: // a control character, or no UTF-8
+		case size == 1: // a control character, or a byte that is not UTF-8
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case r <= 0xffff:
 			fmt.Fprintf(&b, `\u%04x`, r)
@@ -109,21 +109,21 @@ func clean(s string, lines bool) bool {
 	return true
 }
 
-// stays reports whether the rune of a size at s[i] is shown unchanged.
+// stays reports whether r, the rune of size bytes at s[i], is shown unchanged.
 func stays(s string, i int, r rune, size int, lines bool) bool {
 	switch {
 	case r < utf8.RuneSelf:
 		return r >= ' ' && r != 0x7f || lines && (r == '\n' || r == '\t')
 	case r == utf8.RuneError:
-		return size > 1 // U+FFFD itself, and not a byte that is none
+		return size > 1 // U+FFFD itself, and not an invalid byte
 	case r == joiner:
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
 		after, _ := utf8.DecodeRuneInString(s[i+size:])
 		return isEmoji(before) && isEmoji(after)
 	case r == 0x2800, unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
-		return false // graphic by category, and yet nothing is seen
+		return false // graphic by category, but invisible
 	case r > 0xffff && unicode.Is(unicode.Variation_Selector, r):
-		return false // 240 of them follow any character, without a trace
+		return false // these 240 are invisible after any character, so they can hide data
 	}
 	return unicode.IsGraphic(r)
 }

@@ -97,7 +97,7 @@ func TestCleanTextCostsNothing(t *testing.T) {
 	}
 }
 
-// check checks an escaped text against every promise of this package.
+// check fails the test if an escaped text is not valid UTF-8 or contains invisible characters.
 func check(t *testing.T, given, got string, lines bool) {
 	t.Helper()
 	if !utf8.ValidString(got) {

@@ -9,11 +9,11 @@ import (
 )
 
 // HintedError is an error with a hint about what to do next. The hint is not part of the
-// message: main prints it on its own line, with the flags that reach the same cluster.
+// message. main prints it on its own line, with the flags that reach the same cluster.
 type HintedError struct {
 	Err  error
 	Text string
-	// Command follows the text, which may be empty, if it is not nil.
+	// Command is printed after the text, which may be empty, unless Command is nil.
 	Command *commandline.Command
 }
 

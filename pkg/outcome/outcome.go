@@ -19,7 +19,7 @@ func (e *UsageError) Unwrap() error { return e.Err }
 // The errors that have an exit code of their own. The errors that wrap them name the object and
 // what happened.
 var (
-	// ErrPrecondition means that the object is not as the command line requires.
+	// ErrPrecondition means that the present state does not allow the change.
 	ErrPrecondition = errors.New("precondition not met")
 	// ErrFailed means that the object will not become ready without help.
 	ErrFailed = errors.New("failed")
@@ -33,15 +33,15 @@ var (
 	ErrUndone = errors.New("undone")
 	// ErrUnknown means that the server did not answer a write, and may have carried it out.
 	ErrUnknown = errors.New("no answer")
-	// ErrInterrupted means that a person ended the command.
+	// ErrInterrupted means that the user interrupted the command.
 	ErrInterrupted = errors.New("interrupted")
 	// ErrGone means that the object was deleted during the wait.
 	ErrGone = errors.New("deleted")
 	// ErrNotReady means that the object is not ready, and may become ready.
 	ErrNotReady = errors.New("not ready")
-	// ErrForbidden means that the user may not read what the command needs.
+	// ErrForbidden means that the user is not allowed to read what the command needs.
 	ErrForbidden = errors.New("forbidden")
-	// ErrRefused means that the command would do more than the user has confirmed.
+	// ErrRefused means that the command refuses a change that is unsafe or does not apply.
 	ErrRefused = errors.New("refused")
 )
 
@@ -52,7 +52,7 @@ func (e Errors) Error() string { return errors.Join(e...).Error() }
 
 func (e Errors) Unwrap() []error { return e }
 
-// Join returns the errors of several objects as one error, nil if there are none.
+// Join returns the errors of several objects as one error, or nil if there are none.
 func Join(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	switch len(errs) {
@@ -67,7 +67,7 @@ func Join(errs []error) error {
 // UnknownTypeError means that the server does not have a resource type.
 type UnknownTypeError struct {
 	Type string
-	// Nearest are types with similar names.
+	// Nearest lists types with similar names.
 	Nearest []string
 }
 

@@ -59,7 +59,7 @@ func (r Request) Writes() bool {
 // repeatedly, so each line is read only once.
 type auditLog struct {
 	mu sync.Mutex
-	// read is the number of bytes read; requests are the completed requests by
+	// read is the number of bytes read. requests holds the completed requests by
 	// namespace.
 	read     int64
 	requests map[string][]Request
@@ -117,7 +117,7 @@ func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) b
 // ByPlugin matches the requests of the plugin under test.
 func ByPlugin(r Request) bool { return strings.HasPrefix(r.UserAgent, "kubectl-imoocpod/") }
 
-// ByControllerOf matches the writes of controllers that run in the test process.
+// ByControllerOf returns a match for the writes of a test's in-process controllers.
 func ByControllerOf(t *testing.T) func(Request) bool {
 	return func(r Request) bool { return r.UserAgent == "kubectl-imoocpod/"+t.Name() && r.Writes() }
 }

@@ -45,8 +45,8 @@ func build(module, file, output, pkg string, flags ...string) error {
 	if !slices.Contains(flags, "-race") {
 		compile.Env = append(os.Environ(), "CGO_ENABLED=0")
 	}
-	// Copy in a separate process: a child started here in the meantime could inherit the
-	// open file, and a program that is open for writing cannot be executed.
+	// Copy in a separate process, because a child started here in the meantime could
+	// inherit the open file, and a program that is open for writing cannot be executed.
 	for _, cmd := range []*exec.Cmd{compile, exec.Command("cp", file, output)} {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)

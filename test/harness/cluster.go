@@ -49,8 +49,8 @@ type Cluster struct {
 	PluginDir string `json:"-"`
 	// Launcher is the program that runs the control plane started by Start.
 	Launcher string `json:"-"`
-	// withRaceDetector returns the plugin built with the race detector if the tests use
-	// it. The first call builds it.
+	// withRaceDetector returns the path of the plugin, built with the race detector if the
+	// tests use it. The first call builds the plugin if necessary.
 	withRaceDetector func() (program string, err error)
 
 	// Config, Dynamic and Core are admin clients for the tests themselves.
@@ -93,7 +93,7 @@ func Start(root string, everywhere bool, args ...string) (c *Cluster, stop func(
 	return c, stop, nil
 }
 
-// start builds the plugin while the control plane starts.
+// start starts the control plane, and builds the plugin in the meantime.
 func (c *Cluster) start(root string, everywhere bool, args []string) (stop func() error, err error) {
 	plugin := filepath.Join(c.PluginDir, program)
 	c.withRaceDetector = func() (string, error) { return plugin, nil }
@@ -148,8 +148,8 @@ func Use(root string) (c *Cluster, stop func() error, err error) {
 func (c *Cluster) serve(launcher string, args []string) (stop func() error, err error) {
 	serve := exec.Command(launcher, append([]string{"serve"}, args...)...)
 	serve.Stderr = os.Stderr
-	// The test control plane is small and busy: by default, the API server would spend
-	// an eighth of its CPU time on garbage collection.
+	// The test control plane is small and busy. By default, the API server would spend an
+	// eighth of its CPU time on garbage collection.
 	serve.Env = append(os.Environ(), "GOGC=400")
 	stdin, err := serve.StdinPipe()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 )
 
 // Controller is a controller in the test process. It can be cut off from the server
-// between any two requests: to the server, that looks like kill -9.
+// between any two requests, which looks like kill -9 to the server.
 type Controller struct {
 	*controller.Controller
 	Metrics *metrics.Metrics
@@ -126,7 +126,7 @@ func (c *Cluster) StartControllerWith(t *testing.T, opts controller.Options, int
 	return l
 }
 
-// cutOff blocks all requests of a killed controller.
+// cutOff is an interceptor that fails all requests of a killed controller.
 func (l *Controller) cutOff(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if l.Killed() {
 		return nil, errKilled
@@ -158,7 +158,8 @@ func (c *Cluster) AwaitIdle(t *testing.T, namespace string, l *Controller) (look
 	return looks, len(c.Requests(t, namespace, ByControllerOf(t)))
 }
 
-// StaysIdle fails the test if the controller reconciles or writes anything.
+// StaysIdle waits until the pods are quiet, and fails the test if the controller has
+// reconciled or written anything since AwaitIdle returned looks and writes.
 func (c *Cluster) StaysIdle(t *testing.T, namespace string, l *Controller, looks int64, writes int) {
 	t.Helper()
 	c.WatchPods(t, namespace).AwaitQuiet(t, QuietFor)

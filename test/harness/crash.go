@@ -5,15 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// How a write fails at the moment of a crash.
+// The ways in which CrashAt makes a write fail.
 const (
 	CrashBeforeWrite = "before" // the controller dies before the request is sent
 	CrashAfterWrite  = "after"  // the controller dies after the response
 	ReplyLost        = "lost"   // the server applies the write, but the connection breaks before the response
 )
 
-// CrashAt returns an interceptor that makes the k-th write fail in the given way. It
-// calls crash if the controller is to die.
+// CrashAt returns an interceptor that makes the k-th write fail in the given way, and
+// counts the writes in writes. It calls crash if the controller is to die.
 func CrashAt(k int64, way string, writes *atomic.Int64, crash func()) Interceptor {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if !IsWrite(r) || writes.Add(1) != k {

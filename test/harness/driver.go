@@ -25,9 +25,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Driver plays the user: it creates the ImoocPod foo, scales it, changes its template,
-// and records what it asked for and when, so that every write of a controller can be
-// compared with what was wanted at that moment.
+// Driver acts as the user. It creates the ImoocPod foo, scales it, and changes its
+// template. It records the requested states with their times, so that every write of a
+// controller can be compared with the state that was wanted at that moment.
 type Driver struct {
 	// UID is the UID of foo, set when it has been created.
 	UID types.UID
@@ -38,9 +38,9 @@ type Driver struct {
 	w         *Witness
 
 	mu sync.Mutex
-	// wanted are the requested states in order.
+	// wanted lists the requested states in order.
 	wanted []want
-	// wrong describes the writes that were not wanted.
+	// wrong describes the unwanted writes.
 	wrong []string
 
 	closed  bool
@@ -85,7 +85,7 @@ func (c *Cluster) NewDriver(t *testing.T, namespace string, w *Witness) *Driver 
 	return d
 }
 
-// Go runs f in a goroutine; the test waits for it at the end.
+// Go runs f in a goroutine, for which Close waits. After Close, it does nothing.
 func (d *Driver) Go(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -270,10 +270,10 @@ func (d *Driver) Blame(format string, args ...any) {
 }
 
 // Check returns an interceptor for one controller that compares each write with the
-// states wanted between the controller's last read of foo but one and the write. (The
+// states wanted between the controller's second-to-last read of foo and the write. (The
 // controller may read again while writes are in flight.) It blames pods created in slots
-// that nobody wanted or beyond the wanted number (I1), pods deleted from slots wanted
-// all the time (I2), and writes to objects that are not foo's (I4). It also blames a
+// that nobody wanted or beyond the wanted number (I1), pods deleted from slots wanted all
+// the time (I2), and writes to objects that are not foo's (I4). It also blames a
 // controller that writes without reading foo first, or writes the same pod twice after
 // one read.
 func (d *Driver) Check() Interceptor {
@@ -282,7 +282,7 @@ func (d *Driver) Check() Interceptor {
 	})
 }
 
-// glance records what one controller wrote since it last read foo.
+// glance records when one controller read foo, and what it has written since then.
 type glance struct {
 	mu         sync.Mutex
 	at, before time.Time // the last read and the one before it; zero if foo was never read
@@ -366,10 +366,10 @@ func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 	return resp, err
 }
 
-// live counts foo's live pods that the controller could see at its last read or has
-// written since. A pod with the name of the pod to be created does not count: either it
-// is gone by then (another controller may be deleting it), or the server refuses the
-// create.
+// live counts foo's unfinished pods that the controller could see at the time from, or
+// has written since its last read of foo. A pod with the name of the pod to be created
+// does not count: either it is gone by then (another controller may be deleting it), or
+// the server refuses the create.
 func (d *Driver) live(ctx context.Context, from time.Time, g *glance, created string) (n int, err error) {
 	pods, err := d.cluster.Core.Pods(d.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner})
 	if err != nil {
@@ -397,7 +397,7 @@ func (d *Driver) checkDelete(r *http.Request, g *glance) {
 	}
 	pod := d.w.Pod(*options.Preconditions.UID)
 	if pod == nil || finished(pod) || pod.DeletionTimestamp != nil {
-		return // the witness is ahead of the controller: the delete is harmless
+		return // the witness is ahead of the controller, so the delete is harmless
 	}
 	if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != d.UID {
 		d.Blame("I4: pod %s, which is not foo's, was deleted", pod.Name)

@@ -48,7 +48,7 @@ func (f *Faults) SetCalm(calm bool) {
 	}
 }
 
-// Hold holds back the events of watches.
+// Hold holds back the events of watches until Release.
 func (f *Faults) Hold() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +74,7 @@ func (f *Faults) gate() chan struct{} {
 	return f.held
 }
 
-// Intercept makes about one request in three fail.
+// Intercept makes about one request in three fail or stall, and disturbs watches.
 func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if IsWatch(r) {
 		return f.interceptWatch(r, next)

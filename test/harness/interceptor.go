@@ -44,7 +44,7 @@ func Refuse(r *http.Request, code int, reason, message string) *http.Response {
 	}
 }
 
-// LoseReply discards the response to a request that the server has already handled.
+// LoseReply discards the response to a handled request, and returns an error.
 func LoseReply(resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err

@@ -66,8 +66,8 @@ func run(t *testing.T, cmd *exec.Cmd, line string) Result {
 	return r
 }
 
-// inNamespace inserts -n after the verb: kubectl dispatches to a plugin only if no flag
-// precedes its name.
+// inNamespace inserts -n after the verb, because kubectl dispatches to a plugin only if
+// no flag precedes its name.
 func inNamespace(namespace string, args []string) []string {
 	at := 1
 	if args[0] == "imoocpod" {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Link is a connection to the API server that can be cut, so that connections are
-// refused, and stalled, so that packets silently disappear.
+// Link is a proxy in front of the API server. Tests can cut it, so that it refuses
+// connections, or stall it, so that it holds back all data.
 type Link struct {
 	// Kubeconfig reaches the server through the link.
 	Kubeconfig string
@@ -70,7 +70,7 @@ func (c *Cluster) NewLink(t *testing.T) *Link {
 	return l
 }
 
-// add registers connections and reports true, unless the link is cut.
+// add registers connections. If the link is cut, it closes them and returns false.
 func (l *Link) add(both ...net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -75,7 +75,7 @@ func Eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// ImoocPod returns an ImoocPod.
+// ImoocPod reads an ImoocPod from the server. It must exist.
 func (c *Cluster) ImoocPod(t *testing.T, namespace, name string) *v1alpha1.ImoocPod {
 	t.Helper()
 	obj, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
@@ -89,7 +89,7 @@ func (c *Cluster) ImoocPod(t *testing.T, namespace, name string) *v1alpha1.Imooc
 	return &imp
 }
 
-// PodsOf lists the pods controlled by an ImoocPod, except finished ones.
+// PodsOf lists the pods controlled by an ImoocPod.
 func (c *Cluster) PodsOf(t *testing.T, namespace string, owner types.UID) []corev1.Pod {
 	t.Helper()
 	list, err := c.Core.Pods(namespace).List(t.Context(), metav1.ListOptions{})
@@ -155,7 +155,7 @@ func (c *Cluster) PatchPodStatus(t *testing.T, namespace, pod string, status map
 	}
 }
 
-// Events returns the reasons and messages of the events of an object.
+// Events returns an object's events, one per line: type, reason, and message.
 func (c *Cluster) Events(t *testing.T, namespace string, uid types.UID) string {
 	t.Helper()
 	list, err := c.Core.Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(uid)})
@@ -175,7 +175,8 @@ func Resource(resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural}
 }
 
-// CreateObject creates an object from a manifest, and returns it as stored.
+// CreateObject creates an object from a manifest, and returns it as stored. A
+// cluster-scoped object is deleted when the test ends.
 func (c *Cluster) CreateObject(t *testing.T, namespace, resource, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	made, err := c.Dynamic.Resource(Resource(resource)).Namespace(namespace).Create(t.Context(), Parse(t, manifest), metav1.CreateOptions{})
@@ -202,7 +203,7 @@ func Parse(t *testing.T, manifest string) *unstructured.Unstructured {
 	return obj
 }
 
-// Object returns an object.
+// Object reads an object from the server. It must exist.
 func (c *Cluster) Object(t *testing.T, namespace, resource, name string) *unstructured.Unstructured {
 	t.Helper()
 	obj, err := c.Dynamic.Resource(Resource(resource)).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
@@ -222,7 +223,7 @@ func (c *Cluster) PatchFoo(t *testing.T, namespace, patch string) {
 	}
 }
 
-// ImoocPodVersions returns the resource versions of all ImoocPods in a namespace.
+// ImoocPodVersions returns the resource versions of a namespace's ImoocPods, by name.
 func (c *Cluster) ImoocPodVersions(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	list, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})

@@ -41,7 +41,7 @@ func (c *Cluster) NewOwner(t *testing.T, namespace string, kind kinds.Kind, name
 	return o
 }
 
-// Owner returns a handle for an object, which may not exist yet.
+// Owner returns a handle for an object, which need not exist yet.
 func (c *Cluster) Owner(t *testing.T, namespace string, kind kinds.Kind, name string) *Owner {
 	return &Owner{t: t, cluster: c, Kind: kind, Namespace: namespace, Name: name}
 }
@@ -113,7 +113,7 @@ func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
 	return holder.Status.Conditions
 }
 
-// Condition returns a condition of the latest generation.
+// Condition returns a condition for the latest generation, or an empty one.
 func (o *Owner) Condition(kind string) metav1.Condition {
 	if c := meta.FindStatusCondition(conditionsOf(o.Get()), kind); c != nil {
 		return *c
@@ -131,7 +131,7 @@ func (o *Owner) AwaitReady(what string) {
 	})
 }
 
-// Deployment returns a Deployment of the namespace, or nil.
+// Deployment returns a Deployment of the namespace, or nil if it cannot be read.
 func (o *Owner) Deployment(name string) *unstructured.Unstructured {
 	o.t.Helper()
 	obj, err := o.cluster.Deployments(o.Namespace).Get(o.t.Context(), name, metav1.GetOptions{})
@@ -187,8 +187,8 @@ func (c *Cluster) InstallKind(t *testing.T, kind kinds.Kind, crd string) {
 	})
 }
 
-// AwaitPodsOn waits until the object has one pod with the given image on each of the
-// nodes, and reports the desired number.
+// AwaitPodsOn waits until there is one pod with the given image on each of the nodes,
+// which must be sorted, and the status of the object reports the desired number of pods.
 func (o *Owner) AwaitPodsOn(desired int, image string, nodes ...string) {
 	o.t.Helper()
 	Eventually(o.t, fmt.Sprintf("%s runs %s on %v, of which %d count", o.Name, image, nodes, desired), func() bool {

@@ -27,8 +27,8 @@ type Process struct {
 	lines []string
 }
 
-// raceShare is the inverse share of long-running processes that use the race detector
-// when the tests do, because it takes four times the CPU time. They are drawn at random.
+// raceShare limits the use of the race detector, which takes four times the CPU time. If
+// the tests use it, one in raceShare long-running processes also does, chosen at random.
 // With -race-everywhere, all processes use it.
 const raceShare = 3
 
@@ -136,7 +136,7 @@ func (l *Process) Freeze(t *testing.T) {
 	if err := l.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.cmd.Process.Signal(syscall.SIGCONT) }) // or it could not be stopped
+	t.Cleanup(func() { _ = l.cmd.Process.Signal(syscall.SIGCONT) }) // a suspended process could not be stopped
 }
 
 // Thaw resumes the process.
@@ -147,7 +147,7 @@ func (l *Process) Thaw(t *testing.T) {
 	}
 }
 
-// AwaitServing waits until the process prints the address that it serves something on.
+// AwaitServing waits until the process serves something, and returns the printed URL.
 func (l *Process) AwaitServing(t *testing.T, what string) string {
 	t.Helper()
 	l.AwaitOutput("Serving " + what + " at ")

@@ -13,7 +13,7 @@ import (
 	"github.com/moby/term"
 )
 
-// Terminal is a terminal with a running process and a user who types.
+// Terminal is a terminal in which a process runs. Tests type into it and read its screen.
 type Terminal struct {
 	// TTY is the user's end of the terminal.
 	TTY *os.File

@@ -30,8 +30,8 @@ const QuietFor = 5 * time.Second
 // Witness watches the pods and ImoocPods of a namespace, independently of the
 // controller. It identifies pods by UID.
 type Witness struct {
-	// Pods are the existing pods by UID; ImoocPods are the ImoocPods by name. Read them
-	// only while the witness is locked: in a condition of Until.
+	// Pods holds the existing pods by UID. ImoocPods holds the ImoocPods by name. Read
+	// them only while the witness is locked, that is, in a condition of Until.
 	Pods      map[types.UID]*corev1.Pod
 	ImoocPods map[string]*v1alpha1.ImoocPod
 	// Created counts the pods ever seen of each owner. Read it like Pods.
@@ -43,9 +43,9 @@ type Witness struct {
 	mu sync.Mutex
 	// podsAt is the resource version of the last event about a pod.
 	podsAt string
-	// mostLive is the highest number of live pods of each owner at any moment.
+	// mostLive is the maximum number of unfinished pods that each owner has had at once.
 	mostLive map[types.UID]int
-	// labeled is the time since which each pod has had the label that controllers
+	// labeled holds the time since which each pod has had the label that controllers
 	// select by.
 	labeled map[types.UID]time.Time
 	// wrong lists the violations.
@@ -188,7 +188,7 @@ func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
 	w.count()
 }
 
-// count updates mostLive and looks for two live pods in one slot (I1).
+// count updates mostLive, and records two unfinished pods in one slot as wrong (I1).
 func (w *Witness) count() {
 	live := map[types.UID]int{}
 	slots := map[string]types.UID{}
@@ -217,8 +217,8 @@ func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// bypassable reports whether a pod is so far past its grace period that its slot may be
-// filled again, according to the clock of the test.
+// bypassable reports whether a pod is terminating and a test has marked it as lost, so
+// that its slot can be filled again.
 func bypassable(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && pod.Annotations["e2e/lost"] != ""
 }
@@ -242,7 +242,7 @@ func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// catchUp waits until the witness has seen all current pods: its watch may lag behind.
+// catchUp waits until the witness has seen all current pods. Its watch may lag behind.
 func (w *Witness) catchUp() {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
@@ -409,7 +409,7 @@ func (w *Witness) summary() string {
 	return s.String()
 }
 
-// MostLive returns the highest number of live pods of an owner at any moment.
+// MostLive returns the maximum number of unfinished pods that an owner has had at once.
 func (w *Witness) MostLive(owner types.UID) int {
 	w.catchUp()
 	w.mu.Lock()
@@ -417,7 +417,7 @@ func (w *Witness) MostLive(owner types.UID) int {
 	return w.mostLive[owner]
 }
 
-// EverCreated returns how many pods an owner has ever had.
+// EverCreated returns the number of pods that an owner has ever had.
 func (w *Witness) EverCreated(owner types.UID) int {
 	w.catchUp()
 	w.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Hostile would clear the screen, forge a line in each way and turn the text
-// around.
+// Hostile is text that would clear the screen, forge lines in several ways, and reverse the order
+// of characters.
 const Hostile = "a\x1b[2J\rFORGED\nFORGED\u2028FORGED\u0085\u202e\u200b\x7f\xff"
 
 // MustBeHarmless fails the test if a text has invisible characters, or a line that came

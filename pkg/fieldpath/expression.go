@@ -15,7 +15,7 @@ import (
 // "kubectl wait --for=jsonpath".
 type Expression struct {
 	text, Path string
-	// value is nil if any value will do.
+	// value is nil if any value is accepted.
 	value *string
 }
 
@@ -34,9 +34,9 @@ func ParseExpression(word string) (Expression, error) {
 // String returns the expression as it was written.
 func (e Expression) String() string { return e.text }
 
-// Holds reports whether an object has the value, or any value, at the expression.
+// Holds reports whether obj has the expected value, or any value if none is expected.
 func (e Expression) Holds(obj map[string]any) (bool, error) {
-	path, err := ParseJSONPath(e.Path) // its state is of one use
+	path, err := ParseJSONPath(e.Path) // a JSONPath has state, so each call parses its own
 	if err != nil {
 		return false, err
 	}
@@ -47,8 +47,8 @@ func (e Expression) Holds(obj map[string]any) (bool, error) {
 	return holds(results, e.value)
 }
 
-// Now describes what an object has at the expression: the value, or the fields in place of the
-// first one that it lacks.
+// Now returns a message about the present value of the expression in an object. If a field on the
+// way is missing, the message lists the fields next to it.
 func (e Expression) Now(obj map[string]any) string {
 	path, err := ParseJSONPath(e.Path)
 	if err == nil {
@@ -82,7 +82,7 @@ func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 	return path, nil
 }
 
-// cutValue cuts EXPRESSION=VALUE at an = that is not part of ==. No value is nil.
+// cutValue cuts EXPRESSION=VALUE at the first = that is not part of ==. Without one, value is nil.
 func cutValue(word string) (expression string, value *string) {
 	for i := 0; i < len(word); i++ {
 		if word[i] != '=' {
@@ -98,7 +98,7 @@ func cutValue(word string) (expression string, value *string) {
 	return word, nil
 }
 
-// holds reports whether the results of a JSONPath expression are the value, or one value.
+// holds reports whether the only result of a JSONPath expression equals value, if value is not nil.
 func holds(results [][]reflect.Value, value *string) (bool, error) {
 	switch {
 	case len(results) == 0 || len(results[0]) == 0:

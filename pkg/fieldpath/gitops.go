@@ -13,15 +13,16 @@ import (
 // GitOps is a tool that keeps objects as a repository or a chart declares them.
 type GitOps struct {
 	Tool string
-	// Kind is the kind of the tool's own objects, and Place the part of them that declares
-	// fields. Helm has none: it acts only when someone runs it.
+	// Kind is the kind of the tool's own objects. Place is the part of such an object that
+	// declares fields. Both are empty for Helm, which acts only when it is run.
 	Kind, Place string
-	// Object is the tool's object, with its namespace if that is known.
+	// Object is the name of the tool's own object, with its namespace if that is known.
 	Object string
 
-	// managers are patterns of the tool's names in managedFields.
+	// managers lists patterns of the tool's names in managedFields.
 	managers []string
-	// object returns the name of the tool's object, "" if the tool does not mark obj.
+	// object returns Object, or "" if the tool does not mark obj. recorded means that the tool is
+	// a field manager of obj.
 	object func(obj *unstructured.Unstructured, recorded bool) string
 }
 
@@ -34,10 +35,9 @@ func gitOpsTools() []GitOps {
 	}
 }
 
-// GitOpsOf returns the tool that sets one of the fields of an object, or nil. The tool is the
-// manager of the field, or it marks the object and has set the field in the last client-side
-// apply. A tool that applies the object without the field, as it should if an autoscaler sets
-// the count, does not qualify.
+// GitOpsOf returns the tool that sets one of the fields of an object, or nil if there is none. The
+// tool either manages the field, or marks the object and has set the field in the last client-side
+// apply. A tool that leaves the field out, as it should if an autoscaler sets it, does not qualify.
 func GitOpsOf(obj *unstructured.Unstructured, fields ...Path) *GitOps {
 	for _, g := range gitOpsTools() {
 		recorded, sets := false, false

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Manager returns who last set the field of an object, and when, as managedFields
-// records it. It is "" if nobody is recorded. An entry that has the field itself counts
-// before one that has an object around it, which another manager may have filled.
+// Manager returns the field manager that last set the field, and the time, or "" if managedFields
+// does not record the field. An entry with the field itself takes precedence over an entry with
+// only an object around the field, because another manager may have filled that object.
 func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.Time) {
 	closest := 0
 	for _, entry := range obj.GetManagedFields() {
@@ -31,14 +31,14 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 	return manager, at
 }
 
-// ManagedBy reports whether an entry of managedFields has the field of the object,
-// or has as a whole the list or object that the field is in.
+// ManagedBy reports whether an entry of managedFields has the field of obj, or has the list or
+// object around the field as a whole.
 func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) bool {
 	return p.managedAt(entry, obj) > 0
 }
 
-// managedAt returns how many steps of the path an entry of managedFields records, zero if
-// it does not have the field.
+// managedAt returns the number of steps of the path that an entry of managedFields records, or
+// zero if the entry does not have the field.
 func (p Path) managedAt(entry metav1.ManagedFieldsEntry, obj map[string]any) int {
 	place, _, taken, err := p.Locate(obj)
 	if err != nil {
@@ -63,8 +63,8 @@ func Recorded(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return set.Leaves()
 }
 
-// agrees reports whether a recorded path and a place lead the same way, as far as both
-// go.
+// agrees reports whether a recorded path and a place in an object match, up to the end of the
+// shorter one.
 func agrees(recorded fieldpath.Path, place Place, within any) bool {
 	for i := range min(len(recorded), len(place)) {
 		content := inside(within, place[i])

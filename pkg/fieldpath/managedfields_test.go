@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Managed fields as API servers record them: a field, a list whose elements have keys, and a list
-// that is managed as a whole.
+// managedObject has managedFields as API servers record them, for fields, for a list whose elements
+// have keys, and for a list that is managed as a whole.
 const managedObject = `
 metadata:
   managedFields:
@@ -46,15 +46,15 @@ func TestManager(t *testing.T) {
 		manager string
 		second  int
 	}{
-		".spec.replicas":                          {"autoscaler", 2}, // the last of two
+		".spec.replicas":                          {"autoscaler", 2}, // the later of two managers
 		`.spec.sets[?(@.name=="hot")].count`:      {"kubectl", 0},
 		".spec.sets[1].count":                     {"painter", 3},
-		`.spec.sets[?(@.name=="warm")].count`:     {"writer", 4}, // all of the element
-		`.spec.pools[?(@.name=="a")].size`:        {"writer", 4}, // all of the list
+		`.spec.sets[?(@.name=="warm")].count`:     {"writer", 4}, // manages the whole element
+		`.spec.pools[?(@.name=="a")].size`:        {"writer", 4}, // manages the whole list
 		".spec.odd":                               {"odd", -1},
-		`.spec.twins[?(@.name=="twin")].size`:     {"", -1},      // of which of the two?
-		".spec.tags[0]":                           {"", -1},      // recorded by its value, which does not say where it is
-		".spec.limits.cpu":                        {"filler", 6}, // the maker only made the object around it
+		`.spec.twins[?(@.name=="twin")].size`:     {"", -1},      // matches two elements
+		".spec.tags[0]":                           {"", -1},      // recorded by its value, not by its index
+		".spec.limits.cpu":                        {"filler", 6}, // the maker set only the object around the field
 		".spec.nobody":                            {"", -1},
 		".spec.absent":                            {"", -1},
 		`.spec.sets[?(@.name=="lukewarm")].count`: {"", -1},

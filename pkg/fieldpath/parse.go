@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// ParsePath reads a path to a field under .spec as people write it: .spec.replicas,
-// spec.replicas, $.spec.replicas or {.spec.replicas}, with other characters as ['a.b'],
-// ["a.b"] or a\.b, and with [0] or [?(@.name=="hot")] for one element of a list. Several keys
-// are joined by &&. In quotes, a backslash escapes the next character.
+// ParsePath parses a path to a field under .spec: .spec.replicas, spec.replicas, $.spec.replicas
+// or {.spec.replicas}. Names with other characters are written as ['a.b'], ["a.b"] or a\.b. One
+// element of a list is selected by [0] or [?(@.name=="hot")], with && between several keys. In
+// quotes, a backslash escapes the next character.
 //
-// It is an error if the path could mean several places: with wildcards, slices, unions,
+// It is an error if the path could match several places, as with wildcards, slices, unions,
 // recursive descent, or filters that do not compare keys by ==.
 func ParsePath(s string) (Path, error) {
 	p, err := parsePath(s)
@@ -40,7 +40,7 @@ func parsePath(s string) (Path, error) {
 	return p, nil
 }
 
-// ParseSteps reads a path to any place in an object.
+// ParseSteps is like ParsePath, but accepts a path to any place in an object.
 func ParseSteps(s string) (Path, error) {
 	if !utf8.ValidString(s) {
 		return Path{}, errors.New("it is not valid UTF-8")
@@ -78,7 +78,7 @@ var (
 	errFilter   = errors.New(`a filter compares keys of an element with values by ==, as in [?(@.name=="hot")], joined by &&`)
 )
 
-// reader reads a path from its front.
+// reader parses a path. rest is the part that has not been parsed yet.
 type reader struct{ rest string }
 
 // take removes a prefix, and reports whether it was there.
@@ -90,7 +90,7 @@ func (r *reader) take(prefix string) bool {
 
 func (r *reader) spaces() { r.rest = strings.TrimLeft(r.rest, " \t") }
 
-// unexpected returns an error that quotes the rest of the input.
+// unexpected returns an error that reports want as missing and quotes the rest of the input.
 func (r *reader) unexpected(want string) error {
 	switch {
 	case r.rest == "":
@@ -118,7 +118,7 @@ func (r *reader) step(first bool) (Step, error) {
 	return Step{Kind: Field, Name: name}, err
 }
 
-// bracket reads what follows a [, and the ].
+// bracket reads the rest of a step after its [, up to and including the ].
 func (r *reader) bracket() (Step, error) {
 	r.spaces()
 	s, err := r.inBracket()
@@ -163,7 +163,7 @@ func (r *reader) inBracket() (Step, error) {
 	return Step{Kind: Element, Index: int(index)}, nil
 }
 
-// while takes the runes for which ok holds.
+// while removes and returns the leading runes for which ok returns true.
 func (r *reader) while(ok func(rune) bool) string {
 	end := strings.IndexFunc(r.rest, func(c rune) bool { return !ok(c) })
 	if end < 0 {
@@ -174,8 +174,8 @@ func (r *reader) while(ok func(rune) bool) string {
 	return taken
 }
 
-// name reads a name without quotes, as kubectl's JSONPath does: up to a character with a
-// meaning that has no backslash before it.
+// name reads a name without quotes, as kubectl's JSONPath does. The name ends at a special
+// character, unless a backslash escapes it.
 func (r *reader) name() (string, error) {
 	var b strings.Builder
 	for {
@@ -285,7 +285,7 @@ func (r *reader) literal() (any, error) {
 	return n, nil
 }
 
-// FieldNames returns the names on a path through fields only.
+// FieldNames parses a path and returns the names of its fields. A path through a list is an error.
 func FieldNames(word string) ([]string, error) {
 	path, err := ParseSteps(word)
 	if err != nil {

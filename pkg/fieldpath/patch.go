@@ -24,13 +24,12 @@ type Edit struct {
 	Value any
 }
 
-// Patch makes the JSON patch for some edits, one after the other. It replaces the
-// resourceVersion with the one that was read. If the object has changed since, the server
-// answers with a conflict, which it would not do for a failed test operation. So the places
-// are places in that version.
+// Patch returns a JSON patch that makes the edits one after another. The patch also sets the
+// resourceVersion to that of obj, so that the server returns a conflict if the object has changed
+// and indexes of elements may be outdated. A failed test operation would not return a conflict.
 //
-// Patch adds absent fields with the objects around them, but no element of a list. It is an
-// error if the object has no resourceVersion.
+// The patch adds absent fields with the objects around them, but no elements of lists. It is an
+// error if obj has no resourceVersion.
 func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 	version, _, err := unstructured.NestedString(obj, "metadata", "resourceVersion")
 	if err != nil {
@@ -40,7 +39,7 @@ func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 		return nil, errors.New("the object has no resourceVersion, which a safe change requires")
 	}
 	operations := []operation{{"replace", "/metadata/resourceVersion", version}}
-	edited := runtime.DeepCopyJSON(obj) // an edit finds what those before it have added
+	edited := runtime.DeepCopyJSON(obj) // with the edits so far
 	for _, e := range edits {
 		change, err := e.operation(edited)
 		if err != nil {
@@ -87,7 +86,7 @@ func (e Edit) operation(obj map[string]any) (*operation, error) {
 	return &operation{"add", pointer(append(at, rest[0].Name)), nest(rest[1:], e.Value)}, nil
 }
 
-// Apply makes the edit in an object of the caller.
+// Apply makes the edit in obj itself. It has no effect if the field to remove is absent.
 func (e Edit) Apply(obj map[string]any) error {
 	if e.Value != nil {
 		return e.Path.Set(obj, runtime.DeepCopyJSONValue(e.Value))
@@ -103,7 +102,7 @@ func (e Edit) Apply(obj map[string]any) error {
 	return nil
 }
 
-// nest returns a value inside an object for each of the fields.
+// nest returns a value inside nested objects, one for each field, with the first field outermost.
 func nest(fields []Step, value any) any {
 	for _, f := range slices.Backward(fields) {
 		value = map[string]any{f.Name: value}

@@ -74,7 +74,7 @@ func TestPatchRefuses(t *testing.T) {
 	}
 }
 
-// Edits are made one after the other: one finds what those before it have added.
+// Edits are made one after another, so an edit can use the fields that an earlier edit added.
 func TestPatchOfEdits(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -145,8 +145,8 @@ func apply(patch []byte, obj map[string]any) (map[string]any, error) {
 	return got, utiljson.Unmarshal(after, &got)
 }
 
-// descend draws a path from the value, which it may change, to a place for an integer: through
-// existing fields and elements, and beyond them through absent fields.
+// descend draws the steps from a value to a place for an integer, through existing fields and
+// elements and then through absent fields. It may change the value.
 func descend(t *rapid.T, value any, steps []Step) []Step {
 	more := func() bool { return len(steps) < 2 || rapid.Bool().Draw(t, "more") }
 	switch v := value.(type) {
@@ -168,7 +168,7 @@ func descend(t *rapid.T, value any, steps []Step) []Step {
 		return descend(t, nil, steps)
 	case []any:
 		if len(v) == 0 {
-			return append(steps, Step{Kind: Element}) // is refused
+			return append(steps, Step{Kind: Element}) // Patch returns an error
 		}
 		i := rapid.IntRange(0, len(v)-1).Draw(t, "element")
 		fields, is := v[i].(map[string]any)
@@ -202,8 +202,8 @@ func container(value any) bool {
 	return false
 }
 
-// A patch changes the value at its path and nothing else, whatever the object
-// and the path; and the path reads the same after it was printed.
+// A patch changes the value at its path and nothing else. Parsing the String of a path returns the
+// same path.
 func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 	t.Parallel()
 	patched := 0
@@ -244,7 +244,7 @@ func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 	}
 }
 
-// assign sets a value in place, as the patch should.
+// assign sets the integer at the steps in a value, as the patch should, and returns the value.
 func assign(value any, steps []Step, n int64) any {
 	if len(steps) == 0 {
 		return n

@@ -1,5 +1,5 @@
-// Package fieldpath is the path to one field of an object: it is parsed, located,
-// read, set, turned into a patch, and looked up in managed fields.
+// Package fieldpath parses paths to one field of an object. It reads and sets the field, makes
+// patches, and finds the field in schemas and managedFields.
 package fieldpath
 
 import (
@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Path is a JSONPath to one place in an object. It goes through fields (.size, ["a.b"]) and
+// Path is a JSONPath to one place in an object. It leads through fields (.size, ["a.b"]) and
 // through one element of a list, by its index ([0]) or its keys ([?(@.name=="hot")]).
 //
-// The grammar is this package's own: client-go's JSONPath returns values, not places, and
-// other libraries do not accept kubectl's escapes and names with dashes.
+// This package has its own parser, because client-go's JSONPath returns values instead of places,
+// and other libraries do not accept kubectl's escapes and names with dashes.
 type Path struct {
 	Steps []Step
 }
@@ -33,7 +33,7 @@ type Step struct {
 	Kind  StepKind
 	Name  string       // of the field
 	Index int          // of the element
-	Where []Comparison // what the selected element has; all of it
+	Where []Comparison // all of them hold for the selected element
 }
 
 // Comparison is a key of an element and its value: a string, int64 or bool.
@@ -42,8 +42,8 @@ type Comparison struct {
 	Value any
 }
 
-// Place is where something is in an object: names of fields (string) and
-// indexes of elements (int).
+// Place is the position of a value in an object. It lists names of fields (string) and indexes of
+// elements (int) from the root.
 type Place []any
 
 // Fields returns the path from the root of an object through fields alone.
@@ -105,9 +105,9 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// Locate follows the path into an object as far as it goes. It returns the place, the value
-// there, and the number of steps. It is an error if a step finds several places, or a value
-// of the wrong type.
+// Locate follows the path into an object until a step finds nothing. It returns the place that it
+// has reached, the value there, and the number of steps taken. It is an error if a step finds
+// several places, or a value of the wrong type.
 func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err error) {
 	value = obj
 	for i, s := range p.Steps {
@@ -130,7 +130,7 @@ func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err er
 	return at, value, taken, nil
 }
 
-// inside returns what a value has under a name or an index from find.
+// inside returns the field or element of a value for a key from find, or nil.
 func inside(value, key any) any {
 	switch container := value.(type) {
 	case map[string]any:
@@ -163,7 +163,7 @@ func (s Step) find(value any) Place {
 	return found
 }
 
-// selects reports whether an element of a list has the keys of the step.
+// selects reports whether an element of a list has all keys of the step with their values.
 func (s Step) selects(e any) bool {
 	for _, c := range s.Where {
 		value := e
@@ -181,7 +181,7 @@ func (s Step) selects(e any) bool {
 	return true
 }
 
-// fits returns an error if the value at the path so far has the wrong type for the step.
+// fits returns an error if a value has the wrong type for the step. at is the path of the value.
 func (s Step) fits(value any, at Path) error {
 	_, isObject := value.(map[string]any)
 	_, isList := value.([]any)
@@ -199,7 +199,7 @@ func (s Step) fits(value any, at Path) error {
 // With returns the path with one more step.
 func (p Path) With(s Step) Path { return Path{append(slices.Clone(p.Steps), s)} }
 
-// Value returns the value at the path, nil if there is none. It returns the errors of Locate.
+// Value returns the value at the path, or nil if there is none. It returns the errors of Locate.
 func (p Path) Value(obj map[string]any) (any, error) {
 	_, value, taken, err := p.Locate(obj)
 	if err != nil || taken < len(p.Steps) {
@@ -208,8 +208,8 @@ func (p Path) Value(obj map[string]any) (any, error) {
 	return value, nil
 }
 
-// Get returns the integer at the path. It is not found if the object has nothing there, or
-// null. It returns an error if the value is not an integer, and the errors of Locate.
+// Get returns the integer at the path. found is false if the value is absent or null. Get returns
+// an error if the value is not an integer, and the errors of Locate.
 func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	value, err := p.Value(obj)
 	if err != nil || value == nil {
@@ -222,8 +222,8 @@ func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	return n, true, nil
 }
 
-// Integer returns the value of a number in an unstructured object: an int64, or a float64
-// without a fraction.
+// Integer returns the integer in a value of an unstructured object, and reports whether the value
+// is an int64, or a float64 without a fraction.
 func Integer(value any) (int64, bool) {
 	switch n := value.(type) {
 	case int64:
@@ -237,7 +237,7 @@ func Integer(value any) (int64, bool) {
 	return 0, false
 }
 
-// describe names a value in a sentence.
+// describe returns a value in words, for messages.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:

@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// partsKey is where SchemaOf puts the schemas that others refer to.
+// partsKey is the key under which SchemaOf stores the schemas to which others refer.
 const partsKey = "components"
 
-// Resolve follows a reference to the schema of a part. The server wraps one with a default
-// into allOf.
+// Resolve returns the schema to which a schema refers, or the schema itself if it is no reference.
+// A reference with a default is wrapped in allOf.
 func Resolve(root, schema map[string]any) map[string]any {
 	ref, _ := schema["$ref"].(string)
 	if all, _ := schema["allOf"].([]any); len(all) == 1 {
@@ -26,8 +26,8 @@ func Resolve(root, schema map[string]any) map[string]any {
 	return Object(root, partsKey, strings.TrimPrefix(ref, "#/components/schemas/"))
 }
 
-// SchemaOf returns the schema of a kind from an OpenAPI v3 document. The extension
-// x-kubernetes-group-version-kind of a schema has its kinds.
+// SchemaOf returns the schema of a kind from an OpenAPI v3 document, with all schemas of the
+// document under partsKey.
 func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, error) {
 	var doc struct {
 		Components struct {
@@ -64,12 +64,12 @@ func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, er
 
 var errNoSchema = errors.New("the server's OpenAPI document does not describe this type")
 
-// Open reports whether an object may hold what its schema does not describe.
+// Open reports whether an object may have fields that its schema does not describe.
 func Open(schema map[string]any) bool {
 	return schema["x-kubernetes-preserve-unknown-fields"] == true
 }
 
-// Object returns the object under the names, nil if there is none.
+// Object returns the object that is nested under the names, or nil if there is none.
 func Object(of map[string]any, names ...string) map[string]any {
 	for _, name := range names {
 		of, _ = of[name].(map[string]any)
@@ -77,10 +77,10 @@ func Object(of map[string]any, names ...string) map[string]any {
 	return of
 }
 
-// Strings returns the strings in a list.
+// Strings returns the strings in a list, without other elements.
 func Strings(value any) []string { return elements[string](value) }
 
-// Objects returns the objects in a list.
+// Objects returns the objects in a list, without other elements.
 func Objects(value any) []map[string]any { return elements[map[string]any](value) }
 
 func elements[T any](value any) []T {

@@ -31,7 +31,7 @@ func TestSchemaOf(t *testing.T) {
 	}
 }
 
-// A built-in kind refers to the schemas of its parts, some of them wrapped.
+// Typed follows references to other schemas, even if a reference is wrapped in allOf.
 func TestTypedThroughReferences(t *testing.T) {
 	t.Parallel()
 	const document = `{"components":{"schemas":{

@@ -19,7 +19,7 @@ func (p Path) Set(obj map[string]any, value any) error {
 	return nil
 }
 
-// set returns the container with the value in it. A list may have grown.
+// set returns the container with the value in it. The result may be a new object or a longer list.
 func set(container any, steps []Step, value any) (any, error) {
 	if len(steps) == 0 {
 		return value, nil
@@ -48,7 +48,7 @@ func set(container any, steps []Step, value any) (any, error) {
 	return list, err
 }
 
-// as converts a container to the type that the path requires. nil passes as any type.
+// as converts a container to the type that the path requires. Nil becomes the zero value of T.
 func as[T any](container any, what string) (T, error) {
 	var none T
 	if container == nil {
@@ -61,7 +61,8 @@ func as[T any](container any, what string) (T, error) {
 	return t, nil
 }
 
-// place finds the element of a list that a step selects, or adds it.
+// place returns the index of the element that a step selects, and the list. It adds the element if
+// it is absent.
 func (s Step) place(list []any) (int, []any, error) {
 	if s.Kind == Element {
 		switch {
@@ -84,9 +85,9 @@ func (s Step) place(list []any) (int, []any, error) {
 	return len(list), append(list, made), nil
 }
 
-// Typed reads a word from the command line as the type that a schema has at the path. If the
-// schema has none, a word that is a whole number, true, false or JSON is that, and any other
-// is a string.
+// Typed converts a word from the command line to the type at the path in a schema. Without a type,
+// the word becomes an integer, a boolean, or a JSON object, list or string if it is one, or else a
+// string.
 func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	switch kind := p.typeIn(schema); kind {
 	case "string":
@@ -120,8 +121,8 @@ func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	return word, nil
 }
 
-// In follows the path into a schema as far as it goes. It returns the schema there and the
-// number of steps.
+// In follows the path into a schema until the schema lacks a step. It returns the schema that it
+// has reached, and the number of steps taken.
 func (p Path) In(schema map[string]any) (at map[string]any, taken int) {
 	at = Resolve(schema, schema)
 	for i, s := range p.Steps {
@@ -139,7 +140,7 @@ func (p Path) In(schema map[string]any) (at map[string]any, taken int) {
 	return at, len(p.Steps)
 }
 
-// typeIn returns the type that a schema has at the path, "" if it has none.
+// typeIn returns the type at the path in a schema, or "" if there is not exactly one.
 func (p Path) typeIn(schema map[string]any) string {
 	at, taken := p.In(schema)
 	if taken < len(p.Steps) || at["x-kubernetes-int-or-string"] == true {

@@ -48,13 +48,13 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// A value that was set can be read, and setting it again changes nothing.
+// Get returns the value of Set, and a second Set has no effect.
 func TestPutThenGet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z.~/"'\[\] é\\]{1,4}`)
-		// Set appends to an empty list at index 0. No key of an element has the name of a field:
-		// setting the key would overwrite the field.
+		// The index is always 0, where Set appends to an empty list. No key of an element has the
+		// name of a field, because setting the field would overwrite the key.
 		parts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) []Step {
 			last := Step{Name: name.Draw(t, "name")}
 			switch rapid.IntRange(0, 3).Draw(t, "kind") {

@@ -5,15 +5,15 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Write is an entry of managedFields.
+// Write describes a write that managedFields records.
 type Write struct {
 	Manager   string      `json:"manager"`
 	Operation string      `json:"operation"`
 	Time      metav1.Time `json:"time,omitzero"`
 }
 
-// LastWrites returns the last writes of the spec and of the status, nil if managedFields
-// record no write with a time.
+// LastWrites returns the last writes of the spec and of the status. Each is nil if managedFields
+// records no such write with a time.
 func LastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 	for _, m := range managers {
 		if m.Time == nil {
@@ -31,8 +31,8 @@ func LastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 	return spec, status
 }
 
-// Writes reports whether an entry of managedFields has fields of the spec, or of whatever
-// else a person sets, and of the status. Labels and annotations are neither.
+// Writes reports whether an entry of managedFields has fields of the spec, and whether it has
+// fields of the status. Metadata counts as neither, and other top-level fields as the spec.
 func Writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
 	switch m.Subresource {
 	case "status":

@@ -18,8 +18,8 @@ import (
 )
 
 // The annotations of a CRD that declare how its kind is reconciled. A path lists the fields
-// from the root of an object, such as .spec.size. A path that the /scale subresource has, and
-// a status field with a usual name, need not be declared.
+// from the root of an object, such as .spec.size. Paths of the /scale subresource and status
+// fields with usual names need not be declared.
 const (
 	// AnnotationPlan is the strategy; a CRD without it declares nothing.
 	AnnotationPlan = declares + "plan"
@@ -39,8 +39,8 @@ const (
 	AnnotationDeploymentNamePath = declares + "deployment-name-path"
 	// AnnotationNameLabel is the pod label whose value is the object's name.
 	AnnotationNameLabel = declares + "name-label"
-	// annotationHistoryLimit is how many old revisions are kept of an object without
-	// .spec.revisionHistoryLimit.
+	// annotationHistoryLimit is the number of old revisions that are kept of an object if
+	// .spec.revisionHistoryLimit is not set.
 	annotationHistoryLimit = declares + "revision-history-limit"
 	// The others name status fields.
 	annotationSelectorPath  = declares + "selector-path"
@@ -59,7 +59,7 @@ const declares = apis.Prefix
 type DeclarationError struct {
 	// CRD is the name of the CRD.
 	CRD string
-	// Problems describe the invalid annotations, each with its path.
+	// Problems lists a message for each problem, sorted.
 	Problems []string
 }
 
@@ -68,7 +68,7 @@ func (e *DeclarationError) Error() string {
 }
 
 // Declared returns the kind that a CRD declares. Without a plan, the kind is not Reconciled.
-// It returns a DeclarationError if the schema contradicts the declaration.
+// Declared returns a DeclarationError if the declaration is invalid.
 func Declared(crd *unstructured.Unstructured) (Kind, error) {
 	d := declaration{crd: crd, annotations: map[string]string{}}
 	for key, value := range crd.GetAnnotations() {
@@ -110,8 +110,8 @@ func Established(crd *unstructured.Unstructured) bool {
 	})
 }
 
-// storedVersion returns the storage version of a CRD: objects in this version are not
-// converted.
+// storedVersion returns the storage version of a CRD, or nil. Objects in this version need no
+// conversion.
 func storedVersion(crd *unstructured.Unstructured) map[string]any {
 	field, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
 	versions, _ := field.([]any)
@@ -128,9 +128,9 @@ type declaration struct {
 	crd     *unstructured.Unstructured
 	version map[string]any
 	schema  map[string]any
-	// annotations are those that have not been read yet.
+	// annotations holds the annotations that have not been read yet.
 	annotations map[string]string
-	// taken are the status fields that are already assigned.
+	// taken lists the paths of the fields that are already assigned.
 	taken    [][]string
 	problems []string
 }
@@ -155,7 +155,7 @@ func (d *declaration) read(kind *Kind) {
 	}
 	scale := fieldpath.Object(d.version, "subresources", "scale")
 	scaled := func(path string) string { s, _ := scale[path].(string); return s }
-	if rules.counted { // for the others, the annotation is reported as unknown
+	if rules.counted { // otherwise, the annotation is reported as unknown below
 		kind.ReplicasPath = d.path("spec", AnnotationReplicasPath, "integer", scaled("specReplicasPath"), ".spec.replicas")
 		if kind.ReplicasPath == nil && len(d.problems) == 0 {
 			d.problem("%s is missing: it names the field of the replica count", AnnotationReplicasPath)
@@ -195,9 +195,9 @@ func (d *declaration) readPods(r *Mapping) {
 	}
 }
 
-// readStatus reads the status fields of the counts: the declared fields, or else the fields of
-// /scale, or else the usual ones that the schema has. selector and count are the paths of
-// /scale, "" for none.
+// readStatus returns the paths of the status fields. Each path is the declared one, or else that
+// of /scale, or else a usual one if the schema has it. selector and count are the paths of /scale,
+// or "".
 func (d *declaration) readStatus(usual statusCounts, selector, count string) StatusPaths {
 	var at StatusPaths
 	for _, word := range d.annotations {
@@ -221,8 +221,8 @@ func (d *declaration) readStatus(usual statusCounts, selector, count string) Sta
 	return at
 }
 
-// checkOverlaps reports status fields that two values would be written to: each would
-// overwrite the other endlessly.
+// checkOverlaps reports status fields to which two values would be written, because the values
+// would overwrite each other endlessly.
 func (d *declaration) checkOverlaps(at StatusPaths) {
 	paths := slices.DeleteFunc(at.paths(), func(path []string) bool { return len(path) == 0 })
 	for i, path := range paths {
@@ -232,7 +232,7 @@ func (d *declaration) checkOverlaps(at StatusPaths) {
 	}
 }
 
-// isTaken reports whether a field, or a part of it, is already assigned.
+// isTaken reports whether a field overlaps a field that is already assigned.
 func (d *declaration) isTaken(path []string) bool {
 	return slices.ContainsFunc(d.taken, func(other []string) bool { return overlap(path, other) })
 }
@@ -289,8 +289,8 @@ func emptyValue(schema map[string]any) (value any, may bool) {
 	return nil, false
 }
 
-// checkConditions reports a conditions field that does not follow the API conventions. The
-// loop can write no others.
+// checkConditions reports a conditions field that does not follow the API conventions, because
+// the controller writes conditions only in this form.
 func (d *declaration) checkConditions() {
 	item := fieldpath.Object(d.schema, "properties", "status", "properties", "conditions", "items")
 	if item["x-kubernetes-preserve-unknown-fields"] == true {
@@ -336,7 +336,7 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	return names
 }
 
-// usual returns the first path that leads to an unassigned field of a type, or nil.
+// usual assigns and returns the first path to an unassigned field of a type, or returns nil.
 func (d *declaration) usual(kind string, paths ...string) []string {
 	for _, path := range paths {
 		if names, err := fieldpath.FieldNames(path); err == nil && d.typeAt(names) == kind && !d.isTaken(names) {
@@ -347,8 +347,8 @@ func (d *declaration) usual(kind string, paths ...string) []string {
 	return nil
 }
 
-// typeOf returns the type of a schema as messages name it. It is empty if the schema allows
-// several types.
+// typeOf returns the type of a schema for messages. It is "any" if the schema does not restrict
+// the type.
 func typeOf(schema map[string]any) string {
 	if one, is := schema["type"].(string); is {
 		return one
@@ -365,8 +365,8 @@ func (d *declaration) typeAt(names []string) string {
 	return kind
 }
 
-// at returns the schema of a field. If the schema does not have it, missing is the first
-// field that it lacks.
+// at returns the schema of a field. missing is the path of the first field on the way that the
+// schema lacks, or "".
 func (d *declaration) at(names []string) (at map[string]any, missing string) {
 	at = d.schema
 	for i, name := range names {
@@ -398,7 +398,7 @@ func (d *declaration) label(key string) string {
 	return name
 }
 
-// number reads an annotation that is a non-negative number, nil if it is absent.
+// number reads an annotation with a non-negative number, or returns nil if it is absent or invalid.
 func (d *declaration) number(key string) *int32 {
 	word, declared := d.annotations[key]
 	if !declared {

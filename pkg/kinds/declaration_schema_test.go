@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The schema and the table in the documents have all annotations: the annotations of
-// each plan, and the annotations for the pod.
+// The schema and the table in the documentation have all annotations. The schema allows the same
+// annotations for each plan as Declared.
 func TestDeclarationsAreDocumented(t *testing.T) {
 	t.Parallel()
 	var schema struct {

@@ -64,7 +64,7 @@ spec:
                   properties: {type: {type: string}, status: {type: string}}
 `
 
-// crdWith returns the CRD of Widgets with some annotations, after change.
+// crdWith returns the CRD of Widgets with some annotations, after a call of change unless nil.
 func crdWith(t *testing.T, annotations map[string]string, change func(crd map[string]any)) *unstructured.Unstructured {
 	t.Helper()
 	crd := &unstructured.Unstructured{}
@@ -187,7 +187,7 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{"plan": "pods", "replicas-path": ".spec.size", "image-path": ".spec.image"}
 	for name, test := range map[string]struct {
-		annotations map[string]string // "-" takes one of good away
+		annotations map[string]string // "-" removes an annotation of good
 		change      func(crd map[string]any)
 		want        string
 	}{
@@ -273,7 +273,7 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 	}
 }
 
-// Whatever the annotations of a CRD contain, the result is a kind or a list of problems.
+// For any annotations of a CRD, Declared returns a kind or a list of problems.
 func FuzzDeclared(f *testing.F) {
 	f.Add("pods", ".spec.replicas", ".spec.template", ".status.readyReplicas")
 	f.Add("deployment", ".spec.pools[0].size", "", ".status.conditions")

@@ -1,6 +1,6 @@
 // Package kinds describes replica resources: the kinds that ship with the program, the kinds
-// that CRDs declare, and the RBAC rules and CRDs that a kind needs. It only computes values;
-// package discover asks the server.
+// that CRDs declare, and the RBAC rules and CRDs that a kind needs. It sends no requests; package
+// discover does.
 package kinds
 
 import (
@@ -33,7 +33,7 @@ type Kind struct {
 	// ReplicasPath is the field of the desired count. It is empty if the field is unknown or
 	// does not exist.
 	ReplicasPath []string
-	// Mapping declares how "run-controller" reconciles the kind, if it does.
+	// Mapping declares how "run-controller" reconciles the kind. It is empty for other kinds.
 	Mapping Mapping
 }
 
@@ -78,7 +78,7 @@ func (k Kind) String() string {
 	return k.Singular + "." + k.Resource.Group
 }
 
-// Path returns the replica field, nil for kinds that do not declare it.
+// Path returns the path of the replica field, or nil if ReplicasPath is empty.
 func (k Kind) Path() *fieldpath.Path {
 	if len(k.ReplicasPath) == 0 {
 		return nil

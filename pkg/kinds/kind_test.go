@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// A lease without kinds covers the shipped kinds, and no other kinds of their groups.
+// leaserecord.Ships returns true for the shipped kinds, but not for other kinds of their groups.
 func TestShips(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Shipped() {
@@ -55,7 +55,7 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// The error contains the invalid value, truncated.
+// The error of Desired contains the invalid value, truncated.
 func TestCountThatIsNone(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -73,7 +73,7 @@ func TestCountThatIsNone(t *testing.T) {
 	}
 }
 
-// A kind may have another replica field, or none that is known.
+// Desired reads the replica field of the kind, or .spec.replicas if the field is unknown.
 func TestDesiredElsewhere(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"size": int64(3), "replicas": int64(5)}}}

@@ -7,27 +7,27 @@ import corev1 "k8s.io/api/core/v1"
 // root of the object. It is empty if the kind does not have the field.
 type Mapping struct {
 	Strategy Strategy
-	// TemplatePath holds a pod template; Template is the default.
+	// TemplatePath is the path of the pod template, and Template is the default.
 	TemplatePath []string
 	Template     *corev1.PodTemplateSpec
-	// ImagePath, CommandPath, and EnvPath hold the image, command, and environment of the only
-	// container, for kinds without a template.
+	// ImagePath, CommandPath, and EnvPath are the paths of the image, command, and environment of
+	// the only container of kinds without a template.
 	ImagePath, CommandPath, EnvPath []string
 	// Image is the default image.
 	Image string
-	// DeploymentNamePath holds the name of the Deployment. The default is the name of the
+	// DeploymentNamePath is the path of the Deployment's name. The default is the name of the
 	// object.
 	DeploymentNamePath []string
 	// NameLabel is the pod label whose value is the name of the object.
 	NameLabel string
-	// HistoryLimit is how many old revisions are kept of an object that does not set the
-	// limit. If it is nil, the built-in kinds' limit applies.
+	// HistoryLimit is the number of old revisions that are kept of an object without its own
+	// limit. If HistoryLimit is nil, the default of the built-in kinds applies.
 	HistoryLimit *int32
 	// Status declares the status fields.
 	Status StatusPaths
 }
 
-// StatusPaths are the paths of the status fields, from the root of the object. A field whose
+// StatusPaths holds the paths of the status fields, from the root of the object. A field whose
 // path is empty is not written.
 type StatusPaths struct {
 	// Selector holds the label selector of the pods as text.
@@ -38,7 +38,7 @@ type StatusPaths struct {
 	PodNames []string
 	// ObservedGeneration and Conditions follow the API conventions.
 	ObservedGeneration, Conditions []string
-	// Empty holds the values of required status fields that have no other value.
+	// Empty maps the names of required status fields without a path to empty values.
 	Empty map[string]any
 }
 

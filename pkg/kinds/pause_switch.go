@@ -2,8 +2,8 @@ package kinds
 
 import "github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 
-// PauseSwitch returns the boolean field that pauses the controller of an object: the built-in
-// one, or else the one in the schema. It is nil if there is none.
+// PauseSwitch returns the path of the boolean field that pauses the controller of an object. For a
+// custom kind, it is a usual name that the schema has. PauseSwitch returns nil if there is none.
 func PauseSwitch(kind Kind, schema map[string]any) []string {
 	if kind.BuiltIn() {
 		return workloads()[kind.CRD()].pauseSwitch

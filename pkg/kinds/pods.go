@@ -16,9 +16,9 @@ func (k Kind) LabelsPods() bool {
 	return k.Shipped() && k.Mapping.Strategy.OwnsPods()
 }
 
-// PodSelector returns a selector that matches the pods of an object: the label of this
-// program or, for workloads of apps/v1 and the like, their own selector, because they
-// release pods that do not match. Otherwise, it matches everything.
+// PodSelector returns a selector that matches all pods of an object. It is the owner label of this
+// program or, for workloads like those of apps/v1, their own selector, because these release pods
+// that do not match. Otherwise, it is "", which matches everything.
 func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 	if k.LabelsPods() {
 		return apis.LabelOwner + "=" + string(obj.GetUID())
@@ -27,7 +27,7 @@ func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 	if selector == nil || selector.Empty() {
 		return ""
 	}
-	// The field may have another meaning in a kind of someone else.
+	// In a custom kind, .spec.selector may have another meaning.
 	template, _, err := unstructured.NestedStringMap(obj.Object, "spec", "template", "metadata", "labels")
 	if err != nil || !selector.Matches(labels.Set(template)) {
 		return ""
@@ -35,7 +35,7 @@ func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 	return selector.String()
 }
 
-// Selector returns the .spec.selector of an object, nil if it has no label selector there.
+// Selector returns the .spec.selector of an object, or nil if it is not a valid label selector.
 func Selector(obj *unstructured.Unstructured) labels.Selector {
 	fields, _, err := unstructured.NestedMap(obj.Object, "spec", "selector")
 	if err != nil || fields == nil {

@@ -43,7 +43,7 @@ func TestPodSelector(t *testing.T) {
 	}
 }
 
-// Only shipped kinds that own their pods label all of them.
+// LabelsPods returns true only for shipped kinds whose objects own their pods.
 func TestLabelsPods(t *testing.T) {
 	t.Parallel()
 	declared := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sets"}}

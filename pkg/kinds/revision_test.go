@@ -8,8 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A revision keeps the fields that the pods of an object are made from, unchanged and in place, and
-// nothing else.
+// RevisionData returns only the fields from which pods are made, unchanged and at their paths.
 func TestRevisionData(t *testing.T) {
 	t.Parallel()
 	whole := Kind{Mapping: Mapping{ImagePath: []string{"spec", "run", "image"}, CommandPath: []string{"spec", "run", "command"}, EnvPath: []string{"spec", "env"}}}

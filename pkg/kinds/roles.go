@@ -9,16 +9,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Roles returns the RBAC rules of a loop that reconciles only this kind. A RoleBinding or a
-// ClusterRoleBinding grants the first role, for one namespace or for all. The second covers
-// cluster-scoped objects and is empty if none are needed. deploy/rbac combines the rules of
+// Roles returns the RBAC rules of a controller that reconciles only this kind. Bind the first role
+// by a RoleBinding for one namespace, or by a ClusterRoleBinding for all. The second role covers
+// cluster-scoped objects, and has no rules if none are needed. deploy/rbac combines the rules of
 // all shipped kinds.
 func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	namespaced = clusterRole("imoocpod-" + k.CRD())
 	namespaced.Rules = []rbacv1.PolicyRule{
 		rule(k.Resource.Group, k.Resource.Resource, "get", "list", "watch"),
 		rule(k.Resource.Group, k.Resource.Resource+"/status", "patch"),
-		// Owner references with blockOwnerDeletion need it if the admission plugin
+		// Owner references with blockOwnerDeletion need this rule if the admission plugin
 		// OwnerReferencesPermissionEnforcement is on.
 		rule(k.Resource.Group, k.Resource.Resource+"/finalizers", "update"),
 	}
@@ -41,8 +41,8 @@ func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	return namespaced, clusterwide
 }
 
-// leases returns the names of the leases of loops for the kind: loops that name it and loops
-// that reconcile all declared kinds, for one namespace or for all.
+// leases returns the names of the leases of controllers that reconcile this kind alone or all
+// declared kinds, in one namespace or in all.
 func (k Kind) leases() []string {
 	var names []string
 	for _, namespace := range []string{"one", metav1.NamespaceAll} {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A loop may follow the objects of its kind and write their status. It reads CRDs only for a kind
-// that is not shipped, because the CRD declares how it is reconciled.
+// The roles of a controller allow it to watch the objects of its kind and to write their status.
+// They include CRDs only if the kind is not shipped, because its CRD then has the declaration.
 func TestRolesOfAKind(t *testing.T) {
 	t.Parallel()
 	has := func(role rbacv1.ClusterRole, group, resource string, verbs ...string) bool {

@@ -22,11 +22,11 @@ import (
 
 // Scaffold describes a kind for which to make a CRD.
 type Scaffold struct {
-	// Kind is the name of the kind in CamelCase, and Group its API group, a domain.
+	// Kind is the name in CamelCase. Group is the API group, which is a domain.
 	Kind, Group string
 	Plan        Strategy
-	// ReplicasPath is the field of the count; nil means .spec.replicas. The strategy "nodes"
-	// has none.
+	// ReplicasPath is the field of the count; nil means .spec.replicas. It must be nil for the
+	// strategy "nodes".
 	ReplicasPath *fieldpath.Path
 	// Image is the default of .spec.image.
 	Image string
@@ -85,8 +85,8 @@ func addCount(spec map[string]any, names []string) {
 	}
 }
 
-// plural returns the resource with the plural that clients guess. They get irregular ones
-// wrong, as it does for "box".
+// plural returns the resource with the plural that clients guess, except for endings such as that
+// of "box", for which the guess is wrong.
 func (s Scaffold) plural() schema.GroupVersionResource {
 	guess, singular := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: s.Group, Version: "v1alpha1", Kind: s.Kind})
 	for _, end := range []string{"x", "z", "ch", "sh"} {
@@ -120,7 +120,7 @@ func (s Scaffold) resource() (schema.GroupVersionResource, error) {
 	return plural, nil
 }
 
-// countFields returns the path of the count, nil if the kind has none.
+// countFields returns the path of the count, or nil if the kind has no count.
 func (s Scaffold) countFields() ([]string, error) {
 	switch {
 	case s.Plan.WithoutReplicas() && s.ReplicasPath != nil:

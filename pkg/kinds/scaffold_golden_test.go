@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// A scaffold does not change by a byte unless someone intends it.
+// TestScaffoldGolden compares scaffolds with their golden files.
 func TestScaffoldGolden(t *testing.T) {
 	t.Parallel()
 	nested, err := fieldpath.ParsePath(".spec.pools.hot.size")

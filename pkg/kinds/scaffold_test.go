@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// The scaffold declares exactly the requested kind.
+// Declared returns exactly the requested kind for the CRD of a scaffold.
 func TestScaffold(t *testing.T) {
 	t.Parallel()
 	path := func(text string) []string { return strings.Split(text, ".") }
@@ -37,7 +37,7 @@ func TestScaffold(t *testing.T) {
 		{"No", "nos", StrategyPods, "", path("spec.replicas"), counted}, // a boolean in YAML
 		{"Box", "boxes", StrategyPods, "", path("spec.replicas"), counted},
 		{"Batch", "batches", StrategyPods, "", path("spec.replicas"), counted},
-		{strings.Repeat("F", 59), strings.Repeat("f", 59) + "s", StrategyPods, "", path("spec.replicas"), counted}, // as long as a kind may be
+		{strings.Repeat("F", 59), strings.Repeat("f", 59) + "s", StrategyPods, "", path("spec.replicas"), counted}, // the maximum length of a kind
 		{"V2Pool", "v2pools", StrategyDeployment, "spec.pools.hot_1.pool-size", path("spec.pools.hot_1.pool-size"), counted},
 		{"Agent", "agents", StrategyNodes, "", nil, perNode},
 	} {
@@ -66,11 +66,11 @@ func TestScaffold(t *testing.T) {
 		if err != nil || !equality.Semantic.DeepEqual(got, want) {
 			t.Errorf("%s declares\n%+v (%v)\nwant\n%+v", crd.GetName(), got, err, want)
 		}
-		_ = crd.DeepCopy() // panics where a value is none of JSON
+		_ = crd.DeepCopy() // panics if a value has a type that JSON does not have
 	}
 }
 
-// An empty object gets the default of the count.
+// The objects around the count have an empty default, so that the default of the count applies.
 func TestScaffoldDefaultsOnTheWay(t *testing.T) {
 	t.Parallel()
 	replicas, err := fieldpath.ParsePath(".spec.pool.size")
@@ -136,7 +136,7 @@ func TestScaffoldsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A scaffold uses another path of the count in every place.
+// A scaffold uses the path of the count in the printer columns and in /scale.
 func TestScaffoldNamesTheCountEverywhere(t *testing.T) {
 	t.Parallel()
 	replicas, err := fieldpath.ParsePath(".spec.size")

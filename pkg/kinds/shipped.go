@@ -13,8 +13,8 @@ func Shipped() []Kind {
 	return []Kind{ImoocPod(), AppService(), HelloWorld(), MyDaemonSet()}
 }
 
-// ImoocPod returns the kind ImoocPod, which runs a number of pods. A bare NAME on the command line
-// names one.
+// ImoocPod returns the kind ImoocPod, which runs a number of pods. On the command line, a NAME
+// without a type is an ImoocPod.
 func ImoocPod() Kind {
 	return Kind{
 		Resource:     batch.GroupVersion().WithResource("imoocpods"),

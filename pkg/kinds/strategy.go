@@ -10,7 +10,7 @@ import (
 // Strategy names the way in which run-controller runs the pods of an object.
 type Strategy string
 
-// The strategies. The controller of a kind without one is another program.
+// The strategies. Another program reconciles a kind without a strategy.
 const (
 	// StrategyPods runs a number of pods that the object controls directly.
 	StrategyPods Strategy = "pods"
@@ -20,7 +20,7 @@ const (
 	StrategyNodes Strategy = "nodes"
 )
 
-// strategyRules are the rules for CRDs of one strategy. pkg/controller/strategy implements
+// strategyRules holds the rules for CRDs of one strategy. pkg/controller/strategy implements
 // the strategies.
 type strategyRules struct {
 	name Strategy
@@ -32,13 +32,13 @@ type strategyRules struct {
 	ownsPods bool
 	// readSpec reads the annotations that only this strategy has; it may be nil.
 	readSpec func(*declaration, *Mapping)
-	// status are the usual paths of the counts.
+	// status holds the usual paths of the counts.
 	status statusCounts
 	// rights apply in the namespaces of the objects, clusterRights to cluster-scoped objects.
 	rights, clusterRights []rbacv1.PolicyRule
 }
 
-// statusCounts are the paths where kinds usually have the counts.
+// statusCounts holds the paths at which kinds usually have their counts, or "" for no count.
 type statusCounts struct {
 	desired, current, updated, ready, available string
 }

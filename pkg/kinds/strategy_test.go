@@ -45,7 +45,7 @@ func TestEveryStrategyCanBeDeclared(t *testing.T) {
 	}
 }
 
-// A kind with an unknown strategy has a count, and no pods of its own.
+// An unknown strategy has no rules, is not without replicas, and owns no pods.
 func TestUnknownStrategy(t *testing.T) {
 	for _, name := range []Strategy{"", "jobs"} {
 		if rules, known := name.rules(); known || !reflect.DeepEqual(rules, strategyRules{}) || name.WithoutReplicas() || name.OwnsPods() {

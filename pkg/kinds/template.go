@@ -18,8 +18,8 @@ import (
 // ContainerName is the name of the only container of kinds without a pod template.
 const ContainerName = "app"
 
-// Template returns the pod template of an object. For kinds without one, it makes one with a
-// single container.
+// Template returns the pod template of an object. For kinds without a template, it makes a
+// template with a single container.
 func Template(kind Kind, obj *unstructured.Unstructured) (*corev1.PodTemplateSpec, error) {
 	fields, err := TemplateFields(kind, obj)
 	if err != nil {
@@ -125,18 +125,18 @@ func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
 	return image, nil
 }
 
-// RestartedAt returns the time of the last "restart" of an object of a kind without a
-// template, "" if there was none.
+// RestartedAt returns the time of the last "restart" of an object, or "" if there was none or the
+// kind has a template.
 func RestartedAt(kind Kind, obj *unstructured.Unstructured) string {
 	if len(kind.Mapping.TemplatePath) > 0 {
-		return "" // it is in the template
+		return "" // the time is in the template
 	}
 	return obj.GetAnnotations()[apis.AnnotationRestartedAt]
 }
 
-// TemplateHash returns a hash of the fields that the pods of an object are made from. It fits
-// into a label. It depends only on the stored object, so other versions of this program
-// compute the same hash.
+// TemplateHash returns a hash of the fields from which the pods of an object are made, or "" if
+// they are invalid. The hash fits into a label. It depends only on the stored fields, so other
+// versions of this program compute the same hash.
 func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	stored, _, err := storedTemplate(kind, obj)
 	said := map[string]any{"template": stored}

@@ -9,7 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// A kind without a template has one container with its image, or with the default image.
+// For a kind without a template, Template makes a single container with the image of the object or
+// the default image.
 func TestTemplateOfAnImage(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -41,7 +42,7 @@ func TestTemplateOfAnImage(t *testing.T) {
 	}
 }
 
-// The hash never changes: pods from another version must not look outdated.
+// TemplateHash must not change between versions of this program, or pods would look outdated.
 func TestTemplateHash(t *testing.T) {
 	t.Parallel()
 	template := func(image string) map[string]any {
@@ -73,7 +74,8 @@ func TestTemplateHash(t *testing.T) {
 	}
 }
 
-// The author of a template cannot decide which pod belongs to which object.
+// Template removes labels and annotations of the controller, because they decide to which object a
+// pod belongs.
 func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
 	t.Parallel()
 	for name, metadata := range map[string]any{
@@ -101,7 +103,7 @@ func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
 	}
 }
 
-// An invalid template has no hash, and no pods.
+// An invalid template is an error, and has no hash.
 func TestTemplateThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, template := range []any{"small", map[string]any{"metadata": map[string]any{"labels": "app"}}} {
@@ -116,7 +118,7 @@ func TestTemplateThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// The hash covers everything that the declaration of a kind adds to a pod.
+// The hash of a declared kind includes its name label.
 func TestTemplateHashOfADeclaredKind(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}}
@@ -133,8 +135,8 @@ func TestTemplateHashOfADeclaredKind(t *testing.T) {
 	}
 }
 
-// The command and the environment of a kind without a template are in the container and in the
-// hash, so a change of them replaces the pods.
+// The container and the hash of a kind without a template include the command and the environment,
+// so that changing them replaces the pods.
 func TestCommandAndEnvironment(t *testing.T) {
 	t.Parallel()
 	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},

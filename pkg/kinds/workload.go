@@ -15,7 +15,7 @@ const (
 type workload struct {
 	// template is the path to the pod template.
 	template []string
-	// pauseSwitch is the boolean field that pauses the object; nil if it has none.
+	// pauseSwitch is the path of the boolean field that pauses the object, or nil.
 	pauseSwitch []string
 	// rollsOut reports whether the controller replaces pods when the template changes. As in
 	// kubectl, such workloads can be restarted and have revisions.

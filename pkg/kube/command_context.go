@@ -10,8 +10,8 @@ import (
 // and passwords are secrets and are not among them.
 func (c *Factory) CommandContext() commandline.Context { return CommandContext(c.flags) }
 
-// ClusterContext returns only the flags that choose a cluster, for commands that grant what
-// the user lacks. In "kubectl create rolebinding", --user names the user to bind.
+// ClusterContext returns only the flags that choose a cluster. It is for commands that grant
+// permissions, because in "kubectl create rolebinding", --user names the user to bind.
 func (c *Factory) ClusterContext() commandline.Context { return given(c.flags, clusterFlags()...) }
 
 // CommandContext returns the parsed global flags that choose a cluster or a user.

@@ -11,32 +11,32 @@ import (
 	"time"
 )
 
-// maxPages is how many pages may follow the first one of a list: half a million objects,
-// three times the pods that a Kubernetes cluster is built for.
+// maxPages is the maximum number of pages after the first page of a list. They hold half a million
+// objects, three times the number of pods for which Kubernetes is designed.
 const maxPages = 1000
 
-// connection is the state of the server as one command sees it. It limits the time and memory that
+// connection is the state of the server as observed by a command. It limits the time and memory that
 // a broken server can cost: an API group that does not respond in time, or responds without end,
 // gets no further requests. Until the server has responded once, and after two groups in a row have
 // timed out, this applies to all groups.
 type connection struct {
-	// patient means that the command waits for a server to come back, so that every request is
-	// sent.
+	// patient means that the command waits until a server responds again. All requests are sent,
+	// even to broken groups.
 	patient atomic.Bool
 	// held is the number of bytes of responses in memory.
 	held atomic.Int64
-	// lists and paged count the lists that came in pages, and the bytes of all pages.
+	// lists is the number of paged lists. paged is the size of all their pages in bytes.
 	lists, paged atomic.Int64
 
 	mu sync.Mutex
 	// broken maps an API group to the reason why it gets no further requests; "" stands for all
 	// groups.
 	broken map[string]error
-	// silent counts the groups that fell silent since the last response.
+	// silent is the number of groups that have timed out since the last response.
 	silent int
 	// responded reports whether there was a complete response.
 	responded bool
-	// busySince is when the server began to ask for retries.
+	// busySince is the time since which all responses request a retry; zero if the last does not.
 	busySince time.Time
 }
 
@@ -64,7 +64,8 @@ func (c *connection) refusal(group string) error {
 	return c.broken[group]
 }
 
-// noteFailure records why a request got no complete response.
+// noteFailure marks an API group, or all groups, as broken if a request timed out or its response
+// was too long. Other errors have no effect.
 func (c *connection) noteFailure(group string, err error) {
 	slow, isNet := errors.AsType[net.Error](err)
 	bad, isBad := errors.AsType[*BadResponseError](err)
@@ -86,8 +87,8 @@ func (c *connection) noteFailure(group string, err error) {
 	c.broken[group] = err
 }
 
-// noteResponse records a complete response. client-go retries a request up to ten times, as
-// late as the server asks. A Retry-After beyond the timeout is hidden from it.
+// noteResponse records a complete response. client-go retries a request up to ten times, and waits
+// as the Retry-After header requires. noteResponse deletes a header that exceeds the timeout.
 func (c *connection) noteResponse(group string, resp *http.Response, timeout time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,8 +109,8 @@ func (c *connection) noteResponse(group string, resp *http.Response, timeout tim
 	}
 }
 
-// addPage counts a page of a list. The pages of all lists share a limit per list, so a server
-// that announces more and more pages gets an error.
+// addPage counts a page of a list, and returns an error if a server announces more and more pages.
+// All lists share a limit, which is maxResponseBytes for each list that has begun.
 func (c *connection) addPage(req *http.Request, bytes int) error {
 	query := req.URL.Query()
 	switch {

@@ -1,5 +1,5 @@
-// Package kube makes the clients of one command, within bounds of time and memory, finds the
-// kinds that words name, and explains what the server lacks.
+// Package kube makes the clients of one command, and limits the time and memory of their requests.
+// It also finds kinds by name, and adds to server errors what is missing.
 package kube
 
 import (
@@ -34,24 +34,24 @@ import (
 type Factory struct {
 	Flags      *genericclioptions.ConfigFlags
 	connection connection
-	// flags are the parsed global flags.
+	// flags holds the parsed global flags.
 	flags *pflag.FlagSet
 	// timeout is the flag --request-timeout.
 	timeout *pflag.Flag
-	// Finder returns the one finder of the command, which remembers the server's answers and caches
+	// Finder returns the finder that the whole command shares. It caches responses in memory, and
 	// discovery on disk as kubectl does.
 	Finder func() (*discover.Finder, error)
 }
 
-// New returns the factory of one command. Warnings of the server go to the streams.
+// New returns the factory of one command. It writes warnings of the server to streams.ErrOut.
 func New(version string, streams genericiooptions.IOStreams) *Factory {
-	// One for all clients, so that each warning is printed once.
+	// All clients share one writer, so that each warning is printed once.
 	warnings := rest.NewWarningWriter(escape.Writer(streams.ErrOut), rest.WarningWriterOptions{Deduplicate: true})
 	c := &Factory{flags: &pflag.FlagSet{}}
 	c.Flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
-		// The server's priority and fairness protects it. A limit here would only slow down one
-		// command.
+		// The server protects itself by priority and fairness. A limit here would only slow down
+		// the command.
 		config.QPS = -1
 		config.WarningHandler = warnings
 		timeout := c.requestTimeout()
@@ -59,7 +59,7 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 			return &boundedTransport{connection: &c.connection, timeout: timeout, maxBytes: maxResponseBytes, base: base}
 		})
 		if timeout > 0 {
-			// Discovery has a timeout of its own, which must not be the shorter one.
+			// Without this, discovery would set a timeout of its own, which may be shorter.
 			config.Timeout = 4 * timeout
 		}
 		return config
@@ -68,8 +68,8 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 	return c
 }
 
-// Namespace returns the namespace of the flags or of the context; given reports whether a
-// flag names it.
+// Namespace returns the namespace that a flag or else the context names, and whether it is from a
+// flag. Several namespaces are an error.
 func (c *Factory) Namespace() (namespace string, given bool, err error) {
 	all, given, err := c.Namespaces()
 	if err == nil && len(all) > 1 {
@@ -81,7 +81,7 @@ func (c *Factory) Namespace() (namespace string, given bool, err error) {
 	return all[0], given, nil
 }
 
-// Namespaces is Namespace for a command that takes several, with commas between them.
+// Namespaces is like Namespace, but accepts several names that are separated by commas.
 func (c *Factory) Namespaces() (all []string, given bool, err error) {
 	if _, err := c.Kubeconfig(); err != nil {
 		return nil, false, err
@@ -96,8 +96,8 @@ func (c *Factory) Namespaces() (all []string, given bool, err error) {
 	return all, given, err
 }
 
-// NoNamespace reports whether the namespace of the command does not exist. It reports false if the
-// user may not read the namespace.
+// NoNamespace returns the namespace of the command, and reports whether it does not exist. It
+// reports false if the user is not allowed to read the namespace.
 func (c *Factory) NoNamespace(ctx context.Context) (namespace string, missing bool) {
 	namespace, _, err := c.Namespace()
 	if err != nil || namespace == metav1.NamespaceDefault {
@@ -111,7 +111,7 @@ func (c *Factory) NoNamespace(ctx context.Context) (namespace string, missing bo
 	return namespace, NotFound(err)
 }
 
-// Kubeconfig returns the merged kubeconfig, which has the context that a flag names.
+// Kubeconfig returns the merged kubeconfig, or an error if it lacks the context of --context.
 func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
 	raw, err := c.Flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -123,14 +123,14 @@ func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
 	return raw, nil
 }
 
-// Config returns how to reach the server.
+// Config returns the client configuration, or an error if neither flags nor files name a server.
 func (c *Factory) Config() (*rest.Config, error) {
 	raw, err := c.Kubeconfig()
 	if err != nil {
 		return nil, err
 	}
 	if f := c.Flags; raw.CurrentContext == "" && *f.Context+*f.ClusterName+*f.APIServer == "" {
-		// clientcmd would try a server on localhost, which nobody named.
+		// clientcmd would use a server on localhost, which is not configured anywhere.
 		switch _, err := rest.InClusterConfig(); {
 		case err == nil:
 		case len(raw.Clusters) == 0:
@@ -147,7 +147,7 @@ func (c *Factory) Config() (*rest.Config, error) {
 	return config, nil
 }
 
-// Mapper returns the mapper of types to resources.
+// Mapper returns the REST mapper of the server.
 func (c *Factory) Mapper() (meta.RESTMapper, error) {
 	if _, err := c.Config(); err != nil {
 		return nil, err
@@ -155,28 +155,28 @@ func (c *Factory) Mapper() (meta.RESTMapper, error) {
 	return c.Flags.ToRESTMapper()
 }
 
-// WaitForServer makes the clients of the command wait as long as it takes for a server that
-// is away.
+// WaitForServer makes the clients of the command send requests even after others have timed out,
+// so that the command can wait until the server responds again.
 func (c *Factory) WaitForServer() { c.connection.patient.Store(true) }
 
 // AddFlags adds kubectl's global flags.
 func (c *Factory) AddFlags(flags *pflag.FlagSet) {
 	c.flags = flags
 	c.Flags.AddFlags(flags)
-	// The value stays "0". clientcmd would treat any other value as a configuration, and not
-	// look for the configuration of a pod.
+	// Change only the default in the help. With any value but "0", clientcmd would not fall back
+	// to the in-cluster configuration.
 	c.timeout = flags.Lookup("request-timeout")
 	c.timeout.DefValue = defaultRequestTimeout.String()
 }
 
-// requestTimeout returns how long a request may take, zero for no limit.
+// requestTimeout returns the timeout of requests, or zero if there is none.
 func (c *Factory) requestTimeout() time.Duration {
 	if c.timeout == nil || !c.timeout.Changed {
 		return defaultRequestTimeout
 	}
 	timeout, err := clientcmd.ParseTimeout(c.timeout.Value.String())
 	if err != nil {
-		return defaultRequestTimeout // clientcmd has refused it
+		return defaultRequestTimeout // clientcmd has already rejected the value
 	}
 	return timeout
 }
@@ -205,7 +205,7 @@ func clientOf[T any](c *Factory, newForConfig func(*rest.Config) (T, error)) (cl
 	return client, nil
 }
 
-// WithProtobuf returns the configuration for clients of built-in types.
+// WithProtobuf returns a copy of config that selects protobuf. Only built-in types support it.
 func WithProtobuf(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/vnd.kubernetes.protobuf"
@@ -213,7 +213,7 @@ func WithProtobuf(config *rest.Config) *rest.Config {
 	return config
 }
 
-// configCommand returns a command of "kubectl config" for the files of this command.
+// configCommand returns a "kubectl config" command with the flag --kubeconfig of this command.
 func (c *Factory) configCommand(verb string) string {
 	return given(c.flags, "kubeconfig").Line(commandline.Kubectl("config", verb))
 }

@@ -58,7 +58,7 @@ func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error
 	return c.KindOf(ctx, mapping)
 }
 
-// KindOf returns the kind of a type of the server, with what its CRD declares.
+// KindOf returns the kind of a mapping, with the declaration of its CRD unless that is invalid.
 func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
 	kind := kinds.KindOf(mapping)
 	if kind.Reconciled() || kind.BuiltIn() {
@@ -70,7 +70,7 @@ func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.
 	}
 	kind, err = finder.Declare(ctx, kind)
 	if wrong := (*kinds.DeclarationError)(nil); errors.As(err, &wrong) {
-		// "kinds" and "check" report it.
+		// The commands "kinds" and "check" report the error.
 		klog.FromContext(ctx).V(1).Info("Ignoring the annotations of a CRD", "kind", kind, "err", err)
 		return kind, nil
 	}
@@ -120,7 +120,7 @@ func (c *Factory) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
 	return all, nil
 }
 
-// namesOf returns the names that the CRDs of kinds have.
+// namesOf returns the CRD names of kinds.
 func namesOf(all []kinds.Kind) sets.Set[string] {
 	names := sets.New[string]()
 	for _, kind := range all {
@@ -129,8 +129,8 @@ func namesOf(all []kinds.Kind) sets.Set[string] {
 	return names
 }
 
-// declaredKinds returns the kinds that some of the CRDs declare, or whose replica field they
-// name, without the shipped ones. Of other CRDs, only the metadata is read.
+// declaredKinds returns the kinds, except shipped ones, whose CRD has a declaration or names the
+// replica field. It reads only those CRDs in full.
 func (c *Factory) declaredKinds(ctx context.Context, crds []metav1.PartialObjectMetadata) ([]kinds.Kind, error) {
 	objects, err := c.Dynamic()
 	if err != nil {

@@ -26,8 +26,8 @@ func NotServed(err error) bool {
 // NotFound reports whether an error means that the server has the type but not the object.
 func NotFound(err error) bool { return apierrors.IsNotFound(err) && !NotServed(err) }
 
-// Explain adds to a server error about an object the thing that is missing, unless the message has
-// it.
+// Explain converts a server error to a NotServedError, which names the missing CRD, if the server
+// does not serve the kind. It returns other errors unchanged.
 func Explain(kind kinds.Kind, err error) error {
 	if NotServed(err) {
 		return &outcome.NotServedError{CRD: kind.CRD(), Shipped: kind.Shipped(), Err: err}
@@ -35,11 +35,11 @@ func Explain(kind kinds.Kind, err error) error {
 	return err
 }
 
-// unknownType is the prefix of the builder's error about an unknown type.
+// unknownType is the prefix of the error of resource.Builder about an unknown type.
 const unknownType = "the server doesn't have a resource type "
 
-// ExplainType adds to the builder's error about a missing type what to install. The type may
-// be known from an earlier discovery.
+// ExplainType adds the missing CRD to an error about a missing type. The error is from
+// resource.Builder or, if the type is still in the discovery cache, from the server.
 func ExplainType(err error) error {
 	if word, is := strings.CutPrefix(err.Error(), unknownType); is {
 		return missingType(strings.NewReplacer(`" in group "`, ".", `"`, "").Replace(word))
@@ -56,8 +56,8 @@ func ExplainType(err error) error {
 	return err
 }
 
-// missingType returns the error for a type that the server does not have. If this program
-// ships the type, the error says so.
+// missingType returns the error for a type that the server does not have. It is a NotServedError
+// if the type ships with this program, or else an UnknownTypeError.
 func missingType(word string) error {
 	err := &outcome.UnknownTypeError{Type: word}
 	for _, kind := range kinds.Shipped() {
@@ -68,7 +68,7 @@ func missingType(word string) error {
 	return err
 }
 
-// TypeNames returns the names of a type that need no discovery.
+// TypeNames returns the singular and plural of a type, each alone and with the group.
 func TypeNames(kind kinds.Kind) []string {
 	return []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// ServerVersion asks the server for its version.
+// ServerVersion returns the version of the server.
 func (c *Factory) ServerVersion(ctx context.Context) (*version.Info, error) {
 	client, err := c.Core()
 	if err != nil {
@@ -31,13 +31,13 @@ func (c *Factory) ServerVersion(ctx context.Context) (*version.Info, error) {
 	return info, nil
 }
 
-// User asks the server for the name of this user, as "kubectl auth whoami" shows it. A change
-// that records who made it carries this name, because managedFields name only programs. It is
-// empty if the server does not say, so that no change fails for lack of it.
+// User returns the name of this user, which it reads from the server like "kubectl auth whoami".
+// Changes record the name, because managedFields contain only names of programs. If the request
+// fails, User returns "", so that the change can be made without the name.
 func (c *Factory) User(ctx context.Context) string {
 	client, err := clientOf(c, authenticationv1client.NewForConfig)
 	if err != nil {
-		return "" // the change itself reports it
+		return "" // the change fails with the same error
 	}
 	review, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
@@ -47,13 +47,12 @@ func (c *Factory) User(ctx context.Context) string {
 	return review.Status.UserInfo.Username
 }
 
-// Access returns the client for questions about the permissions of this user.
+// Access returns the client for access reviews, which check the permissions of this user.
 func (c *Factory) Access() (*authorizationv1client.AuthorizationV1Client, error) {
 	return clientOf(c, authorizationv1client.NewForConfig)
 }
 
-// Allowed asks the server whether this user has a right. It returns nil if the server does
-// not say.
+// Allowed reports whether this user has a permission, or returns nil if the review fails.
 func Allowed(ctx context.Context, access authorizationv1client.SelfSubjectAccessReviewsGetter, right authorizationv1.ResourceAttributes) *bool {
 	review, err := access.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},

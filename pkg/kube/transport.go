@@ -19,20 +19,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// defaultRequestTimeout is how long a request may take without --request-timeout: as long as
-// client-go allows for discovery.
+// defaultRequestTimeout is the timeout of requests without --request-timeout. client-go uses the
+// same timeout for discovery.
 const defaultRequestTimeout = 32 * time.Second
 
 // maxResponseBytes limits the bytes of all responses that are in memory at a time. A page of 500
 // objects or the OpenAPI document of a large cluster has a few megabytes.
 const maxResponseBytes = 256 << 20
 
-// partBytes is the part of a long response that has to arrive within a timeout.
+// partBytes is the number of bytes after which the timeout of a long response starts again.
 const partBytes = 1 << 20
 
-// BadResponseError means that a response is not from a Kubernetes API server.
+// BadResponseError reports a response that a Kubernetes API server would not send.
 type BadResponseError struct {
-	// Server is the host and port that it came from.
+	// Server is the host and port. Problem completes "the server HOST …".
 	Server  string
 	Problem string
 
@@ -43,8 +43,8 @@ type BadResponseError struct {
 
 func (e *BadResponseError) Error() string { return "the server " + e.Server + " " + e.Problem }
 
-// boundedTransport sends requests through another transport. Each request has the timeout, unless
-// it is zero. All responses together hold at most maxBytes in memory.
+// boundedTransport sends requests through another transport. Each request has the timeout; zero
+// means no timeout. All responses together hold at most maxBytes in memory.
 type boundedTransport struct {
 	*connection
 	timeout  time.Duration
@@ -52,8 +52,8 @@ type boundedTransport struct {
 	base     http.RoundTripper
 }
 
-// RoundTrip sends a request unless its API group is broken. It reads the response to the end,
-// except the body of a watch or of a container's log, because callers only log what fails later.
+// RoundTrip sends a request unless its API group is broken. It reads the whole response, because
+// callers only log later errors. The body of a watch or a container's log is left to the caller.
 func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	group := groupOf(req.URL.Path)
 	err := t.refusal(group)
@@ -70,11 +70,11 @@ func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return t.exchange(req, group)
 }
 
-// exchange sends a request to an API group and returns the response.
+// exchange sends a request and records the result in the connection. A watch makes it patient.
 func (t *boundedTransport) exchange(req *http.Request, group string) (*http.Response, error) {
 	watch, log := req.URL.Query().Has("watch"), isLog(req.URL.Path)
 	if watch || req.URL.Query().Has("follow") {
-		t.patient.Store(true) // it continues when the server is back
+		t.patient.Store(true) // the watch is resumed when the server responds again
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(cmp.Or(t.timeout, math.MaxInt64), func() { cancel(&noResponseError{timeout: t.timeout}) })
@@ -104,8 +104,8 @@ func (t *boundedTransport) exchange(req *http.Request, group string) (*http.Resp
 	return nil, err
 }
 
-// readBody reads a response to its end. If the command is patient, each part has the timeout
-// to itself: a controller reads long lists.
+// readBody reads a whole response and checks it. If the command is patient, the timeout starts
+// again with each part, because a controller reads long lists.
 func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, timer *time.Timer) error {
 	if t.timeout > 0 && t.patient.Load() {
 		body.partRead = func() { timer.Reset(t.timeout) }
@@ -133,25 +133,25 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 	return nil
 }
 
-// boundedBody is the body of a response. The bytes that were read count as held until the body is
-// closed or, for a watch, until the line ends, which is one event.
+// boundedBody is the body of a response. The bytes that a caller has read count as held until the
+// body is closed. In a watch, they count only until the end of the line, which is one event.
 type boundedBody struct {
 	io.ReadCloser
 	server   string
 	held     *atomic.Int64
 	maxBytes int64
-	mine     atomic.Int64 // a watch is closed while it is read
+	mine     atomic.Int64 // the held bytes of this body; Close may run during a Read of a watch
 	lines    bool
-	// passedOn means that the body does not count as held: a log is passed on as it is read.
+	// passedOn means that the body does not count as held, because callers do not keep a log.
 	passedOn bool
-	// partRead, if set, is called for each part of the body.
+	// partRead, if set, is called after each partBytes of the body.
 	partRead func()
-	// end ends the request.
+	// end stops the timeout and cancels the request.
 	end  func()
-	data *bytes.Reader // all of it, once it was read
+	data *bytes.Reader // the whole body after readBody, nil before
 }
 
-// Read reads more of the body, unless too much is held.
+// Read returns an error if all bodies together hold more than maxBytes.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.data != nil {
 		return b.data.Read(p)
@@ -188,8 +188,8 @@ func isLog(path string) bool {
 	return is && strings.Contains(rest, "/api/v1/namespaces/") && strings.Contains(rest, "/pods/")
 }
 
-// groupOf returns the API group of a path. Discovery, schemas, and the version count as parts
-// of the core group.
+// groupOf returns the API group of a path. Paths without a group, such as /apis, /openapi/v3, and
+// /version, count as parts of the core group.
 func groupOf(path string) string {
 	_, rest, _ := strings.Cut(path, "/apis/")
 	group, _, _ := strings.Cut(rest, "/")
@@ -209,8 +209,8 @@ func checkRedirect(req *http.Request) error {
 	return &BadResponseError{Server: from.URL.Host, Problem: fmt.Sprintf("redirected %s %s to %s://%s, which is not followed", from.Method, from.URL.Path, req.URL.Scheme, req.URL.Host)}
 }
 
-// checkFormat refuses a success in a format that the Kubernetes API does not have, such as a
-// login page. OpenAPI documents come as JSON in text/plain.
+// checkFormat returns an error if a successful response has a format that the Kubernetes API does
+// not use, such as HTML for a login page. Servers send OpenAPI documents as text/plain.
 func checkFormat(resp *http.Response) error {
 	format := mediaType(resp)
 	if resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusMultipleChoices || format == "" ||

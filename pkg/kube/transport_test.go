@@ -16,12 +16,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// maxBytes limits the memory for all responses in these tests. It is less than
-// maxResponseBytes, which takes too long with the race detector, and several times
-// partBytes.
+// maxBytes limits the memory for all responses in these tests. It is several times partBytes. With
+// maxResponseBytes, the tests would take too long under the race detector.
 const maxBytes = 16 * partBytes
 
-// server returns the response to a path; nil means no response.
+// server is a transport that returns the response to a path, or times out if the response is nil.
 type server func(path string) *http.Response
 
 func (s server) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -59,15 +58,15 @@ func ask(t *testing.T, transport http.RoundTripper, path string) (http.Header, e
 	return resp.Header, resp.Body.Close()
 }
 
-// A server that does not respond delays a command by a limited number of timeouts. A path with an
-// exclamation mark gets no response.
+// A server that does not respond delays a command by a limited number of timeouts. In this test,
+// the server does not respond to a path with an exclamation mark.
 func TestTimeOfSilence(t *testing.T) {
 	t.Parallel()
 	const silent = "!"
 	for name, test := range map[string]struct {
 		paths    []string
 		patient  bool
-		timeouts time.Duration // how many
+		timeouts time.Duration // their number
 		sent     int
 	}{
 		"all answered":                         {[]string{"/api", "/apis", "/version"}, false, 0, 3},
@@ -106,15 +105,15 @@ func TestTimeOfSilence(t *testing.T) {
 	}
 }
 
-// A list may have many pages, and several lists may be read at the same time, but the number of
-// pages is limited.
+// Lists can have many pages, but addPage limits their number, even for lists that are read at the
+// same time.
 func TestPagesOfLists(t *testing.T) {
 	t.Parallel()
 	const pods = "/api/v1/namespaces/a/pods"
 	for name, test := range map[string]struct {
-		begun   int // lists, at the same time
-		further int // pages of all of them together
-		bytes   int // of each page
+		begun   int // the number of lists, which are read at the same time
+		further int // the number of pages after the first ones, in all lists together
+		bytes   int // the size of each page
 		refused bool
 	}{
 		"as many as there may be":              {begun: 1, further: maxPages},
@@ -144,14 +143,14 @@ func TestPagesOfLists(t *testing.T) {
 	}
 }
 
-// client-go does not see a Retry-After that is later than the timeout.
+// A Retry-After that exceeds the timeout is deleted, so that client-go does not wait for it.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		code    int
 		seconds string
 		timeout time.Duration
-		since   time.Duration // how long it has been said
+		since   time.Duration // the time since the first Retry-After
 		seen    bool
 	}{
 		"soon":                            {http.StatusTooManyRequests, "1", time.Minute, 0, true},
@@ -187,7 +186,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// endless is a body without end that repeats a text.
+// endless is a reader that repeats a text forever, and pauses before each read.
 type endless struct {
 	piece string
 	pause time.Duration
@@ -198,7 +197,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return copy(p, e.piece), nil
 }
 
-// An endless response is cut off, and its memory is free for the next one.
+// An endless response ends with an error, and its bytes no longer count as held.
 func TestResponseWithoutEnd(t *testing.T) {
 	t.Parallel()
 	piece := strings.Repeat("x", 512)
@@ -235,7 +234,7 @@ func TestCompressedResponse(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		zip := gzip.NewWriter(w)
-		_, _ = io.CopyN(zip, endless{strings.Repeat(" ", 4096), 0}, 2*maxBytes) // the client leaves
+		_, _ = io.CopyN(zip, endless{strings.Repeat(" ", 4096), 0}, 2*maxBytes) // fails when the client closes the connection
 	}))
 	t.Cleanup(server.Close)
 	transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: http.DefaultTransport}
@@ -250,7 +249,7 @@ func TestCompressedResponse(t *testing.T) {
 	}
 }
 
-// interrupted ends bodies with the context of their request, as net/http does.
+// interrupted is a transport whose bodies end with the context of the request, as in net/http.
 type interrupted struct{ server }
 
 func (i interrupted) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -273,8 +272,8 @@ func (b contextBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// Container logs are passed on without a limit of time or size. Other responses whose paths
-// look similar are bounded.
+// Container logs have no limit of time or size. Responses to paths that only look like those of
+// logs are limited.
 func TestLongLog(t *testing.T) {
 	t.Parallel()
 	for path, ends := range map[string]bool{
@@ -304,7 +303,7 @@ func TestLongLog(t *testing.T) {
 	}
 }
 
-// A watch may send more than the limit in total, but not in one event.
+// The limit applies to each event of a watch, not to all of them together.
 func TestLongWatch(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -332,7 +331,7 @@ func TestLongWatch(t *testing.T) {
 	}
 }
 
-// Credentials are not sent to another server, and a write does not become a read.
+// Redirects to another server and redirects that turn a write into a read are not followed.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -374,14 +373,14 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// A successful response is JSON or protobuf, even if the server declares JSON as text, as for
-// OpenAPI documents. An error may be a web page, which is not quoted.
+// A successful response must be JSON or protobuf. The server may declare JSON as text, as it does
+// for OpenAPI documents. An error that is a web page is replaced with one line.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		code         int
 		format, body string
-		want         string // empty if it is refused
+		want         string // the body, or "" if the response is refused
 	}{
 		"JSON":           {http.StatusOK, "application/json; charset=utf-8", "{}", "{}"},
 		"JSON, as text":  {http.StatusOK, "text/plain; charset=utf-8", "{}", "{}"},
@@ -415,7 +414,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// The response must be about the object in the path. Nothing else is checked.
+// objectAt finds a name only in paths of objects, and of their status and scale.
 func TestObjectAt(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string][2]string{
@@ -442,8 +441,8 @@ func TestObjectAt(t *testing.T) {
 	}
 }
 
-// A create has its name in the body, and its namespace in the path, even if the body has
-// none.
+// The response to a create must have the name in the body of the request and the namespace in its
+// path.
 func TestObjectOfACreate(t *testing.T) {
 	t.Parallel()
 	for answer, refused := range map[string]bool{

@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Writes counts the writes of a command that the server has not answered yet.
+// Writes counts the writes of a command that have no response yet.
 type Writes struct{ unanswered atomic.Int64 }
 
 // UnderWay reports whether a write has no response yet.
@@ -21,19 +21,19 @@ func (w *Writes) UnderWay() bool { return w.unanswered.Load() > 0 }
 
 type writesKey struct{}
 
-// Finish returns a context whose writes are completed even if the context is canceled, so
-// that a person who interrupts a command learns their result.
+// Finish returns a context for writes. A write that has started is not canceled with the context,
+// so that a user who interrupts a command still sees its result.
 func (w *Writes) Finish(ctx context.Context) context.Context {
 	return context.WithValue(ctx, writesKey{}, w)
 }
 
-// write is exchange for a write. If there is no answer, the error is an
-// outcome.ErrUnknown unless nothing was sent.
+// write is like exchange, but returns an outcome.ErrUnknown after an error if the server may have
+// carried out the write. It treats the status 504 as an error.
 func (t *boundedTransport) write(req *http.Request, group string) (*http.Response, error) {
 	if w, is := req.Context().Value(writesKey{}).(*Writes); is {
 		if err := context.Cause(req.Context()); err != nil {
 			closeBody(req)
-			return nil, err // no write begins after an interrupt
+			return nil, err // no write starts after an interrupt
 		}
 		w.unanswered.Add(1)
 		defer w.unanswered.Add(-1)
@@ -42,7 +42,7 @@ func (t *boundedTransport) write(req *http.Request, group string) (*http.Respons
 	req, connected := traceConnection(req)
 	resp, err := t.exchange(req, group)
 	if err == nil && resp.StatusCode == http.StatusGatewayTimeout {
-		words, _ := io.ReadAll(resp.Body) // it has been read already
+		words, _ := io.ReadAll(resp.Body) // cannot fail, because exchange has read the body into memory
 		_ = resp.Body.Close()
 		err = fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(words)))
 	}
@@ -67,9 +67,9 @@ func changes(req *http.Request) bool {
 	return true
 }
 
-// traceConnection returns a request, and a function that reports whether it got a connection.
-// Without one, nothing was sent, whether the server refused the connection, was not trusted,
-// or kept silent. A transport that makes no connections counts as connected.
+// traceConnection returns req with a trace, and a function that reports whether the request got a
+// connection. Without a connection, nothing was sent. A failed TLS handshake is no connection. A
+// transport that does not report connections counts as connected.
 func traceConnection(req *http.Request) (*http.Request, func() bool) {
 	var wanted, got atomic.Bool
 	trace := &httptrace.ClientTrace{
@@ -81,6 +81,6 @@ func traceConnection(req *http.Request) (*http.Request, func() bool) {
 
 func closeBody(req *http.Request) {
 	if req.Body != nil {
-		_ = req.Body.Close() // as transports must; the other error is returned
+		_ = req.Body.Close() // RoundTrip must close it; callers return an earlier error
 	}
 }

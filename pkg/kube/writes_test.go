@@ -17,7 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// The outcome of a write is unknown only if the write was sent and got no response.
+// The outcome of a write is unknown only if the request got a connection but no response. A gateway
+// timeout counts as no response.
 func TestWriteWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	certificate := httptest.NewUnstartedServer(nil)
@@ -30,7 +31,7 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 	}
 	for _, test := range []struct {
 		what, url string
-		// serve is the server's end of a connection; nil refuses it.
+		// serve handles a connection on the server; nil refuses connections.
 		serve   func(net.Conn)
 		unknown bool
 	}{

@@ -1,4 +1,4 @@
-// Package fieldpathtest makes objects for tests of field paths: from YAML, and at random.
+// Package fieldpathtest makes objects from YAML or at random for tests of field paths.
 package fieldpathtest
 
 import (
@@ -23,7 +23,7 @@ func Object(t testing.TB, text string) map[string]any {
 	return obj
 }
 
-// Names draws names of fields: usual ones, empty ones, and such as need quotes.
+// Names draws names of fields: usual names, the empty name, and names that need quotes.
 func Names() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.SampledFrom([]string{"replicas", "name", "", "a.b", "c/d", "~1", "~", "it's", `"`, `\`, "[0]", "é", "-", "0", "*", "…"}), rapid.StringN(1, 4, -1))
 }
@@ -43,7 +43,7 @@ func Values(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(append(leaves, nested, nested, lists, lists)...)
 }
 
-// Objects draws unstructured objects, at most depth levels deep below their fields.
+// Objects draws unstructured objects, whose fields hold values at most depth levels deep.
 func Objects(depth int) *rapid.Generator[map[string]any] {
 	return rapid.MapOfN(Names(), Values(depth), 0, 4)
 }

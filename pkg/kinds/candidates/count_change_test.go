@@ -19,8 +19,8 @@ func TestStep(t *testing.T) {
 		{"-3", 3, 0, ""},
 		{"0", 3, 3, ""},
 		{"50%", 4, 6, ""},
-		{"+50%", 3, 5, ""}, // 1.5 is 2
-		{"-50%", 3, 1, ""}, // and -1.5 is -2
+		{"+50%", 3, 5, ""}, // 1.5 is rounded to 2
+		{"-50%", 3, 1, ""}, // -1.5 is rounded to -2
 		{"1%", 1, 2, ""},
 		{"-1%", 1, 0, ""},
 		{"1%", 100, 101, ""},
@@ -56,7 +56,8 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// A parsed change formats as itself, and goes in the direction of its sign or is an error.
+// Parsing the String of a change returns the same change, and From never changes a count against
+// the sign of the change.
 func FuzzParseCountChange(f *testing.F) {
 	for _, word := range []string{"+2", "-1", "50%", "-50%", "0", "-100%", "2147483647%", "x"} {
 		f.Add(word, int64(3))

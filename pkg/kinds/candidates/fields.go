@@ -13,16 +13,16 @@ import (
 // maxFields limits the number of candidates.
 const maxFields = 200
 
-// Field is an integer field that may be a replica count, judging by its name. Only a person can
-// decide: the .spec.replicas of a KafkaTopic is not a replica count.
+// Field is an integer field whose name suggests a replica count. Only a user can decide, because
+// names mislead: the .spec.replicas of a KafkaTopic is not a number of pods.
 type Field struct {
 	// Path is in the form that fieldpath.ParsePath reads.
 	Path string
-	// Pattern is as in Node.
+	// Pattern is set as in Node.
 	Pattern bool
 	// Description is the first sentence of the description in the schema.
 	Description string
-	// Value is the value in the object; nil if it is not an integer.
+	// Value is the value in the object, or nil if it is not an integer.
 	Value *int64
 	// Minimum and Maximum are the bounds in the schema, or nil.
 	Minimum, Maximum *int64
@@ -32,7 +32,7 @@ type Field struct {
 
 // Fields lists the integer fields under .spec that look like a replica count, best first:
 // shallow ones before deep ones, and those named replicas before others. It leaves out pod
-// templates and other parts that hold numbers of their own. See Walk for the arguments.
+// templates and other objects whose numbers have another meaning. See Walk for the arguments.
 func Fields(schema, obj map[string]any) []Field {
 	var found []Field
 	Walk(schema, obj, func(n Node) bool {
@@ -71,7 +71,7 @@ func newField(n Node) Field {
 	}
 }
 
-// within returns the name of the field around the node's.
+// within returns the name of the nearest field around a node, or "".
 func within(n Node) string {
 	for _, s := range slices.Backward(n.Steps[:len(n.Steps)-1]) {
 		if s.Kind == fieldpath.Field {
@@ -81,7 +81,7 @@ func within(n Node) string {
 	return ""
 }
 
-// bound returns a bound of the schema. If it is exclusive, next is added to it.
+// bound returns a bound of the schema, or nil if there is none. It adds next to an exclusive bound.
 func bound(schema map[string]any, key string, next int64) *int64 {
 	n, is := fieldpath.Integer(schema[key])
 	if !is {

@@ -34,7 +34,7 @@ func (c Field) text() string {
 	return b.String()
 }
 
-// The table has schemas of real operators, and the candidates for their replica counts.
+// TestCandidates compares the candidates of several schemas, some from real operators.
 func TestCandidates(t *testing.T) {
 	t.Parallel()
 	const one = `properties: {spec: {type: object, properties: {replicas: {type: integer, format: int32}}}}`
@@ -135,7 +135,7 @@ properties:
 	}
 }
 
-// The search ends even if a schema refers to itself or is very wide.
+// Fields stops at its limits even if a schema refers to itself or a list is very long.
 func TestCandidatesAreBounded(t *testing.T) {
 	t.Parallel()
 	self := map[string]any{}
@@ -165,7 +165,7 @@ func TestCandidatesAreBounded(t *testing.T) {
 	}
 }
 
-// A listed path can be read, has the listed value, and can be written unless it is a pattern.
+// The path of each candidate can be parsed, has the value of the candidate, and can be patched.
 func TestCandidatesCanBeWritten(t *testing.T) {
 	t.Parallel()
 	count := rapid.SampledFrom([]string{"replicas", "size", "nodes", "name", "key", "a.b"})

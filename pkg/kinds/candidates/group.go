@@ -9,9 +9,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Group returns the count of a named group of pods: the count of the list element whose
-// key is the name, or of the field with the name. Group returns an error unless exactly one
-// field matches.
+// Group returns the path of the count of a named group of pods. The group is the list element
+// whose key is the name, or the field with the name. Group returns an error unless exactly one
+// count matches.
 func Group(fields []Field, name string) (fieldpath.Path, error) {
 	var found []fieldpath.Path
 	var groups []string
@@ -45,8 +45,8 @@ func Group(fields []Field, name string) (fieldpath.Path, error) {
 	return fieldpath.Path{}, fmt.Errorf("group %q has several counts; choose one with --replicas-path: %s", name, strings.Join(paths, ", "))
 }
 
-// groupsOf returns the names of the fields and the keys of the elements on the way to a
-// count.
+// groupsOf returns the names of the fields and the keys of the elements on the path to a count,
+// outermost first.
 func groupsOf(path fieldpath.Path) []string {
 	var words []string
 	for i, s := range path.Steps[1 : len(path.Steps)-1] {
@@ -67,7 +67,7 @@ func groupsOf(path fieldpath.Path) []string {
 	return words
 }
 
-// GroupOf returns the name of the group of pods whose count is at a path, "" if it has none.
+// GroupOf returns the name of the group of pods whose count is at a path, or "" if it has no name.
 func GroupOf(path fieldpath.Path) string {
 	words := groupsOf(path)
 	if len(words) == 0 {
@@ -76,13 +76,14 @@ func GroupOf(path fieldpath.Path) string {
 	return words[len(words)-1]
 }
 
-// Multiplies reports whether a count of that name multiplies the counts beside it: a number of
-// shards, or of the hosts or pods of each replica.
+// Multiplies reports whether a count with that name multiplies the counts beside it, as do the
+// number of shards and the number of hosts or pods per replica.
 func Multiplies(name string) bool {
 	return Unit(name) == "shard" || slices.ContainsFunc(Words(name), func(word string) bool { return word == "hosts" || word == "per" })
 }
 
-// Total returns the sum of the counts in some fields; nil if none has a value.
+// Total returns the number of pods for the counts in some fields. It is nil if no field has a value
+// or the total exceeds 32 bits.
 func Total(fields []Field) *int32 {
 	pods, each := map[string]int64{}, map[string]int64{}
 	for _, c := range fields {

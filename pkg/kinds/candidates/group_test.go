@@ -33,8 +33,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// The total is the sum of the counts. Each shard has as many pods as the count beside the number of
-// shards.
+// Total adds the counts of all groups. Within a group, it multiplies them by the number of shards.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	of := func(path string, n int64) Field { return Field{Path: path, Value: &n} }

@@ -18,7 +18,7 @@ func looksLikeCount(name, within string) bool {
 		words = words[:per] // replicasPerShard
 	}
 	last := words[len(words)-1]
-	tallies := []string{"count", "size", "num", "number"} // after the word for what is counted
+	tallies := []string{"count", "size", "num", "number"} // follow the counted word
 	switch {
 	case len(words) > 1 && slices.Contains(tallies, last):
 		return endsInUnit(words[:len(words)-1])
@@ -29,7 +29,7 @@ func looksLikeCount(name, within string) bool {
 	case strings.HasSuffix(last, "s") && unit(last):
 		return true
 	}
-	// One word: replicacount, clustersize, desiredreplicas.
+	// The words may be joined, as in replicacount, clustersize, and desiredreplicas.
 	for _, end := range tallies {
 		if before, had := strings.CutSuffix(last, end); had && endsInUnit([]string{before}) {
 			return true
@@ -38,8 +38,8 @@ func looksLikeCount(name, within string) bool {
 	return len(words) == 1 && strings.HasSuffix(last, "replicas") && !strings.HasPrefix(last, "min") && !strings.HasPrefix(last, "max")
 }
 
-// endsInUnit reports whether the words before a tally name something with replicas, which
-// names of a pool or a queue do not.
+// endsInUnit reports whether the words before a tally name something with replicas. A pool, group,
+// or set counts only after a unit.
 func endsInUnit(words []string) bool {
 	last := words[len(words)-1]
 	switch last {
@@ -74,7 +74,7 @@ func bounds(word string) bool {
 	return false
 }
 
-// measured reports whether the size or count of a thing is not a number of replicas.
+// measured reports whether a word names a thing whose size or count is not a number of replicas.
 func measured(word string) bool {
 	switch word {
 	case "storage", "volume", "volumes", "persistence", "pvc", "disk", "disks", "buffer", "cache", "memory", "heap",
@@ -84,7 +84,7 @@ func measured(word string) bool {
 	return false
 }
 
-// unrelated reports whether a field is known to hold other numbers than replica counts.
+// unrelated reports whether a field is known to contain only numbers with other meanings.
 func unrelated(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
@@ -113,8 +113,8 @@ func rank(name string) int {
 	return 2
 }
 
-// Words returns the words of a name in lower case: numberOfInstances, number_of_instances
-// and number-of-instances have three. A run of capitals is one word.
+// Words returns the words of a name in lower case. numberOfInstances, number_of_instances and
+// number-of-instances have the same three words. A run of capitals is one word.
 func Words(name string) []string {
 	var words []string
 	var word []rune

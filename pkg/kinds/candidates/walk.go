@@ -18,7 +18,7 @@ const (
 // Unknown stands for an unknown key in a pattern. No object has such a key.
 const Unknown = "<NAME>"
 
-// Node is a part of an object with its schema, either of which may be nil.
+// Node is a field or an element of an object. Its schema or its value may be nil.
 type Node struct {
 	Schema map[string]any
 	Value  any
@@ -30,7 +30,7 @@ type Node struct {
 	Pattern bool
 }
 
-// Name returns the name of the field, "" for an element of a list.
+// Name returns the name of the field, or "" for an element of a list.
 func (n Node) Name() string {
 	if last := n.Steps[len(n.Steps)-1]; last.Kind == fieldpath.Field {
 		return last.Name
@@ -38,7 +38,7 @@ func (n Node) Name() string {
 	return ""
 }
 
-// Path leads to the node.
+// Path returns the path to the node.
 func (n Node) Path() fieldpath.Path { return fieldpath.Path{Steps: n.Steps} }
 
 // Open reports whether the object may hold fields that the schema does not name.
@@ -57,13 +57,13 @@ func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 	return n
 }
 
-// Walk visits everything under .spec, shallow nodes first, so that the bounds cut off
-// deep ones. visit returns whether to go into a node. Walk visits the fields of a list
-// for each element of the object, selected by its keys, or as a pattern if it has none.
+// Walk visits all nodes under .spec, shallow nodes first, so that the limits exclude deep
+// nodes. If visit returns true for a node, Walk visits its children. It selects the elements
+// of a list by their keys, and visits a pattern if a list is empty.
 //
 // The schema is the OpenAPI v3 schema of a kind, from a CRD or from the server. Walk does
-// not follow references. If the schema is nil or leaves open what an object holds, the
-// fields of obj count. obj may be nil.
+// not follow references. If the schema of a node is nil or open, Walk visits the fields that
+// obj has there. obj may be nil.
 func Walk(schema, obj map[string]any, visit func(Node) bool) {
 	queue := []Node{{Schema: fieldpath.Object(schema, "properties", "spec"), Value: obj["spec"], Steps: fieldpath.Fields("spec").Steps}}
 	for budget := maxNodes; len(queue) > 0; queue = queue[1:] {
@@ -111,7 +111,7 @@ func (n Node) children(yield func(Node) bool) {
 	}
 }
 
-// elements yields the elements of a list, or the pattern of one if it has none.
+// elements yields the elements of a list, or a pattern if the list is empty.
 func (n Node) elements(list []any, yield func(Node) bool) {
 	items := fieldpath.Object(n.Schema, "items")
 	keys := fieldpath.Strings(n.Schema["x-kubernetes-list-map-keys"])
@@ -135,9 +135,9 @@ func (n Node) elements(list []any, yield func(Node) bool) {
 	yield(n.child(pattern, items, nil))
 }
 
-// usualKeys returns the fields that identify the elements of a list whose schema declares no
-// keys, the most usual first: name, key, id, and names such as groupName. The name of an image
-// does not identify an element.
+// usualKeys returns the fields that may identify the elements of a list whose schema declares no
+// keys, most usual first: name, key, id, and names such as groupName. The name of an image does
+// not identify an element.
 func usualKeys[T any](fields map[string]T) []string {
 	others := []string{"image", "secret", "class", "host", "node", "volume", "service", "cluster"}
 	rank := func(key string) int {
@@ -150,9 +150,9 @@ func usualKeys[T any](fields map[string]T) []string {
 	return keys
 }
 
-// selectors returns the steps to the elements of a list: by the keys of the list, by a
-// usual key that only the element has, or else by its index. The schema may be wrong, so
-// keys that several elements have select none.
+// selectors returns a step to each element of a list: by the keys in the schema, by a usual
+// key with a unique value, or else by its index. The schema may be wrong, so keys whose values
+// are not unique are not used.
 func selectors(list []any, mapKeys []string) []fieldpath.Step {
 	steps := make([]fieldpath.Step, len(list))
 	for i := range list {
@@ -167,7 +167,7 @@ func selectors(list []any, mapKeys []string) []fieldpath.Step {
 	for _, key := range usualKeys(fields) {
 		choices = append(choices, []string{key})
 	}
-	for _, keys := range slices.Backward(choices) { // the best comes last
+	for _, keys := range slices.Backward(choices) { // better keys replace worse ones
 		alike := map[string][]int{}
 		for i, value := range list {
 			if where := keysOf(value, keys); len(where) > 0 {
@@ -184,7 +184,7 @@ func selectors(list []any, mapKeys []string) []fieldpath.Step {
 	return steps
 }
 
-// keysOf returns what an element has for all of the keys, or nil.
+// keysOf returns comparisons with the values of all keys, or nil if the element lacks one.
 func keysOf(value any, keys []string) []fieldpath.Comparison {
 	fields, _ := value.(map[string]any)
 	var where []fieldpath.Comparison

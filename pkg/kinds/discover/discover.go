@@ -1,5 +1,5 @@
-// Package discover asks the server about kinds: which exist, what their CRDs declare, and
-// where their replica count is. It also reads and sets counts through /scale.
+// Package discover reads from the server which kinds exist, what their CRDs declare, and which
+// field is their replica count. It also reads and sets counts through /scale.
 package discover
 
 import (
@@ -19,12 +19,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// Discovered is the answer about one kind.
+// Discovered is the result of Discover for one kind.
 type Discovered struct {
 	Kind kinds.Kind
-	// Field is the replica field, nil if it is unknown.
+	// Field is the replica field, or nil if it is unknown.
 	Field *Field
-	// Candidates are possible replica fields, if it is unknown.
+	// Candidates lists possible replica fields if Field is unknown.
 	Candidates []candidates.Field
 	// PerNode reports whether the kind runs a pod on every node and has no count.
 	PerNode bool
@@ -32,8 +32,8 @@ type Discovered struct {
 	Err error
 }
 
-// Kinds lists the kinds, in their preferred versions, that may have a replica count: those
-// with /scale, custom ones, and DaemonSets. They are in the order of their groups.
+// Kinds lists the kinds, in their preferred versions, that may have a replica count: those with
+// /scale, custom ones, and DaemonSets, sorted by group. It may return both kinds and an error.
 func (f *Finder) Kinds() ([]kinds.Kind, error) {
 	lists, err := f.Discovery.ServerPreferredResources()
 	if err != nil && len(lists) == 0 {
@@ -61,7 +61,7 @@ func (f *Finder) Kinds() ([]kinds.Kind, error) {
 	return listed, err
 }
 
-// Scales reports whether the server serves /scale of a kind.
+// Scales reports whether the server is known to serve /scale of a kind.
 func (f *Finder) Scales(kind kinds.Kind) bool {
 	served, err := f.serves(kind, "scale")
 	return err == nil && served
@@ -75,8 +75,8 @@ func mapping(gv schema.GroupVersion, r metav1.APIResource) *meta.RESTMapping {
 	return m
 }
 
-// ParkedCounts returns the paths of the fields that may hold the count of a parked object: the replica
-// field if it is known, or else those that may be it. An object that is not parked has none.
+// ParkedCounts returns the paths of the fields that may hold the count of a parked object: the
+// replica field or, if it is unknown, all candidates. It returns nil if the object is not parked.
 func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) (paths []string, err error) {
 	if _, parked := obj.GetAnnotations()[apis.AnnotationParked]; !parked {
 		return nil, nil
@@ -85,7 +85,7 @@ func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstruc
 	if err == nil && field.Path != nil {
 		return []string{field.Path.String()}, nil
 	}
-	if err == nil { // it is behind /scale, and the user cannot read the CRD
+	if err == nil { // the field is behind /scale, and the user cannot read the CRD
 		_, err = guess(ctx, f, query{kind: kind, obj: obj})
 	}
 	var unknown *UnknownFieldError
@@ -98,7 +98,7 @@ func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstruc
 	return paths, nil
 }
 
-// Discover finds the replica count of a kind.
+// Discover finds the replica field of a kind, or else candidates or the reason for having none.
 func (f *Finder) Discover(ctx context.Context, kind kinds.Kind) Discovered {
 	field, err := f.Find(ctx, kind, nil, nil)
 	var unknown *UnknownFieldError

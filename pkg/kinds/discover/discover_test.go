@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The kinds that may have a count are those with /scale and custom ones that can be changed, in the
-// order of their groups. A group that does not respond does not affect the others.
+// Kinds lists kinds with /scale and custom kinds that can be patched, sorted by group. If a group
+// does not respond, Kinds returns the others with an error.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -19,7 +19,7 @@ func TestKinds(t *testing.T) {
 	s.serve("apps/v1", "Deployment", "deployments", "scale")
 	s.resources[1].APIResources = append(s.resources[1].APIResources, metav1.APIResource{Name: "controllerrevisions", Kind: "ControllerRevision", Verbs: metav1.Verbs{"patch"}})
 	s.serve("cells.example.com/v1", "Cell", "cells")
-	s.resources[2].APIResources[0].Verbs = metav1.Verbs{"get"} // which nobody can change
+	s.resources[2].APIResources[0].Verbs = metav1.Verbs{"get"} // no patch
 	s.serve("a/b/c", "Odd", "odds")
 	s.serve("alpha.example.com/v1", "Zoo", "zoos")
 	s.resources[4].APIResources[0].Namespaced = false
@@ -42,7 +42,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Discover returns a field, candidates, or that there is no count.
+// Discover returns a field, candidates, PerNode, or an error.
 func TestDiscover(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{}", "{}"))
@@ -67,8 +67,8 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// Anyone who can write CRDs can add many types. The list of a version is read once, not once for
-// each type in it.
+// The resource list of a version is read once, not once for each type in it, because any user who
+// can write CRDs can add many types.
 func TestCostOfKinds(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{100, 200, 400} {

@@ -25,8 +25,8 @@ import (
 type Field struct {
 	// Scale reports whether the count is set through the /scale subresource.
 	Scale bool
-	// Path is the field in the object. For a kind with /scale that does not ship with this
-	// program, it is known only if the CRD can be read.
+	// Path is the field in the object. It is nil for a custom kind with /scale if the user cannot
+	// read its CRD.
 	Path *fieldpath.Path
 	// Found describes how the field was found.
 	Found string
@@ -44,8 +44,8 @@ func (f Field) String() string {
 // never written.
 type UnknownFieldError struct {
 	Kind kinds.Kind
-	// Candidates are possible fields, the likeliest first. Without any, the kind has no
-	// replica count.
+	// Candidates lists possible fields, likeliest first. If it is empty, the kind has no replica
+	// count.
 	Candidates []candidates.Field
 	// Unread means that the user must not read the CRD, which may name the field.
 	Unread bool
@@ -64,7 +64,7 @@ func (e *UnknownFieldError) Error() string {
 // Is makes the error one of permissions if the CRD was not read.
 func (e *UnknownFieldError) Is(target error) bool { return e.Unread && target == outcome.ErrForbidden }
 
-// Total returns the sum of the candidate counts of an object, nil if it has none.
+// Total returns the sum of the candidate counts of an object, or nil as in candidates.Total.
 func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
 
 // NoCountError means that objects of a kind run a pod on every node and have no count.
@@ -76,7 +76,7 @@ func (e *NoCountError) Error() string {
 	return fmt.Sprintf("%s has no replica count: it runs one pod per node", e.Kind.CRD())
 }
 
-// Finder finds the replica fields of kinds. It asks the server once per kind.
+// Finder finds the replica fields of kinds. It caches what it has read about each kind.
 type Finder struct {
 	Discovery discovery.CachedDiscoveryInterface
 	Dynamic   dynamic.Interface
@@ -85,19 +85,19 @@ type Finder struct {
 	answers sync.Map
 	// unread means that the server has refused to return a CRD.
 	unread atomic.Bool
-	// discovering guards Discovery: its caches on disk and in memory share the lists that they
-	// encode.
+	// discovering guards Discovery, because its caches on disk and in memory share the lists that
+	// they encode.
 	discovering sync.Mutex
 }
 
-// question is the key of a cached answer of type T about a kind.
+// question is the key of a cached answer. part distinguishes answers of the same type T.
 type question[T any] struct {
 	kind schema.GroupVersionKind
 	part string
 }
 
-// once returns the cached answer about a kind, or about a version without a kind. It asks if
-// there is none. Errors are not cached.
+// once returns the cached answer about a kind, or about a version if kind.Kind is "". If there is
+// none, it calls ask and caches the answer. Errors are not cached.
 func once[T any](f *Finder, kind schema.GroupVersionKind, part string, ask func() (T, error)) (T, error) {
 	key := question[T]{kind, part}
 	kept, _ := f.answers.Load(key)
@@ -111,8 +111,9 @@ func once[T any](f *Finder, kind schema.GroupVersionKind, part string, ask func(
 	return answer, err
 }
 
-// Find returns the replica field of an object's kind, from the first source that knows it. It
-// returns an UnknownFieldError if none does, and a NoCountError if the kind has no count.
+// Find returns the replica field of a kind from the first source that has it. obj and given may be
+// nil. Find returns an UnknownFieldError if no source has the field, and a NoCountError if the kind
+// has no count.
 func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (Field, error) {
 	q := query{kind, obj, given}
 	for _, find := range sources() {
@@ -125,14 +126,14 @@ func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Un
 	return Field{}, &UnknownFieldError{Kind: kind, Unread: f.Unread()}
 }
 
-// Invalidate makes the finder ask again, and not rely on the cache on disk.
+// Invalidate makes the finder ignore its cached answers and the discovery cache on disk.
 func (f *Finder) Invalidate() {
 	f.answers.Clear()
 	f.Discovery.Invalidate()
 }
 
-// serves reports whether the server serves a subresource of a kind. It reads each version once: a
-// group may have thousands of types.
+// serves reports whether the server serves a subresource of a kind. It reads each version only
+// once, because a group may have thousands of types.
 func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
 	version := kind.Resource.GroupVersion()
 	served, err := once(f, version.WithKind(""), "", func() (sets.Set[string], error) {
@@ -154,8 +155,8 @@ func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
 	return served.Has(kind.Resource.Resource + "/" + subresource), nil
 }
 
-// Declare adds the declaration of the kind's CRD to it, if the user can read CRDs. If the
-// declaration is invalid, it returns a DeclarationError and the unchanged kind.
+// Declare returns the kind with the declaration of its CRD, if the user can read CRDs. If the
+// declaration is invalid, it returns the unchanged kind and a DeclarationError.
 func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, error) {
 	if kind.Reconciled() || kind.BuiltIn() {
 		return kind, nil
@@ -207,8 +208,8 @@ func (f *Finder) Undeclared(err error) error {
 	return fmt.Errorf("%w; %w: no permission to read its CRD, which may declare more", err, outcome.ErrForbidden)
 }
 
-// scalePath returns the field behind /scale if it is known. For built-in kinds, it is always
-// .spec.replicas.
+// scalePath returns the field behind /scale, or nil if it is unknown. For built-in kinds, it is
+// always .spec.replicas.
 func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path {
 	word := ""
 	switch {

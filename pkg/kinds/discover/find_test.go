@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The first source that knows the replica field decides: the command line, the shipped
-// kinds, /scale, the annotation of the CRD. A guess from the schema is an error.
+// Find uses the first source that has the replica field: the command line, the shipped kinds,
+// /scale, and the annotation of the CRD, in this order. It sends each request only once.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	forbidden := apierrors.NewForbidden(kinds.CRDResource().GroupResource(), "sets.example.com", errors.New("no"))
@@ -27,8 +27,8 @@ func TestFind(t *testing.T) {
 		scale       string
 		refused     error
 		given       *fieldpath.Path
-		want        Field  // its Path is in path
-		path        string // "" for none
+		want        Field  // without Path
+		path        string // of want, or "" for nil
 	}{
 		{what: "the command line", kind: set(), subresource: []string{"scale"}, annotations: "{imoocpod.dev/replicas-path: .spec.size}", scale: "{}", given: &given,
 			want: Field{Found: "--replicas-path"}, path: ".spec.mine"},
@@ -70,7 +70,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// If no source knows the field, the error lists the candidates and their sum.
+// If no source has the field, the error has the candidates and their sum.
 func TestFindGuessesNothing(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{}", "{}"))
@@ -107,7 +107,7 @@ func TestFindGuessesNothing(t *testing.T) {
 	}
 }
 
-// A kind with one pod per node has no count, whatever its schema has.
+// Find returns a NoCountError for a kind with one pod per node.
 func TestFindPerNode(t *testing.T) {
 	t.Parallel()
 	var perNode kinds.Kind
@@ -123,7 +123,7 @@ func TestFindPerNode(t *testing.T) {
 	}
 }
 
-// If the server does not answer, the error names the question, and the next call asks again.
+// If a request fails, the error names what was requested, and the next call repeats the request.
 func TestFindAsksAgainAfterAnError(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{imoocpod.dev/replicas-path: .spec.size}", "{}"))
@@ -147,8 +147,8 @@ func TestFindAsksAgainAfterAnError(t *testing.T) {
 	}
 }
 
-// The schema comes from the OpenAPI document of the version. The error names a server that does not
-// have it.
+// Schema reads the OpenAPI document of the version. If the server has no such document, the error
+// names the version.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -169,7 +169,7 @@ func factsOf(t *testing.T, f *Finder, count *fieldpath.Path) (facts.Facts, error
 	return FromSource(t.Context(), f, set(), "facts", func(source kinds.Source) (facts.Facts, error) { return facts.New(set(), source, count) })
 }
 
-// The source of a kind is its CRD, or the OpenAPI document if the user may not read CRDs.
+// FromSource uses the CRD of a kind, or the OpenAPI document if reading CRDs is forbidden.
 func TestFromSource(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{imoocpod.dev/desired-path: .status.replicas}", "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}"))
@@ -197,8 +197,8 @@ func TestFromSource(t *testing.T) {
 	}
 }
 
-// The declaration of a CRD becomes part of the kind. For shipped and built-in kinds, no CRD is
-// read.
+// Declare adds the declaration of the CRD to the kind. For shipped and built-in kinds, it does not
+// read a CRD.
 func TestDeclare(t *testing.T) {
 	t.Parallel()
 	declared := "{imoocpod.dev/plan: pods, imoocpod.dev/replicas-path: .spec.size, imoocpod.dev/image: nginx}"

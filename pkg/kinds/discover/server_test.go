@@ -28,11 +28,11 @@ type server struct {
 	// partial is returned beside the resources, as when an aggregated API does not respond.
 	partial error
 	schemas map[string]openapi.GroupVersion
-	// refused, if set, is returned instead of a CRD.
+	// refused, if set, is the error for each request for a CRD.
 	refused error
 
 	dynamic *fake.FakeDynamicClient
-	// asked counts the requests by kind.
+	// asked counts the requests for "crd", "resources", and "schema".
 	asked map[string]int
 }
 

@@ -20,12 +20,11 @@ type query struct {
 	kind kinds.Kind
 	// obj is nil if it has not been read.
 	obj *unstructured.Unstructured
-	// given is the path from the command line.
+	// given is the path from the command line, or nil.
 	given *fieldpath.Path
 }
 
-// sources returns all sources in order of precedence. To add one, write a function and add it
-// to this list.
+// sources returns all sources in order of precedence.
 func sources() []source {
 	return []source{givenPath, nodes, shippedKind, scaleSubresource, declaration, annotation, guess}
 }
@@ -38,7 +37,7 @@ func givenPath(_ context.Context, _ *Finder, q query) (*Field, error) {
 	return &Field{Path: q.given, Found: "--replicas-path"}, nil
 }
 
-// nodes ends the search for a kind that runs a pod on every node.
+// nodes returns a NoCountError for a kind that runs a pod on every node.
 func nodes(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if q.kind.Mapping.Strategy.WithoutReplicas() {
 		return nil, &NoCountError{Kind: q.kind}
@@ -46,8 +45,8 @@ func nodes(_ context.Context, _ *Finder, q query) (*Field, error) {
 	return nil, nil
 }
 
-// shippedKind returns the field of a kind that ships with the program. It does not rely on
-// /scale: a CRD of the same name from elsewhere may lack it.
+// shippedKind returns the field of a kind that ships with the program. Callers must not rely on
+// /scale, because a CRD of the same name from elsewhere may lack it.
 func shippedKind(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if !q.kind.Shipped() {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// lossTold is how long a connection must be lost before Changed is called: a server ends each watch
-// after a while, and the next one begins at once.
+// lossTold is the duration of a loss after which Changed is called. Shorter losses are normal,
+// because a server ends each watch after some time, and the next watch begins at once.
 const lossTold = 2 * time.Second
 
 // Connection tracks whether the server can be reached, for several watches at the same time.
@@ -25,7 +25,8 @@ type Connection struct {
 	reported bool
 }
 
-// note records the result of a request. A server that refuses it can be reached.
+// note records the result of a request. An error status from the server does not count as a loss
+// of the connection unless it is transient.
 func (c *Connection) note(err error) {
 	switch {
 	case Transient(err):
@@ -35,8 +36,8 @@ func (c *Connection) note(err error) {
 	}
 }
 
-// watched records that a watch began. If the server hangs up, the client returns a watch that
-// has ended and no error.
+// watched records the result of a watch request. If the server closes the connection, client-go
+// returns an empty watch instead of an error.
 func (c *Connection) watched(w watch.Interface) {
 	if reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()) {
 		c.lose()
@@ -45,7 +46,7 @@ func (c *Connection) watched(w watch.Interface) {
 	}
 }
 
-// lose records that the connection is lost, and reports it if it does not come back soon.
+// lose records that the connection is lost, and calls Changed if it is still lost after lossTold.
 func (c *Connection) lose() {
 	if c == nil {
 		return
@@ -67,7 +68,7 @@ func (c *Connection) lose() {
 	})
 }
 
-// regain records that there is a connection.
+// regain records that the connection is back, and calls Changed if the loss was reported.
 func (c *Connection) regain() {
 	if c == nil {
 		return

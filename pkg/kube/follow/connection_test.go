@@ -18,8 +18,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// After a watch has ended, the answer to the next request shows whether the server is
-// there. A refusal shows it, too.
+// After a watch has ended, the next response shows whether the connection is lost. An error status
+// from the server means that it is not.
 func TestConnectionAfterAWatchEnds(t *testing.T) {
 	things := schema.GroupResource{Resource: "things"}
 	for _, c := range []struct {
@@ -33,7 +33,7 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 		{"too old", apierrors.NewResourceExpired("too old"), false},
 		{"away", &url.Error{Op: "Get", URL: "https://server", Err: errors.New("connection refused")}, true},
 		{"starting", apierrors.NewServiceUnavailable("starting"), true},
-		{"the program ends", context.Canceled, true}, // nothing is known
+		{"the program ends", context.Canceled, true}, // the error is no sign of a connection
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 	}
 }
 
-// Short interruptions are not reported, and each reported loss is followed by a recovery.
+// Short losses are not reported. When the connection is back, a reported loss is withdrawn.
 func TestConnectionIsBack(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		var told []time.Time

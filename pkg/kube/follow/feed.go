@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// pollInterval is the time between two lists of objects that the user may not watch.
+// pollInterval is the time between two lists if the user is not allowed to watch the objects.
 const pollInterval = 5 * time.Second
 
 // Object is an object of any type.
@@ -26,7 +26,7 @@ type Object interface {
 	metav1.Object
 }
 
-// Feed keeps a value for each of the selected objects, by one list and one watch.
+// Feed holds a value for each selected object, and keeps the values current by a list and a watch.
 type Feed[T Object, V any] struct {
 	// keep converts an object to a value. It may drop fields of the object.
 	keep func(T) V
@@ -43,43 +43,43 @@ type Feed[T Object, V any] struct {
 	subscribers map[any]Subscriber
 	// all holds the values, in order.
 	all []V
-	// index has the values by their references; nil until it is needed after a change.
+	// index is made by Index; nil after each change.
 	index *Index[V]
 	err   error
 	// polled means that the user can list the objects but not watch them.
 	polled bool
 }
 
-// Index has the values of a feed by the objects to which they refer.
+// Index groups the values of a feed by the objects to which they refer.
 type Index[V any] struct {
-	// Of has the values in order.
+	// Of maps the UID of an object to the values that refer to it, in order.
 	Of map[types.UID][]V
-	// Kinds are the kinds of the objects.
+	// Kinds lists the kinds of the objects, each once.
 	Kinds []schema.GroupVersionKind
 }
 
-// Subscriber is notified of changes. If Matters is set, only changes for which it returns
-// true for one of the UIDs that the object refers to count.
+// Subscriber is notified of changes. If Matters is set, it gets the UIDs of a changed object and of
+// the objects to which it refers, and reports whether to call Notify.
 type Subscriber struct {
 	Matters func(...types.UID) bool
 	Notify  func()
 }
 
-// New returns a feed, which is empty until it runs.
+// New returns an empty feed, which List or Run fills.
 func New[T Object, V any](keep func(T) V, compare func(a, b V) int) *Feed[T, V] {
 	return &Feed[T, V]{keep: keep, compare: compare, known: make(chan struct{}), subscribers: map[any]Subscriber{}, all: []V{}}
 }
 
-// By makes the feed index its values by the objects to which they refer. It is called before the
-// feed runs.
+// By makes the feed index its values by the objects to which they refer. It must be called before
+// Run and Index.
 func (f *Feed[T, V]) By(refers func(V) (types.UID, schema.GroupVersionKind)) {
 	f.refers = refers
 }
 
-// Whole keeps an object unchanged.
+// Whole is a keep function for New that returns the object unchanged.
 func Whole[T Object](obj T) T { return obj }
 
-// Compare orders objects of a namespace by their names.
+// Compare orders objects by name, and objects with the same name by UID.
 func Compare[T Object](a, b T) int {
 	return cmp.Or(strings.Compare(a.GetName(), b.GetName()), strings.Compare(string(a.GetUID()), string(b.GetUID())))
 }
@@ -91,7 +91,7 @@ func (f *Feed[T, V]) Subscribe(key any, s Subscriber) {
 	f.subscribers[key] = s
 }
 
-// notifyAll notifies all subscribers after the feed has synced.
+// notifyAll closes known and notifies all subscribers. The caller must hold mu.
 func (f *Feed[T, V]) notifyAll() {
 	f.learned.Do(func() { close(f.known) })
 	for _, s := range f.subscribers {
@@ -112,7 +112,7 @@ func uids(obj metav1.Object) []types.UID {
 	return all
 }
 
-// List lists the selected objects once.
+// List lists the selected objects once, and replaces all values with them.
 func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.ListOptions) error {
 	found, err := list[T](ctx, from, selected)
 	if err == nil {
@@ -121,7 +121,8 @@ func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.List
 	return err
 }
 
-// Run follows the selected objects until the context ends or the server refuses.
+// Run follows the selected objects until the context ends or an error is permanent. If the user
+// can list but not watch, it polls.
 func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection) {
 	listed := false
 	for {
@@ -143,7 +144,7 @@ func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListO
 	}
 }
 
-// Refuse stores an error that readers get instead of the objects.
+// Refuse stores an error for readers, and notifies all subscribers.
 func (f *Feed[T, V]) Refuse(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,7 +177,7 @@ func (f *Feed[T, V]) replace(found []T) {
 	f.notifyAll()
 }
 
-// Change applies a change, and notifies the subscribers for which it matters.
+// Change is a Handler.Changed. It applies a change and notifies the subscribers to which it matters.
 func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -201,11 +202,11 @@ func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	return false, nil
 }
 
-// Known is closed when the feed has synced or failed.
+// Known returns a channel that is closed when the feed has synced or failed.
 func (f *Feed[T, V]) Known() <-chan struct{} { return f.known }
 
-// All returns the values in order, once the feed has synced, or the error with which it
-// failed.
+// All waits until the feed has synced or failed, and returns its values in order. polled reports
+// whether the feed polls, and err is the error of Refuse.
 func (f *Feed[T, V]) All(ctx context.Context) (all []V, polled bool, err error) {
 	if err := f.await(ctx); err != nil {
 		return nil, false, err
@@ -215,8 +216,8 @@ func (f *Feed[T, V]) All(ctx context.Context) (all []V, polled bool, err error) 
 	return slices.Clone(f.all), f.polled, f.err
 }
 
-// Index is like All, but returns the index of a feed that has one. It is made once after each
-// change, however many targets share the feed, and must not be changed.
+// Index is like All, but returns the index of a feed for which By was called. All callers share
+// the index until the next change, so they must not modify it.
 func (f *Feed[T, V]) Index(ctx context.Context) (index Index[V], polled bool, err error) {
 	if err := f.await(ctx); err != nil {
 		return Index[V]{}, false, err

@@ -24,19 +24,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// podServer lists and watches pods, and fails, like an API server.
+// podServer serves lists and watches of pods like an API server. It can be made to fail.
 type podServer struct {
 	mu       sync.Mutex
 	revision int
 	pods     map[string]*corev1.Pod
-	log      []watch.Event // one for each revision
-	// compacted is the first revision that can be watched from. failing is the number of requests
-	// that will fail.
+	log      []watch.Event // the event of each revision
+	// compacted is the first revision from which a watch can start. failing is the number of
+	// requests that will fail.
 	compacted, failing int
-	forbidden          bool // to watch
+	forbidden          bool // watches are forbidden
 	stalled            bool
 	changed            chan struct{}
-	watches            []chan error // to end watches with
+	watches            []chan error // an error or nil ends the watch
 	lists              int
 }
 
@@ -65,7 +65,7 @@ func (s *podServer) store(kind watch.EventType, pod *corev1.Pod) {
 	}
 }
 
-// end ends all watches, with an error or silently.
+// end ends all watches. They send an error event if err is an API status.
 func (s *podServer) end(err error) {
 	for _, w := range s.watches {
 		w <- err
@@ -121,7 +121,7 @@ func (s *podServer) source() Source {
 	}
 }
 
-// tell sends all changes after a revision to a watch until it ends.
+// tell sends all changes after a revision to a watch until the watch ends.
 func (s *podServer) tell(ctx context.Context, since int, events chan<- watch.Event, stopped <-chan struct{}, ended <-chan error) {
 	defer close(events)
 	send := func(e watch.Event) bool {
@@ -179,13 +179,13 @@ func newFeed() *podFeed {
 	return f
 }
 
-// pass lets time pass in the bubble of the test, and waits for everything that is due.
+// pass advances the time in the bubble of the test, and waits until all goroutines are blocked.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// versions returns the versions of the pods in a feed.
+// versions returns the resourceVersions of the pods in a feed by name, and checks the index.
 func versions(ctx context.Context, t *testing.T, f *podFeed) map[string]string {
 	t.Helper()
 	known := map[string]string{}
@@ -206,8 +206,8 @@ func versions(ctx context.Context, t *testing.T, f *podFeed) map[string]string {
 	return known
 }
 
-// Whatever changes and however watches fail, a feed equals a fresh list, and lists again only when
-// a watch has expired.
+// A feed always has the objects of a fresh list, however watches fail. It lists again only if a
+// watch has expired.
 func TestFeedIsWhatAListSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
@@ -267,7 +267,7 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 			synctest.Wait()
 			s.do(func() { s.stalled = false })
 		}
-		pass(time.Minute) // whatever was to be tried again has been
+		pass(time.Minute) // enough for all retries
 		want := map[string]string{}
 		for name, pod := range s.pods {
 			want[name] = pod.ResourceVersion
@@ -287,7 +287,7 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 	running.Wait()
 }
 
-// With permission to list pods but not to watch them, changes are seen a moment later.
+// A feed polls if the user is allowed to list pods but not to watch them.
 func TestFeedThatMayNotWatchLists(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -311,7 +311,7 @@ func TestFeedThatMayNotWatchLists(t *testing.T) {
 	})
 }
 
-// If the first list fails, readers get the error until the server is back.
+// If the first list fails, readers get the error until a later list succeeds.
 func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -351,7 +351,7 @@ func TestUIDs(t *testing.T) {
 	}
 }
 
-// Each subscriber is notified of the changes that matter to it, and of every list.
+// Each subscriber is notified of the changes that matter to it, of every list, and of every error.
 func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	t.Parallel()
 	f := New(func(pod *corev1.Pod) *corev1.Pod { pod.Annotations = nil; return pod }, Compare)
@@ -381,7 +381,8 @@ func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	}
 }
 
-// A feed that cannot run returns the reason, and readers wait for one that has not synced yet.
+// A feed that failed returns its error to readers. Readers of a feed that has not synced wait until
+// their context ends.
 func TestFeedThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	f := newFeed()
@@ -397,8 +398,8 @@ func TestFeedThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// Without permission to list pods, a feed reports that and does not ask again. It also
-// reports a permission that is withdrawn.
+// If the user is not allowed to list pods, at first or any longer, a feed returns the error and
+// does not list again.
 func TestFeedThatMayNotList(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {

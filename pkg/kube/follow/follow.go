@@ -30,7 +30,7 @@ type Source struct {
 	Watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// SourceOf returns the source of the objects of a client, typed or dynamic.
+// SourceOf returns a source that uses a typed or dynamic client.
 func SourceOf[L runtime.Object](objects interface {
 	List(ctx context.Context, opts metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
@@ -43,17 +43,17 @@ func SourceOf[L runtime.Object](objects interface {
 	}
 }
 
-// Handler handles objects of a type until it is done.
+// Handler gets objects of a type until one of its functions returns done or an error.
 type Handler[T runtime.Object] struct {
-	// Listed handles all objects: at first, and again after changes may have been missed.
+	// Listed is called with all objects, at first and after changes may have been missed.
 	Listed func(found []T) (done bool, err error)
-	// Changed handles a change.
+	// Changed is called for each change. gone means that obj was deleted.
 	Changed func(obj T, gone bool) (done bool, err error)
 }
 
-// Objects passes the selected objects to a handler, and then every change, until the handler
-// is done, the context ends, or the server refuses. It resumes a watch that breaks. The list has
-// every earlier write: it asks for the most recent version, as all lists do here.
+// Objects passes the selected objects to a handler, and then every change, until the handler is
+// done, the context ends, or a request fails. It resumes a watch that breaks and retries transient
+// errors, except in the first list. Lists request the most recent version.
 func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection, h Handler[T]) error {
 	for first := true; ; first = false {
 		list, err := listAll(ctx, from, selected)
@@ -107,7 +107,7 @@ func One(ctx context.Context, objects dynamic.ResourceInterface, name string, co
 	})
 }
 
-// ByName selects the object of a name.
+// ByName returns list options that select an object by its name.
 func ByName(name string) metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 }
@@ -133,7 +133,7 @@ func itemsOf[T runtime.Object](list runtime.Object) ([]T, string, error) {
 // Pause is the time between two requests to a server that fails.
 const Pause = time.Second
 
-// Transient reports whether a request may succeed soon: the server is down or overloaded.
+// Transient reports whether an error means that the server is down or overloaded for now.
 func Transient(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -143,7 +143,7 @@ func Transient(err error) bool {
 	return errors.As(err, &failed) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// Sleep waits. It returns the cause if the context ends first.
+// Sleep waits for a duration. If the context ends first, Sleep returns its cause.
 func Sleep(ctx context.Context, while time.Duration) error {
 	select {
 	case <-time.After(while):
@@ -175,10 +175,10 @@ func listAll(ctx context.Context, from Source, selected metav1.ListOptions) (run
 // expired reports whether a resourceVersion or a watch has expired.
 func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }
 
-// followChanges passes on the changes since a resourceVersion.
+// followChanges calls changed for each change since a resourceVersion.
 func followChanges[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, resourceVersion string, connection *Connection,
 	changed func(obj T, gone bool) (done bool, err error)) error {
-	// The watcher would log what the caller reports.
+	// The watcher would log errors that the caller reports.
 	ctx, stop := context.WithCancelCause(klog.NewContext(ctx, klog.Logger{}))
 	watched := false
 	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, resourceVersion, &cache.ListWatch{
@@ -224,7 +224,7 @@ func followChanges[T runtime.Object](ctx context.Context, from Source, selected 
 	return errors.New("the server ended the watch")
 }
 
-// permanent reports whether a watch fails however often it is retried.
+// permanent reports whether a watch would fail with the same error again.
 func permanent(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || expired(err)
 }

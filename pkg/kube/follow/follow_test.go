@@ -31,7 +31,8 @@ var (
 	errOdd       = errors.New("it is odd")
 )
 
-// Transient errors are retried, permanent errors are not.
+// Transient recognizes errors after which a request is repeated. permanent recognizes errors after
+// which a watch is not resumed.
 func TestWhichErrorsPass(t *testing.T) {
 	t.Parallel()
 	status := func(code int32) error { return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code}} }
@@ -81,8 +82,8 @@ func TestItemsOf(t *testing.T) {
 	}
 }
 
-// script is a server that answers lists and watches in the given order. Without an answer,
-// a list is empty, and a watch stays open.
+// script is a server that returns the given results of lists and watches in order. After the last
+// result, a list is empty, and a watch stays open.
 type script struct {
 	lists   []error
 	watches []func(chan<- watch.Event) error
@@ -112,7 +113,7 @@ func (s *script) source() Source {
 	}
 }
 
-// sends returns a watch that sends events and stays open.
+// sends returns the result of a watch that sends events and stays open.
 func sends(all ...watch.Event) func(chan<- watch.Event) error {
 	return func(events chan<- watch.Event) error {
 		for _, e := range all {
@@ -133,8 +134,8 @@ func event(kind watch.EventType, obj runtime.Object) watch.Event {
 	return watch.Event{Type: kind, Object: obj}
 }
 
-// Objects passes listed objects and changes to the handler until the handler is done, the server
-// refuses, or the context ends.
+// Objects passes listed objects and changes to the handler until the handler is done, a request
+// fails, or the context ends.
 func TestObjectsEnds(t *testing.T) {
 	t.Parallel()
 	yes := func() (bool, error) { return true, nil }
@@ -191,7 +192,7 @@ func TestObjectsEnds(t *testing.T) {
 	}
 }
 
-// The retries of a list end with the context.
+// Objects stops retrying a list when the context ends.
 func TestObjectsStopsBetweenLists(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -205,15 +206,15 @@ func TestObjectsStopsBetweenLists(t *testing.T) {
 	})
 }
 
-// A response to a list shows that the server can be reached. A failure of the first list is
-// returned, and a failure of a later one is recorded as a lost connection.
+// A response to a list shows that the server can be reached. If the first list fails, Objects
+// returns the error. If a later list fails, Objects records that the connection is lost.
 func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 	t.Parallel()
 	away := slices.Repeat([]error{errAway}, 5)
 	expires := []func(chan<- watch.Event) error{refuses(errExpired)}
 	for _, test := range []struct {
 		what   string
-		lost   bool // before
+		lost   bool // before the call
 		script script
 		want   []bool // the losses that are reported
 	}{
@@ -242,7 +243,7 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 	}
 }
 
-// dynamicPods is a client with the given list and watch.
+// dynamicPods is a dynamic client that returns a given list and given events, and records requests.
 type dynamicPods struct {
 	dynamic.ResourceInterface
 
@@ -265,7 +266,7 @@ func (c *dynamicPods) Watch(_ context.Context, opts metav1.ListOptions) (watch.I
 	return watch.NewProxyWatcher(events), nil
 }
 
-// Objects lists and watches selected objects of any type.
+// Objects passes the selectors to list and watch, and works with unstructured objects.
 func TestObjectsOfAnyType(t *testing.T) {
 	t.Parallel()
 	object := func(name, version string) *unstructured.Unstructured {
@@ -299,7 +300,7 @@ func TestObjectsOfAnyType(t *testing.T) {
 	})
 }
 
-// A server that rejects each watch as expired is not asked without a pause.
+// Objects pauses between requests if the server rejects each watch as expired.
 func TestObjectsPausesWhenWatchesExpire(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A feed is known once it has objects or an error.
+// The channel of Known is closed before subscribers are notified of the first objects or error.
 func TestKnownOnceReported(t *testing.T) {
 	t.Parallel()
 	for name, learn := range map[string]func(*podFeed){

@@ -78,7 +78,7 @@ func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 	return p.err
 }
 
-// cellOf returns the values at a path of an object, separated by commas.
+// cellOf returns the values at a path of an object, separated by commas, or <none>.
 func cellOf(path *jsonpath.JSONPath, obj map[string]any) (string, error) {
 	results, err := path.FindResults(obj)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Custom columns look as in kubectl get, however the paths are written.
+// Custom columns have the layout of kubectl get, and accept all forms of paths.
 func TestCustomColumns(t *testing.T) {
 	t.Parallel()
 	foo := unstructured.Unstructured{Object: map[string]any{
@@ -21,7 +21,7 @@ func TestCustomColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	for range 2 { // the second time without headers
+	for range 2 { // the second table has no headers
 		if err := c.PrintObj(&unstructured.UnstructuredList{Items: []unstructured.Unstructured{foo, bar}}, &b); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestCustomColumns(t *testing.T) {
 	}
 }
 
-// Whatever is written after custom-columns= is a table or an error.
+// For any specification, ParseCustomColumns returns an error or PrintObj does not panic.
 func FuzzParseCustomColumns(f *testing.F) {
 	for _, spec := range []string{"", "NAME:.metadata.name", "A:.a,B:{.b}", "A", "A:", ":.a", "A:{.a[*]}", "A:.a[0:9:-1]"} {
 		f.Add(spec)
@@ -46,7 +46,7 @@ func FuzzParseCustomColumns(f *testing.F) {
 	obj := &unstructured.Unstructured{Object: map[string]any{"a": []any{int64(1), "b", nil}, "metadata": map[string]any{"name": "foo"}}}
 	f.Fuzz(func(_ *testing.T, spec string) {
 		if c, err := ParseCustomColumns(spec); err == nil {
-			_ = c.PrintObj(obj, io.Discard) // does not panic
+			_ = c.PrintObj(obj, io.Discard)
 		}
 	})
 }

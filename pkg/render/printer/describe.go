@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Description is what "describe" shows of one object.
+// Description holds the information that "describe" shows about one object.
 type Description struct {
 	Report      status.Report
 	APIVersion  string
@@ -105,7 +105,7 @@ func withoutConditions(content any) any {
 	return fields
 }
 
-// reconcilerRows describe who reconciles the object, and who wrote its status last.
+// reconcilerRows returns rows with the last writer of the status and the controllers of an object.
 func reconcilerRows(r reconciler.Reconciler, now time.Time) [][]string {
 	var rows [][]string
 	if w := r.Status; w != nil {
@@ -151,7 +151,7 @@ func pairs(title string, m map[string]string) [][]string {
 	return rows
 }
 
-// phases counts the pods by phase, as kubectl describe does.
+// phases returns the number of pods in each phase, as kubectl describe shows it.
 func phases(pods []problem.Pod) string {
 	count := map[corev1.PodPhase]int{}
 	for _, pod := range pods {
@@ -217,7 +217,7 @@ func (t *text) nodes(nodes []status.Node, indent string) {
 	}
 }
 
-// eventRows returns the events of pods, with their names, or the events of all other objects.
+// eventRows returns rows for the events of pods, with the names of the pods, or for other events.
 func eventRows(events []problem.Event, ofPods bool, now time.Time) [][]string {
 	rows := [][]string{{"Pod", "Type", "Reason", "Age", "From", "Message"}}
 	for _, e := range events {

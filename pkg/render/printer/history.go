@@ -10,14 +10,14 @@ import (
 // Revision is one revision in the output of "history".
 type Revision struct {
 	Revision int64 `json:"revision"`
-	// Created is when the revision got its number, nil if unknown.
+	// Created is the time at which the revision got its number, or nil if it is unknown.
 	Created *time.Time `json:"created,omitempty"`
-	// By is who made it, empty if unknown.
+	// By is the user or the manager that made the revision, or "" if unknown.
 	By     string `json:"by,omitempty"`
 	Change string `json:"change,omitempty"`
-	// NeverReady reports whether it was reverted because its pods did not become ready.
+	// NeverReady reports whether the revision was reverted because its pods did not become ready.
 	NeverReady bool `json:"neverReady,omitempty"`
-	// Current reports whether the object has it.
+	// Current reports whether the object has this revision now.
 	Current bool `json:"current"`
 }
 

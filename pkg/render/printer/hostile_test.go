@@ -17,13 +17,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// hostile is text that is meant to deceive the reader: a title for the window, a forged
-// line by each of the ways to begin one, colors, a cleared screen, text that runs
-// backwards, invisible characters, and invalid bytes.
+// hostile is text that is meant to deceive the user. It has a window title, a forged line after
+// each kind of line break, colors, a cleared screen, right-to-left text, invisible characters, and
+// invalid bytes.
 const hostile = "\x1b]0;title\x07\rFORGED\nFORGED\r\nFORGED\u2028FORGED\u0085FORGED\v\f\b\t\x1b[2J\u009b2J\x9b2J\u202eback\u2066\u200b\ufeff\U000e0041\x00\x7f\xff"
 
-// fill sets every string in a value, at any depth. Lists get an element, and an empty
-// interface gets every type of JSON.
+// fill sets every string in a value to hostile. Lists and maps get one element, and an empty
+// interface gets nested JSON values.
 func fill(v reflect.Value, depth int) {
 	if depth > 12 || !v.CanSet() {
 		return
@@ -65,7 +65,7 @@ func filled[T any]() T {
 	return model
 }
 
-// hostileReports returns reports in every state, with single pods and folded ones.
+// hostileReports returns reports with several verdicts, with single pods and folded pods.
 func hostileReports() []status.Report {
 	var all []status.Report
 	for _, verdict := range []status.Verdict{status.Ready, status.Progressing, status.Failed, status.NotReconciled, status.Deleted, hostile} {
@@ -89,11 +89,10 @@ func hostileReports() []status.Report {
 	return all
 }
 
-// ours matches the colors, the only sequences that a printer writes.
+// ours matches colors, which are the only escape sequences that a printer writes.
 var ours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// mustBeHarmless fails the test if a printed text has invisible characters, or a line that
-// came from someone else.
+// mustBeHarmless fails the test if a printed text has invisible characters or a forged line.
 func mustBeHarmless(t *testing.T, what, text string) {
 	t.Helper()
 	if !strings.Contains(text, `\x1b`) {
@@ -186,7 +185,7 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 	}
 }
 
-// The author of a message cannot make tables or screens unreadable.
+// Printers truncate long messages, so that their authors cannot make the output unreadable.
 func TestLongTextsAreCut(t *testing.T) {
 	t.Parallel()
 	r := ready()

@@ -13,25 +13,25 @@ type Kind struct {
 	Group    string `json:"group"`
 	Version  string `json:"version"`
 	Resource string `json:"resource"`
-	// Field is the replica field, empty if unknown.
+	// Field is the replica field, or "" if it is unknown.
 	Field string `json:"field,omitempty"`
-	// OtherCounts are other spec fields that look like counts.
+	// OtherCounts lists other spec fields that look like counts.
 	OtherCounts []string `json:"otherCounts,omitempty"`
-	// Found describes how the field was found, and Error why it is unknown.
+	// Found describes how the field was found. Error is set if the discovery failed.
 	Found string `json:"found"`
 	Error string `json:"error,omitempty"`
-	// Candidates are possible replica fields if Field is unknown.
+	// Candidates lists possible replica fields if Field is unknown.
 	Candidates []string `json:"candidates,omitempty"`
-	// MayScale reports whether the user can change the count, nil if unknown.
+	// MayScale reports whether the user is allowed to change the count, or is nil if unknown.
 	MayScale *bool `json:"mayScale,omitempty"`
-	// Objects is the number of objects in all namespaces, nil if unknown.
+	// Objects is the number of objects in all namespaces, or nil if unknown.
 	Objects *int64 `json:"objects,omitempty"`
-	// Reconciled reports whether "run-controller" can reconcile it.
+	// Reconciled reports whether "run-controller" can reconcile the kind.
 	Reconciled bool `json:"reconciled"`
 	// Status describes how the status of its objects is interpreted, for kinds that were
 	// named.
 	Status map[string]any `json:"status,omitempty"`
-	// Wrong are the problems of the declaration in its CRD.
+	// Wrong lists the problems of the declaration in the CRD.
 	Wrong []string `json:"wrong,omitempty"`
 }
 

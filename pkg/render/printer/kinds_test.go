@@ -28,7 +28,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// The spec and status of any object, in kubectl's layout.
+// Describe writes the spec and status of any object in kubectl's layout.
 func TestDescribeAnyKind(t *testing.T) {
 	t.Parallel()
 	d := Description{

@@ -8,9 +8,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// line is a line of a screen: pieces of text, each with a color. Widths are in terminal
-// columns. A Chinese character takes two. A piece may hold text of others, which is
-// escaped when it is measured and drawn.
+// line is a line of a screen. It consists of pieces of text, each with a color. Widths are in
+// terminal columns, so a Chinese character counts twice. Pieces may hold foreign text, which is
+// escaped when they are measured and drawn.
 type line []piece
 
 type piece struct{ color, text string }
@@ -27,7 +27,7 @@ func (l line) width() int {
 
 func (l line) add(color, text string) line { return append(l, piece{color, text}) }
 
-// dimmed returns the line without colors, for outdated information.
+// dimmed returns the line with all pieces dim, for outdated information.
 func (l line) dimmed() line {
 	pieces := make(line, len(l))
 	for i, p := range l {
@@ -79,7 +79,7 @@ func (l line) render(width int, style Style) string {
 	return b.String()
 }
 
-// wrapped wraps text into lines of a width. If there are too many, the last one is truncated.
+// wrapped wraps text into lines of a width. If there are more than most, the last line has the rest.
 func wrapped(text string, width, most int) []string {
 	lines := strings.Split(ansi.Wrap(oneLine(text), max(width, 8), ""), "\n")
 	if len(lines) > most {

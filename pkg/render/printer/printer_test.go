@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write the files in testdata anew")
 
-// golden compares a screen with the file of its name.
+// golden compares output with the golden file of a name. It also fails for trailing blanks.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".txt")
@@ -234,7 +234,7 @@ func TestDescribeTree(t *testing.T) {
 	}
 }
 
-// closed is a terminal that has gone away.
+// closed is a writer that always fails.
 type closed struct{ io.Writer }
 
 var errClosed = errors.New("closed")

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// patience is how long a wait lasts before progress or a rate is shown.
+	// patience is the time from the beginning of a wait to its first line of progress.
 	patience = time.Second
 	// pace is the minimum time between two lines of progress.
 	pace = 3 * time.Second
@@ -25,14 +25,14 @@ const (
 type Progress struct {
 	// Goal describes an object that is done, such as "ready" or "gone".
 	Goal string
-	// Lost is when the connection to the server was lost, zero if it is not.
+	// Lost is the time at which the connection to the server was lost; zero if it is not lost.
 	Lost time.Time
 
 	begun time.Time
-	// next is when the next line may be printed.
+	// next is the earliest time for the next line.
 	next    time.Time
 	objects map[types.NamespacedName]waited
-	// changed is the object that changed last, and news the last one with news.
+	// changed is the last object of See. news is the last one whose state was not printed before.
 	changed, news types.NamespacedName
 }
 
@@ -40,15 +40,15 @@ type Progress struct {
 type waited struct {
 	status.Report
 	done bool
-	// givesUp is when the wait for a failed object ends, zero if it does not.
+	// givesUp is the time at which the wait ends because the object has failed, or zero.
 	givesUp time.Time
 	rollout rollout
-	// shown are the states of this generation that were printed.
+	// shown holds the states of this generation that were printed.
 	shown map[state]bool
 }
 
 // state identifies a line about an object. A problem gets one line per generation, even if
-// its message and counts change: a crash loop changes them often.
+// its message and counts change, because they change often in a crash loop.
 type state struct {
 	generation              int64
 	verdict                 status.Verdict
@@ -72,8 +72,8 @@ func (w waited) verdictAt(now time.Time) string {
 	return fmt.Sprintf("%s, gives up in %s", w.Verdict, duration.HumanDuration(max(0, w.givesUp.Sub(now).Round(time.Second))))
 }
 
-// See updates an object: whether it is done, and when the wait for it ends because it has
-// failed, zero if it does not.
+// See updates the state of an object. done means that the object has reached the goal. givesUp is
+// the time at which the wait ends because the object has failed, or zero.
 func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	if p.objects == nil {
 		p.objects = map[types.NamespacedName]waited{}
@@ -91,9 +91,9 @@ func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	}
 }
 
-// Line returns the next line of progress, or "" if nothing is new or it is too early for a line.
-// It returns the time until the next call. Line is silent about the end of the wait, which the
-// summary reports.
+// Line returns the next line of progress, or "" if nothing is new, it is too early for a line, or
+// all objects are done. again is the time after which a line can be printed, or zero if there is
+// nothing else to print.
 func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	w, found := p.objects[p.news]
 	if !found || w.shown[w.state()] || p.done() == len(p.objects) {
@@ -134,8 +134,8 @@ func (p *Progress) Summary(now time.Time) string {
 	return escape.Line(fmt.Sprintf("%s, took %s", text, duration.HumanDuration(now.Sub(p.begun))))
 }
 
-// Frame returns the progress as lines for a terminal, each at most width wide: how long the
-// wait has taken, how far it is, and for a stuck object why and what to do.
+// Frame returns the progress as lines for a terminal, each at most width wide. They show the time
+// since the wait began, the progress and, for a stuck object, the reason and a hint.
 func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	worst := p.worst()
 	r := p.objects[worst]
@@ -171,8 +171,8 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	return texts
 }
 
-// worst returns the object that needs attention most: the unfinished one with the worst
-// verdict or, among equals, the one that changed last.
+// worst returns the object that needs attention most. It is the unfinished object with the worst
+// verdict or, among equals, the one that changed last or else the first by name.
 func (p *Progress) worst() types.NamespacedName {
 	rank := func(key types.NamespacedName) int {
 		if p.objects[key].done {
@@ -199,7 +199,7 @@ func (p *Progress) name(key types.NamespacedName) string {
 	return key.Name
 }
 
-// count describes how many of the objects are done.
+// count returns a message about the number of objects that are done.
 func (p *Progress) count() string {
 	return fmt.Sprintf("%d of %d objects are %s", p.done(), len(p.objects), p.Goal)
 }
@@ -214,11 +214,10 @@ func (p *Progress) done() int {
 	return n
 }
 
-// barWidth is the width of the bar without its text.
+// barWidth is the maximum width of the bar without its text.
 const barWidth = 20
 
-// Connection returns the line about a lost connection or, if the time is zero, about a
-// restored one.
+// Connection returns the line about a lost connection or, if lost is zero, about a restored one.
 func Connection(lost time.Time) string {
 	if lost.IsZero() {
 		return "connected to the server again"

@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// A story of two objects, with the time in seconds: the lines on the way, and what a
-// terminal shows.
+// TestProgress compares the lines and frames of several waits with a golden file. Times are in
+// seconds.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	p := Progress{Goal: "ready"}
@@ -58,7 +58,7 @@ func TestProgress(t *testing.T) {
 	gone.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Progressing, Reason: "it is being deleted"}, false, time.Time{}, at(0))
 	frame(&gone, 9, 60)
 
-	// Nobody reconciles it: the reason, the clock and what to do stand in 80 columns.
+	// If no controller reconciles the object, the clock, the reason, and the hint fit into 80 columns.
 	alone := Progress{Goal: "ready"}
 	nobody := seen(3, 0, 0)
 	nobody.Object.ObservedGeneration = 0
@@ -66,7 +66,7 @@ func TestProgress(t *testing.T) {
 	frame(&alone, 75, 80)
 	frame(&alone, 75, 40)
 
-	// On the way down, what is removed counts.
+	// While the object is scaled down, the line has the number of pods that still exist.
 	down := Progress{Goal: "ready"}
 	down.See(status.NewReport(seen(1, 4, 1)), false, time.Time{}, at(0))
 	down.See(status.NewReport(seen(1, 3, 1)), false, time.Time{}, at(2))
@@ -82,7 +82,7 @@ func TestProgress(t *testing.T) {
 	fmt.Fprintf(&b, "       %s\n", line)
 	golden(t, "progress", b.String())
 
-	// Neither wide characters nor what a container said break the line.
+	// Wide characters and escape sequences of a container do not break the line.
 	wide := Progress{Goal: "ready"}
 	wide.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Failed, Reason: "配置文件不存在\x1b[2J：/etc/应用/设置.yaml"}, false, time.Time{}, at(0))
 	if bar := wide.Frame(40, Style{}, at(9))[0]; ansi.StringWidth(bar) > 40 || ansi.StringWidth(bar) < 39 || strings.Contains(bar, "\x1b") {
@@ -90,8 +90,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A problem is printed once for each generation, however often its words, the counts, and
-// the verdict change: as in a crash loop, whose containers wait, run, and end in turn.
+// A problem is printed once for each generation and verdict, even if its message and the counts
+// change often, as in a crash loop.
 func TestLinesOfACrashLoop(t *testing.T) {
 	t.Parallel()
 	var p Progress
@@ -136,7 +136,7 @@ func TestLinesOfACrashLoop(t *testing.T) {
 	}
 }
 
-// A line that has to wait shows the newest state when it is printed.
+// A line that is delayed by the rate limit shows the newest state when it is printed.
 func TestLineTellsTheNewest(t *testing.T) {
 	t.Parallel()
 	var p Progress
@@ -157,7 +157,7 @@ func TestLineTellsTheNewest(t *testing.T) {
 		{0, 0, "", patience},
 		{1, patience, "imoocpod/foo: progressing: 1 of 9 pods ready", 0},
 		{2, patience + time.Second, "", pace - time.Second},
-		{1, patience + time.Second, "", 0}, // as it was told
+		{1, patience + time.Second, "", 0}, // as printed before
 		{3, patience + 2*time.Second, "", pace - 2*time.Second},
 		{4, patience + pace, "imoocpod/foo: progressing: 4 of 9 pods ready", 0},
 	} {
@@ -167,7 +167,7 @@ func TestLineTellsTheNewest(t *testing.T) {
 	}
 }
 
-// Of an object that has failed, the live line says when the wait for it gives up.
+// The frame of a failed object shows the time until the wait gives up.
 func TestFrameGivesUp(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
@@ -181,7 +181,7 @@ func TestFrameGivesUp(t *testing.T) {
 	}
 }
 
-// A wait prints a summary when all objects are ready, and otherwise none.
+// Summary returns "" unless all objects are ready or gone.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
@@ -214,8 +214,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// The object that is shown is the most urgent one: not one that is done, the one that
-// changed last of several that are alike, and otherwise the first by name.
+// worst returns the most urgent object that is not done. Among equals, it returns the object that
+// changed last, or else the first by name.
 func TestWorst(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)

@@ -47,7 +47,7 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 	return p.err
 }
 
-// lastLogLine returns the last log line of a container that crashes, if it was read.
+// lastLogLine returns a line with the last log line of a crashing container, or "" if none was read.
 func lastLogLine(r status.Report) string {
 	for _, p := range r.Problems {
 		if p.LastLogLine != "" {
@@ -103,7 +103,7 @@ func conditionRows(conditions []metav1.Condition, now time.Time) [][]string {
 	return rows
 }
 
-// objectName returns the name of an object as people write it, such as "imoocpod/foo".
+// objectName returns the name of an object in the form of kubectl, such as "imoocpod/foo".
 func objectName(r status.Report) string {
 	return status.ShortType(r.Metadata.Type) + "/" + r.Metadata.Name
 }

@@ -12,13 +12,13 @@ import (
 
 // rollout is the observed progress of an object from a change until it is ready.
 type rollout struct {
-	// begun is when the change was made, zero if none was seen.
+	// begun is the time of the change, or zero if no change was seen.
 	begun time.Time
-	// seen is when the change was first seen, with ready pods. The rate starts there. now is how
-	// many are ready since then.
+	// seen is the time at which the change was first seen. ready is the number of ready pods at
+	// that time, and now is the latest number.
 	seen       time.Time
 	ready, now int32
-	// generation is the generation of the object. took is how long the rollout took.
+	// generation is the generation of the object. took is the duration of the last rollout.
 	generation int64
 	took       time.Duration
 	settled    bool
@@ -42,8 +42,8 @@ func (o rollout) see(r status.Report, now time.Time) rollout {
 	return o
 }
 
-// changed returns when an object that is not ready last changed: when its spec was written,
-// or when its controller noticed that it was no longer ready.
+// changed returns the time of the last change of an object that is not ready: the last write of
+// its spec, or the last transition to Ready=False. If neither is known, it returns now.
 func changed(r status.Report, now time.Time) time.Time {
 	last := time.Time{}
 	if spec := r.Reconciler.Spec; spec != nil {
@@ -60,8 +60,7 @@ func changed(r status.Report, now time.Time) time.Time {
 	return last
 }
 
-// text describes how long the rollout takes and how fast it is. It is empty without a
-// rollout.
+// text returns the duration and the rate of the rollout, or "" if there is none.
 func (o rollout) text(now time.Time) string {
 	switch {
 	case o.begun.IsZero():
@@ -72,7 +71,8 @@ func (o rollout) text(now time.Time) string {
 	return age(o.begun, now) + o.rate(now)
 }
 
-// rate returns how many pods become ready in a second, after a moment in which some do.
+// rate returns the number of pods that become ready per second, as text. It is "" in the first
+// second, while none have become ready, and after the rollout.
 func (o rollout) rate(now time.Time) string {
 	if gained, watched := o.now-o.ready, now.Sub(o.seen); gained > 0 && watched >= time.Second && !o.settled {
 		return fmt.Sprintf("  %.1f/s", float64(gained)/watched.Seconds())
@@ -80,8 +80,8 @@ func (o rollout) rate(now time.Time) string {
 	return ""
 }
 
-// readyNow returns the number of ready pods from the status. While the object is not ready,
-// it counts the pods, which may be ahead of the status.
+// readyNow returns the number of ready pods. While the object is not ready, it counts the pods,
+// which may be ahead of the status. Otherwise, or if pods are missing, it uses the status.
 func readyNow(r status.Report) int32 {
 	ready := int32(0)
 	for _, pod := range r.Pods {

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// The table has the duration and the rate of a rollout as an object is seen repeatedly.
+// The text of a rollout has its duration and its rate. Each row is a series of observations.
 func TestRollout(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
@@ -54,7 +54,7 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// A rollout that was under way at first sight began when the object changed.
+// If an object is not ready when it is first seen, the rollout began with its last change.
 func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
@@ -88,7 +88,7 @@ func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	}
 }
 
-// Ready pods are counted from the pods if these may be ahead of the status.
+// readyNow counts the pods if they may be ahead of the status.
 func TestReadyNow(t *testing.T) {
 	t.Parallel()
 	pods := func(ready ...bool) []problem.Pod {

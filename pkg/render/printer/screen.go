@@ -17,21 +17,21 @@ import (
 // Screen is the content of a terminal: one object in full, or a table of several. It has no
 // clock and no terminal; callers pass the time and the size.
 type Screen struct {
-	// Reports are the objects in display order.
+	// Reports lists the objects in display order.
 	Reports []status.Report
 	// AllPods shows every pod instead of grouping equal ones.
 	AllPods bool
 	// Only hides objects in other states.
 	Only status.Only
-	// Lost is when the connection to the server was lost, zero if it is not.
+	// Lost is the time at which the connection to the server was lost; zero if it is not lost.
 	Lost time.Time
 
-	// rollouts are the observed rollouts.
+	// rollouts holds the observed rollouts by the UIDs of the objects.
 	rollouts map[types.UID]rollout
 }
 
-// See updates an object, and reports whether the screen changes. A deleted object is shown
-// only if it was shown before.
+// See adds or updates an object, and reports whether the screen changes. A deleted object is not
+// added.
 func (s *Screen) See(r status.Report, now time.Time) bool {
 	i := slices.IndexFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
 	switch {
@@ -60,10 +60,10 @@ func sameObject(a, b status.Report) bool {
 
 // detail is the amount of detail with which an object is shown.
 type detail struct {
-	// alike is how many pods of a group of equal ones are shown individually.
+	// alike is the maximum number of equal pods that are shown individually.
 	alike                            int
 	conditions, guards, events, hint bool
-	// reason is how many lines a reason and a hint may take.
+	// reason is the maximum number of lines for a reason or a hint.
 	reason int
 }
 
@@ -80,11 +80,11 @@ func details() []detail {
 	}
 }
 
-// few is the number of equal pods up to which each is shown.
+// few is the maximum number of equal pods, or of ready objects, that are all shown individually.
 const few = 5
 
-// Frame returns the screen as lines, each at most width wide, and at most height lines unless
-// that is zero.
+// Frame returns the screen as lines, each at most width wide. It returns at most height lines. A
+// height of zero means no limit.
 func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	f := frame{Screen: s, width: width, style: style, now: now}
 	f.Reports = slices.DeleteFunc(slices.Clone(s.Reports), func(r status.Report) bool { return !s.Only.Wants(r) })
@@ -137,7 +137,7 @@ func (f frame) fit(height int) []line {
 	return lines
 }
 
-// render renders lines, and adds how many did not fit.
+// render returns lines as text. If there are too many, the last one has the number of lines left.
 func (f frame) render(lines []line, height int) []string {
 	if height > 0 && len(lines) > height {
 		left := len(lines) - height + 1
@@ -150,7 +150,7 @@ func (f frame) render(lines []line, height int) []string {
 	return texts
 }
 
-// byUrgency returns reports with those first that need attention.
+// byUrgency returns reports sorted by urgency, most urgent first.
 func byUrgency(reports []status.Report) []status.Report {
 	return slices.SortedStableFunc(slices.Values(reports), func(a, b status.Report) int { return cmp.Compare(urgency(a), urgency(b)) })
 }
@@ -192,8 +192,8 @@ func (f frame) object(r status.Report, d detail) []line {
 	return all
 }
 
-// paragraph wraps text into indented lines. Lines after the first of a label, such as "hint:
-// ", are indented further.
+// paragraph wraps a label, such as "hint: ", and a text into indented lines. With a label, the
+// lines after the first are indented further.
 func (f frame) paragraph(color, label, text string, most int) []line {
 	var all []line
 	for i, part := range wrapped(label+text, f.width-2, most) {
@@ -205,8 +205,8 @@ func (f frame) paragraph(color, label, text string, most int) []line {
 	return all
 }
 
-// podBar shows how many pods are ready, with a text about the rollout: a bar that is at most
-// most wide, if there is room for one, and the counts.
+// podBar returns a line with a bar, the numbers of pods, and a text about the rollout. The bar is
+// up to most columns wide, and is left out if there is not enough room.
 func podBar(r status.Report, rollout string, most, width int, style Style) line {
 	c := r.Replicas
 	ready := readyNow(r)
@@ -227,8 +227,8 @@ func podBar(r status.Report, rollout string, most, width int, style Style) line 
 	return line{{color, full}, {dim, empty}, {"", "  " + text}}
 }
 
-// guards shows what may change the number of pods or prevent their removal, and what could
-// not be read.
+// guards returns notes about writers that may revert the count, budgets that may prevent the
+// removal of pods, and types of objects that could not be read.
 func (f frame) guards(r status.Report) []line {
 	var texts []string
 	for _, revert := range r.Reverts {
@@ -261,7 +261,7 @@ func (f frame) conditions(conditions []metav1.Condition) []line {
 	return all
 }
 
-// lastEvents is how many events are shown.
+// lastEvents is the maximum number of events that are shown.
 const lastEvents = 4
 
 func (f frame) events(events []problem.Event) []line {

@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// table shows several objects, one per row, those that need attention first. In the last
-// frame, and if there is not enough room, ready objects are folded.
+// table returns a row for each object, most urgent first. Ready objects are folded into one line
+// if there is not enough room or, without a limit, if there are more than few.
 func (f frame) table(height int) []line {
 	reports := byUrgency(f.Reports)
 	firstReady := slices.IndexFunc(reports, func(r status.Report) bool { return r.Verdict == status.Ready })
@@ -53,16 +53,16 @@ func (f frame) table(height int) []line {
 	return all
 }
 
-// readyShown returns how many ready objects get a row, below the others.
+// readyShown returns the number of ready objects that get a row of their own.
 func (f frame) readyShown(notReady, ready, height int) int {
-	room := height - notReady - 1 // below the header
+	room := height - notReady - 1 // without the header
 	switch {
 	case height <= 0 && ready <= few, height > 0 && ready <= room:
 		return ready
 	case height <= 0:
 		return 0
 	}
-	return max(0, room-1) // above the line with the number of folded ones
+	return max(0, room-1) // leaves a line for the number of folded objects
 }
 
 func (f frame) tableCells(r status.Report) []piece {
@@ -71,8 +71,8 @@ func (f frame) tableCells(r status.Report) []piece {
 	return []piece{{dim, r.Metadata.Namespace}, {bold, objectName(r)}, {"", ready}, {color, string(r.Verdict)}, {dim, age(r.Metadata.CreationTimestamp.Time, f.now)}}
 }
 
-// tableWidths returns the widths of the columns, zero for one that is left out. The reason
-// takes the rest of the line.
+// tableWidths returns the widths of the columns, with zero for a column that is left out. The
+// reason takes the rest of the line.
 func (f frame) tableWidths(header []piece, rows []status.Report, namespaces bool) []int {
 	widths := make([]int, len(header))
 	widen(widths, header)

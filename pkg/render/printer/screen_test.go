@@ -34,7 +34,7 @@ func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 	}
 }
 
-// podOf returns a ready pod of an owner. change may change it.
+// podOf returns a ready pod of an owner, after a call of change unless nil.
 func podOf(owner types.UID, name string, change func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -54,7 +54,7 @@ func podOf(owner types.UID, name string, change func(*corev1.Pod)) corev1.Pod {
 	return pod
 }
 
-// waiting returns a change that makes a container wait for a reason.
+// waiting returns a change for podOf that makes the container wait, with a reason.
 func waiting(reason, message string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.Phase = corev1.PodPending
@@ -165,7 +165,7 @@ func screens() map[string]Screen {
 	}
 }
 
-// Each screen at all sizes, in one file.
+// TestScreen compares each screen, at several sizes, with its golden file.
 func TestScreen(t *testing.T) {
 	t.Parallel()
 	for name, screen := range screens() {
@@ -195,7 +195,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// The screen shows what is wrong, however small it is.
+// Even a small screen shows the problem and the number of ready pods.
 func TestScreenShowsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for height := 5; height < 60; height++ {
@@ -208,7 +208,7 @@ func TestScreenShowsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Whatever the size of the terminal, no line is too wide and none too many.
+// For any size of the terminal, Frame returns no line that is too wide, and not too many lines.
 func FuzzScreen(f *testing.F) {
 	f.Add(40, 10, "web", "配置\x1b[31m\t\n")
 	f.Add(1, 1, "", "")
@@ -237,8 +237,8 @@ func BenchmarkScreen(b *testing.B) {
 	}
 }
 
-// The line of the bar shows how many pods exist and, if that differs, how many are updated.
-// Below it is what could not be read.
+// The line of the bar has the numbers of existing and updated pods if they are not the desired
+// number. A note names the types that could not be read, unless the object is ready.
 func TestScreenSaysWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	shown := func(change func(*status.Report)) string {

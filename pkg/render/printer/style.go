@@ -6,7 +6,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Style is what a terminal supports.
+// Style is the style of the output, as far as the terminal supports it.
 type Style struct {
 	// Color enables escape sequences for colors and bold.
 	Color bool

@@ -2,7 +2,7 @@ package printer
 
 import "testing"
 
-// Every number has a color, and those far apart share one.
+// Hue returns one of ten colors for any number, and repeats them in order.
 func TestHue(t *testing.T) {
 	t.Parallel()
 	style := Style{Color: true}

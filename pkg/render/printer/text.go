@@ -1,4 +1,4 @@
-// Package printer turns the model of an object into text and tables.
+// Package printer formats reports on objects as text, tables, and screens.
 package printer
 
 import (
@@ -37,7 +37,7 @@ func (t *text) rows(c *columns, rows [][]string) {
 		for i, cell := range row {
 			cells[i] = escape.Cell(trimmed(cell))
 		}
-		_, _ = fmt.Fprintln(c.tabs, strings.Join(cells, "\t")) // a strings.Builder takes it all
+		_, _ = fmt.Fprintln(c.tabs, strings.Join(cells, "\t")) // a strings.Builder returns no error
 	}
 	_ = c.tabs.Flush()
 	for line := range strings.Lines(c.aligned.String()) {
@@ -46,14 +46,13 @@ func (t *text) rows(c *columns, rows [][]string) {
 	c.aligned.Reset()
 }
 
-// writeTable writes a table.
 func writeTable(w io.Writer, rows [][]string) error {
 	t := &text{w: w}
 	t.table(rows)
 	return t.err
 }
 
-// oneLine returns the text of a server or container as one line. Colors are added later.
+// oneLine returns foreign text as one escaped line. Colors must be added after this.
 func oneLine(s string) string { return escape.Line(trimmed(s)) }
 
 // trimmed removes trailing blanks and empty lines.
@@ -74,7 +73,7 @@ func newColumns() *columns {
 	return c
 }
 
-// age returns the time since then, as kubectl shows it.
+// age returns the time from then to now as kubectl shows it, or <unknown> if then is zero.
 func age(then, now time.Time) string {
 	if then.IsZero() {
 		return "<unknown>"

@@ -6,7 +6,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// An unknown desired count is not shown as a number.
+// counts returns "unknown" instead of a number if the desired count is unknown.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	for want, replicas := range map[string]status.Replicas{

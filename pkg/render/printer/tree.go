@@ -17,12 +17,12 @@ import (
 // branch is a line of the tree with the branches below it.
 type branch struct {
 	text line
-	// more are further lines of its text.
+	// more holds further lines of the text.
 	more  []line
 	below []branch
 }
 
-// tree shows the objects below an object, down to its pods.
+// tree returns lines with the objects below an object, down to its pods.
 func (f frame) tree(r status.Report, d detail) []line {
 	t := podTree{frame: f, detail: d, pods: make(map[types.UID]*problem.Pod, len(r.Pods)), fatal: map[string]bool{}}
 	for i := range r.Pods {
@@ -57,7 +57,7 @@ type podTree struct {
 	frame
 	detail detail
 	pods   map[types.UID]*problem.Pod
-	// fatal holds the pods that will not become ready without help.
+	// fatal is true for the names of pods that will not become ready without help.
 	fatal map[string]bool
 }
 
@@ -82,8 +82,8 @@ func (t podTree) branches(of status.Node, depth int) []branch {
 	return append(all, t.podBranches(pods, depth)...)
 }
 
-// kindOfPod groups equal pods. Pods that will not become ready without help come first, ready
-// ones last.
+// kindOfPod is the key of a group of equal pods. Groups are sorted by rank, from pods that will not
+// become ready without help to ready pods.
 type kindOfPod struct {
 	rank   int
 	status string
@@ -105,7 +105,7 @@ func (k kindOfPod) verdict() status.Verdict {
 	return []status.Verdict{status.Failed, status.Progressing, status.Progressing, status.Ready}[k.rank]
 }
 
-// podBranches returns a branch for each pod. If many pods are alike, a line sums up most of them.
+// podBranches returns a branch for each pod. If many pods are alike, one branch counts the rest.
 func (t podTree) podBranches(pods []*problem.Pod, depth int) []branch {
 	alike := map[kindOfPod][]*problem.Pod{}
 	for _, pod := range pods {
@@ -160,7 +160,6 @@ func (t podTree) byThemselves(k kindOfPod, n int) int {
 	return min(most, 3)
 }
 
-// podCells returns the cells of a pod.
 func (t podTree) podCells(pod *problem.Pod, color string) []piece {
 	restarts := ""
 	if pod.Restarts > 0 {
@@ -170,8 +169,8 @@ func (t podTree) podCells(pod *problem.Pod, color string) []piece {
 	return []piece{{"", pod.Name}, {color, trimmed(pod.Status)}, {"", containers}, {yellow, restarts}, {dim, age(pod.Created, t.now)}, {dim, pod.Node}}
 }
 
-// podWidths returns the widths of the columns of pods at a depth, zero for one that does not
-// fit, and how much is left of the line.
+// podWidths returns the widths of the columns of pods at a depth, with zero for a column that does
+// not fit, and the width that is left for a reason.
 func (t podTree) podWidths(pods []*problem.Pod, depth int) (widths []int, left int) {
 	widths = make([]int, 6)
 	for _, pod := range pods {
@@ -202,7 +201,7 @@ func (f frame) shortened(name string, width int) string {
 	return ansi.Truncate(name, width-end-1, "") + f.style.sign("…", "~") + ansi.TruncateLeft(name, full-end, "")
 }
 
-// leastReason is the width that must be left on a line for a reason to start there.
+// leastReason is the minimum width for a reason on the line of its pod.
 const leastReason = 40
 
 func (t podTree) pod(pod *problem.Pod, reason string, k kindOfPod, widths []int, left int) branch {

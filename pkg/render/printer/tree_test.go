@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Only some of many equal pods are shown individually.
+// byThemselves limits the number of equal pods that are shown individually, by their rank.
 func TestByThemselves(t *testing.T) {
 	t.Parallel()
 	const rankReady, rankFatal = 3, 0
@@ -36,8 +36,8 @@ func TestByThemselves(t *testing.T) {
 	}
 }
 
-// Pods that will not become ready without help come before those with another problem,
-// and these before those that only take their time.
+// kindOf ranks pods that will not become ready without help before pods with another problem, and
+// these before pods without a problem. Ready pods come last.
 func TestKindsOfPodsAreRanked(t *testing.T) {
 	t.Parallel()
 	tree := podTree{fatal: map[string]bool{"fatal": true}}
@@ -50,8 +50,8 @@ func TestKindsOfPodsAreRanked(t *testing.T) {
 	}
 }
 
-// An object between an owner and its pods shows its counts if it has both. Only a pod is
-// shown as a pod.
+// The branch of an object between an owner and its pods has counts only if both are known. An
+// object with the UID of a pod but another kind is not shown as a pod.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	count := int32(3)

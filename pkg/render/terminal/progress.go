@@ -15,25 +15,25 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// Progress shows the progress of a wait: on a terminal, lines that are redrawn; elsewhere, a
-// line for each change, at most one every few seconds. It keeps earlier output of the
-// command, unlike a Screen.
+// Progress shows the progress of a wait. On a terminal, it redraws a few lines. Elsewhere, it
+// prints a line for each change, at most one every few seconds. Unlike a Screen, it does not hide
+// earlier output of the command.
 type Progress struct {
 	w     io.Writer
 	style printer.Style
-	// terminal is w if it is a terminal that can redraw lines.
+	// terminal is w if w is a terminal that can redraw lines, or else nil.
 	terminal *os.File
 
 	mu    sync.Mutex
 	state printer.Progress
 	seen  bool
-	// drawn are the lines on the terminal. The cursor is at the end of the last.
+	// drawn holds the lines on the terminal. The cursor is at the end of the last line.
 	drawn []string
 	timer *time.Timer
 	over  bool
 }
 
-// NewProgress makes a progress on w. The goal completes "2 of 3 objects are …".
+// NewProgress returns a Progress that writes to w. The goal completes "2 of 3 objects are …".
 func NewProgress(w io.Writer, style printer.Style, goal string) *Progress {
 	p := &Progress{w: w, style: style, state: printer.Progress{Goal: goal}}
 	if terminal, is := Of(w); is {
@@ -42,7 +42,7 @@ func NewProgress(w io.Writer, style printer.Style, goal string) *Progress {
 	return p
 }
 
-// Show updates the state of an object.
+// Show updates the state of an object and shows the progress.
 func (p *Progress) Show(s observe.Observation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +51,7 @@ func (p *Progress) Show(s observe.Observation) {
 	p.tell()
 }
 
-// SetLost sets when the connection to the server was lost; zero means that it is back.
+// SetLost sets the time at which the connection was lost, or zero when it is back, and shows it.
 func (p *Progress) SetLost(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *Progress) SetLost(since time.Time) {
 	p.tell()
 }
 
-// Print calls write, which prints above the progress.
+// Print erases the progress, calls write, and shows the progress again below its output.
 func (p *Progress) Print(write func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,8 +88,8 @@ func (p *Progress) End() {
 	}
 }
 
-// tell shows the news, and schedules the next call: the clock on a terminal ticks, and lines are
-// rate-limited.
+// tell shows the progress. It schedules its next call if there is a terminal, which shows a clock,
+// or if a line has to wait because of the rate limit.
 func (p *Progress) tell() {
 	if p.over || !p.seen {
 		return
@@ -131,8 +131,8 @@ func (p *Progress) clear() {
 	}
 }
 
-// erase moves to the first line and clears the rest. If the terminal has become narrower, the
-// lines may have wrapped; output above them is not erased.
+// erase returns the sequence that moves to the first line and clears the rest of the terminal. If
+// the terminal has become narrower, parts of wrapped lines may remain. Output above is not erased.
 func (p *Progress) erase() string {
 	text := "\r"
 	if len(p.drawn) > 1 {
@@ -141,7 +141,7 @@ func (p *Progress) erase() string {
 	return text + ansi.EraseScreenBelow
 }
 
-// println and write ignore errors: the wait does not depend on its display.
+// println and write ignore errors, because the wait does not depend on its display.
 func (p *Progress) println(line string) { p.write(line + "\n") }
 
 func (p *Progress) write(text string) {

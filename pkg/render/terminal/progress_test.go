@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// Without a terminal, progress is a line for each change, at most one in three seconds, and a
-// last line. No line is empty.
+// Without a terminal, Progress prints a line for each change, at most one in three seconds, and a
+// summary at the end.
 func TestProgressWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -28,12 +28,12 @@ func TestProgressWithoutATerminal(t *testing.T) {
 			p.Show(s)
 		}
 		see(status.Progressing, 0)
-		for range 20 { // the same again and again
+		for range 20 { // no change
 			<-time.After(100 * time.Millisecond)
 			see(status.Progressing, 0)
 		}
 		see(status.Progressing, 1)
-		see(status.Progressing, 2) // within three seconds, only the last is printed
+		see(status.Progressing, 2) // within three seconds, only the last change is printed
 		<-time.After(3 * time.Second)
 		p.SetLost(time.Now())
 		p.SetLost(time.Now())
@@ -54,7 +54,7 @@ imoocpod/foo: ready: 3 of 3 pods ready, took 8s
 	})
 }
 
-// A wait that never saw an object prints nothing at its end.
+// End prints nothing if no object was shown.
 func TestProgressOfNothing(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -66,7 +66,7 @@ func TestProgressOfNothing(t *testing.T) {
 	}
 }
 
-// A wait that ends before its first line still prints a summary.
+// End prints a summary even if no line of progress was printed.
 func TestProgressOfAMoment(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -28,10 +28,10 @@ type Screen struct {
 
 	mu     sync.Mutex
 	screen printer.Screen
-	// drawn is what was drawn last; zero forces a redraw.
+	// drawn is the key of the last frame; zero forces a redraw.
 	drawn frameKey
-	// stop ends the drawing, and stopped is closed when it has ended. Both are nil before it
-	// has begun.
+	// stop ends the drawing when it is closed. stopped is closed when the drawing has ended. Both
+	// are nil until the drawing begins.
 	stop, stopped chan struct{}
 	over          bool
 	ending        sync.Once
@@ -39,20 +39,20 @@ type Screen struct {
 	restoreEcho func()
 }
 
-// frameKey is what a frame depends on, except the objects.
+// frameKey holds the values on which a frame depends, except the objects.
 type frameKey struct {
 	width, height int
 	second        int64
 }
 
-// Of returns the terminal behind out, if a screen can be drawn on it.
+// Of returns the terminal behind out, and reports whether a screen can be drawn on it.
 func Of(out io.Writer) (*os.File, bool) {
 	file, _ := out.(*os.File)
 	return file, Is(out) && os.Getenv("TERM") != "dumb"
 }
 
-// NewScreen returns a screen for a terminal. The caller must end it. It also ends with the
-// context, because nothing else would end it after a second Ctrl-C.
+// NewScreen returns a screen for a terminal. The caller must call End. The screen also ends with
+// the context, because nothing else would end it after a second Ctrl-C.
 func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *Screen {
 	l := &Screen{terminal: terminal, style: style, screen: screen}
 	context.AfterFunc(ctx, l.End)
@@ -85,26 +85,26 @@ func (l *Screen) begin() {
 	}()
 }
 
-// redraw redraws the screen.
+// redraw makes the next call of draw redraw the screen.
 func (l *Screen) redraw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drawn = frameKey{}
 }
 
-// enter switches to the alternate screen.
+// enter switches to the alternate screen and disables the echo.
 func (l *Screen) enter() {
 	l.restoreEcho = disableEcho(l.terminal)
 	l.write(ansi.SetModeAltScreenSaveCursor + ansi.HideCursor + ansi.ResetModeAutoWrap)
 }
 
-// leave restores the terminal.
+// leave restores the normal screen and the echo.
 func (l *Screen) leave() {
 	l.write(ansi.SetModeAutoWrap + ansi.ShowCursor + ansi.ResetModeAltScreenSaveCursor)
 	l.restoreEcho()
 }
 
-// Show updates an object. A deleted object is shown only if it was shown before.
+// Show adds or updates an object, and begins to draw if necessary. A deleted object is not added.
 func (l *Screen) Show(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +125,7 @@ func (l *Screen) Forget(r status.Report) {
 	l.screen.Forget(r)
 }
 
-// SetLost sets when the connection to the server was lost; zero means that it is back.
+// SetLost sets the time at which the connection was lost, or zero when it is back.
 func (l *Screen) SetLost(since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,7 +183,7 @@ func (l *Screen) End() {
 	})
 }
 
-// write ignores errors: if the terminal is gone, nobody looks.
+// write ignores errors, because if the terminal is gone, there is nothing to draw on.
 func (l *Screen) write(text string) { _, _ = io.WriteString(l.terminal, text) }
 
 // Size returns the size of a terminal in columns and rows, or a default if it is unknown.

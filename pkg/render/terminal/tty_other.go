@@ -4,10 +4,10 @@ package terminal
 
 import "os"
 
-// disableEcho does nothing: typed characters are overwritten.
+// disableEcho does nothing, because frames overwrite typed characters.
 func disableEcho(*os.File) (restore func()) { return func() {} }
 
-// suspensions never sends: this platform cannot suspend a process.
+// suspensions returns a nil channel, because this platform cannot suspend a process.
 func suspensions() (stops <-chan os.Signal, stop func()) { return nil, func() {} }
 
 // suspend is never called.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disableEcho disables the echo of a terminal until restore is called. It does nothing for a
-// background process, which would be stopped for it, even under "timeout".
+// disableEcho disables the echo of a terminal until restore is called. It does nothing in a
+// background process, such as one under "timeout", because the process would be stopped.
 func disableEcho(terminal *os.File) (restore func()) {
 	restore = func() {}
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
@@ -26,7 +26,7 @@ func disableEcho(terminal *os.File) (restore func()) {
 	return func() { _ = term.RestoreTerminal(terminal.Fd(), before) }
 }
 
-// suspensions returns a channel that receives each Ctrl-Z, which then has no other effect.
+// suspensions returns a channel of Ctrl-Z signals, which have no other effect until stop is called.
 func suspensions() (stops <-chan os.Signal, stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTSTP)
@@ -39,6 +39,6 @@ func suspend() {
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
 	if syscall.Kill(os.Getpid(), syscall.SIGSTOP) == nil {
-		<-continued // this thread runs on until the signal reaches all threads
+		<-continued // the signal may stop this thread only after Kill has returned
 	}
 }

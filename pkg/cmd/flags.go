@@ -108,11 +108,13 @@ func parseDuration(word string) (time.Duration, error) {
 	if !found {
 		return time.ParseDuration(word)
 	}
-	n, err := strconv.ParseInt(days, 10, 32)
-	length := time.Duration(n) * 24 * time.Hour
+	n, err := strconv.ParseUint(days, 10, 16)
+	length := time.Duration(n) * 24 * time.Hour //nolint:gosec // 16 bits
 	if err == nil && rest != "" {
 		var more time.Duration
-		more, err = time.ParseDuration(rest)
+		if more, err = time.ParseDuration(rest); more < 0 {
+			err = strconv.ErrRange
+		}
 		length += more
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -165,7 +166,7 @@ func (o *installOptions) awaitController(ctx context.Context) error {
 }
 
 // objects returns the roles and the controller's objects, if the flags select them. The default
-// namespace of the controller, if it is used, precedes the controller's objects.
+// namespace of the controller, if it is used, is first.
 func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error) {
 	if o.roles {
 		namespace, _, err := o.common.clients.Namespace()
@@ -187,7 +188,7 @@ func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error
 		if err != nil {
 			return nil, err
 		}
-		objs = append(objs, namespace)
+		objs = slices.Insert(objs, 0, namespace)
 	}
 	controller, err := deploy.Controller(o.settings)
 	return append(objs, controller...), err

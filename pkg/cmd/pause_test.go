@@ -22,7 +22,7 @@ func TestPauseLength(t *testing.T) {
 			t.Errorf("%s: %q and %v, want %q", text, l.String(), err, want)
 		}
 	}
-	for _, text := range []string{"", "2", "0", "0s", "-1h", "999ms", "d", "2d3", "1.5d", "2dd", "Forever", "never"} {
+	for _, text := range []string{"", "2", "0", "0s", "-1h", "999ms", "d", "2d3", "1.5d", "2dd", "-1d", "-1d36h", "1d-12h", "Forever", "never"} {
 		if l, err := parsePauseLength(text); err == nil {
 			t.Errorf("%q is taken for %s", text, l)
 		}

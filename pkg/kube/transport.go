@@ -27,6 +27,10 @@ const defaultRequestTimeout = 32 * time.Second
 // objects or the OpenAPI document of a large cluster has a few megabytes.
 const maxResponseBytes = 256 << 20
 
+// maxValues limits the values in a JSON response, each of which takes up to 64 bytes when decoded.
+// The largest lists of real clusters have a few million.
+const maxValues = 16 << 20
+
 // partBytes is the number of bytes after which the timeout of a long response starts again.
 const partBytes = 1 << 20
 
@@ -37,8 +41,8 @@ type BadResponseError struct {
 	Problem string
 
 	tooLong bool
-	// another means that the response is about an object that was not requested.
-	another bool
+	// unusable means that the response is JSON, but invalid or about an object that was not requested.
+	unusable bool
 }
 
 func (e *BadResponseError) Error() string { return "the server " + e.Server + " " + e.Problem }
@@ -116,8 +120,10 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 		return err
 	}
 	switch format := mediaType(resp); {
+	case format == "application/json" && bytes.Count(data, []byte{','}) > maxValues:
+		return &BadResponseError{Server: resp.Request.URL.Host, Problem: fmt.Sprintf("sent more than %d million values", maxValues>>20), tooLong: true}
 	case (format == "application/json" || format == "text/plain") && resp.StatusCode < http.StatusMultipleChoices && !json.Valid(data):
-		return &BadResponseError{Server: resp.Request.URL.Host, Problem: "sent a response that is not valid JSON"}
+		return &BadResponseError{Server: resp.Request.URL.Host, Problem: "sent a response that is not valid JSON", unusable: true}
 	case format == "text/html" && resp.StatusCode >= http.StatusBadRequest:
 		// Errors quote the body, so replace the page with one line.
 		data = []byte("a web page, " + resp.Status)
@@ -242,7 +248,7 @@ func checkObject(resp *http.Response, data []byte) error {
 	if err == nil && (got.Name == name && (got.Namespace == "" || got.Namespace == namespace) || got.Kind == "Status" && req.Method == http.MethodDelete) {
 		return nil
 	}
-	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), another: true}
+	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), unusable: true}
 }
 
 // objectAt returns the namespace of a path, and the name of the object that the path leads to.

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -225,6 +226,18 @@ func TestResponseWithoutEnd(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A compressed response of a few kilobytes can contain millions of small values.
+func TestManyValues(t *testing.T) {
+	t.Parallel()
+	body := bytes.Repeat([]byte{','}, maxValues+1)
+	transport := &boundedTransport{connection: &connection{}, maxBytes: 2 * maxValues, base: server(func(string) *http.Response {
+		return response(http.StatusOK, bytes.NewReader(body))
+	})}
+	if _, err := ask(t, transport, "/api"); err == nil || !strings.Contains(err.Error(), "more than 16 million values") {
+		t.Errorf("got %v", err)
 	}
 }
 

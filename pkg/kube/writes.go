@@ -49,7 +49,7 @@ func (t *boundedTransport) write(req *http.Request, group string) (*http.Respons
 	if err == nil {
 		return resp, nil
 	}
-	if bad, is := errors.AsType[*BadResponseError](err); connected() && (!is || bad.tooLong || bad.another) {
+	if bad, is := errors.AsType[*BadResponseError](err); connected() && (!is || bad.tooLong || bad.unusable) {
 		err = fmt.Errorf("%w to a write, which the server may have carried out: %w", outcome.ErrUnknown, err)
 	}
 	return nil, err

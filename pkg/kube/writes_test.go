@@ -53,6 +53,10 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 			read(conn)
 			_, _ = conn.Write([]byte("HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n"))
 		}, true},
+		{"an answer that was cut", "http://server", func(conn net.Conn) {
+			read(conn)
+			_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n{"))
+		}, true},
 		{"an answer of something else", "http://server", func(conn net.Conn) {
 			read(conn)
 			_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n"))

@@ -25,12 +25,14 @@ const (
 func containersOf(pod *corev1.Pod) []container {
 	var all []container
 	add := func(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) {
+		named := map[string]*corev1.Container{}
+		for i := range specs {
+			named[specs[i].Name] = &specs[i]
+		}
 		for _, s := range statuses {
 			c := container{ContainerStatus: s, init: init, image: s.Image}
-			for i := range specs {
-				if specs[i].Name == s.Name {
-					c.image, c.sidecar = specs[i].Image, Sidecar(&specs[i])
-				}
+			if spec := named[s.Name]; spec != nil {
+				c.image, c.sidecar = spec.Image, Sidecar(spec)
 			}
 			all = append(all, c)
 		}

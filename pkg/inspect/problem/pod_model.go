@@ -85,9 +85,11 @@ func NewPod(pod *corev1.Pod) *Pod {
 	return p
 }
 
-// addMain adds the counts of containers, and the status of the last that waits or has terminated.
+// addMain adds the counts of containers, and the status of the first that waits or has terminated.
 func (p *Pod) addMain(containers []corev1.ContainerStatus) {
-	for _, c := range containers {
+	running := false
+	for _, c := range slices.Backward(containers) {
+		running = running || c.State.Running != nil
 		p.Restarts += c.RestartCount
 		if c.Ready {
 			p.ReadyContainers++
@@ -98,6 +100,9 @@ func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 		case c.State.Terminated != nil:
 			p.Status, p.Reason = ending(c.State.Terminated), exit(c.State.Terminated)
 		}
+	}
+	if running && p.Status == "Completed" {
+		p.Status = "NotReady"
 	}
 }
 

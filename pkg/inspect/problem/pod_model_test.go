@@ -57,6 +57,26 @@ func TestPodThatInitializes(t *testing.T) {
 	}
 }
 
+// The status of a pod is that of the first container that does not run, as in kubectl.
+func TestPodWithSeveralContainers(t *testing.T) {
+	t.Parallel()
+	runs := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	failed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}
+	done := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}
+	for want, states := range map[string][]corev1.ContainerState{
+		"Running": {runs, runs}, "CrashLoopBackOff": {runs, waits, failed}, "Error": {failed, waits}, "Completed": {done, done}, "NotReady": {done, runs},
+	} {
+		pod := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+		for _, state := range states {
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{State: state})
+		}
+		if p := NewPod(&pod); p.Status != want {
+			t.Errorf("the status is %s, want %s", p.Status, want)
+		}
+	}
+}
+
 // A pod that waits for its scheduling gates has the status SchedulingGated, as in kubectl. A pod
 // that waits for a node has its phase as its status.
 func TestPodThatIsNotScheduled(t *testing.T) {

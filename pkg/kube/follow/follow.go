@@ -208,7 +208,11 @@ func followChanges[T runtime.Object](ctx context.Context, from Source, selected 
 	defer func() { stop(nil); <-watcher.Done() }()
 	for event := range watcher.ResultChan() {
 		if event.Type == watch.Error {
-			return apierrors.FromObject(event.Object)
+			err := apierrors.FromObject(event.Object)
+			if _, is := errors.AsType[*apierrors.UnexpectedObjectError](err); is {
+				err = errors.New("the server ended the watch with an object that is not an error")
+			}
+			return err
 		}
 		obj, ok := event.Object.(T)
 		if !ok {

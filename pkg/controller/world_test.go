@@ -313,7 +313,7 @@ func (w *world) count(kind kinds.Kind, obj *unstructured.Unstructured) (n int64,
 }
 
 // between returns the smallest and the largest number of pods that an object asked for since the
-// loop last looked at it. ok is false if its spec was impossible for all that time.
+// loop last looked at it. ok is false if its spec was impossible the whole time.
 func (w *world) between(uid types.UID) (least, most int64, ok bool) {
 	least = math.MaxInt64
 	for _, want := range w.inForce(uid) {

@@ -23,6 +23,8 @@ type connection struct {
 	// patient means that the command waits until a server responds again. All requests are sent,
 	// even to broken groups.
 	patient atomic.Bool
+	// used is set when the first request is sent.
+	used atomic.Bool
 	// held is the number of bytes of responses in memory.
 	held atomic.Int64
 	// lists is the number of paged lists. paged is the size of all their pages in bytes.

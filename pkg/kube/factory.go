@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -34,6 +35,9 @@ import (
 type Factory struct {
 	Flags      *genericclioptions.ConfigFlags
 	connection connection
+	errOut     io.Writer
+	// announced guards the announcement of the credential plugin.
+	announced sync.Once
 	// flags holds the parsed global flags.
 	flags *pflag.FlagSet
 	// timeout is the flag --request-timeout.
@@ -47,13 +51,14 @@ type Factory struct {
 func New(version string, streams genericiooptions.IOStreams) *Factory {
 	// All clients share one writer, so that each warning is printed once.
 	warnings := rest.NewWarningWriter(escape.Writer(streams.ErrOut), rest.WarningWriterOptions{Deduplicate: true})
-	c := &Factory{flags: &pflag.FlagSet{}}
+	c := &Factory{flags: &pflag.FlagSet{}, errOut: streams.ErrOut}
 	c.Flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
 		// The server protects itself by priority and fairness. A limit here would only slow down
 		// the command.
 		config.QPS = -1
 		config.WarningHandler = warnings
+		c.announcePlugin(config)
 		timeout := c.requestTimeout()
 		config.Wrap(func(base http.RoundTripper) http.RoundTripper {
 			return &boundedTransport{connection: &c.connection, timeout: timeout, maxBytes: maxResponseBytes, base: base}

@@ -59,6 +59,7 @@ type boundedTransport struct {
 // RoundTrip sends a request unless its API group is broken. It reads the whole response, because
 // callers only log later errors. The body of a watch or a container's log is left to the caller.
 func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	t.used.Store(true)
 	group := groupOf(req.URL.Path)
 	err := t.refusal(group)
 	if err == nil {

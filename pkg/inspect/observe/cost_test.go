@@ -91,3 +91,29 @@ func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocat
 		t.Errorf("a look allocates %d times for each lease", each)
 	}
 }
+
+// Anyone who can create autoscalers and disruption budgets in a namespace can create many. A look
+// at an object allocates in proportion to their number.
+func TestCostOfCompetitors(t *testing.T) { // not parallel, because it counts allocations
+	cost := func(size int) uint64 {
+		s := serveWeb(t, 2)
+		s.do(func() {
+			for i := range size {
+				s.put("horizontalpodautoscalers", parse(t, fmt.Sprintf(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: hpa-%d, namespace: ns, uid: hpa-%[1]d},
+					spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`, i)))
+				s.put("poddisruptionbudgets", oldBudget(t, fmt.Sprint("budget-", i), "{matchLabels: {app: web}}"))
+			}
+		})
+		c := s.factory(t)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if r, err := guards(t, c); err != nil || len(r.Budgets) != size || len(r.Reverts) != size {
+			t.Fatalf("%d budgets, %d autoscalers, %v", len(r.Budgets), len(r.Reverts), err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if few, many := cost(200), cost(800); many > 5*few {
+		t.Errorf("200 of each take %d bytes, and 800 of each %d", few, many)
+	}
+}

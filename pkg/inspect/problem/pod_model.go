@@ -115,13 +115,12 @@ func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 		}
 	}
 	restarts := int32(0)
-	for i, c := range pod.Status.InitContainerStatuses {
-		beside := slices.ContainsFunc(pod.Spec.InitContainers, func(s corev1.Container) bool { return s.Name == c.Name && Sidecar(&s) })
+	for i, c := range containersOf(pod)[:len(pod.Status.InitContainerStatuses)] {
 		restarts += c.RestartCount
 		switch t := c.State.Terminated; {
 		case t != nil && t.ExitCode == 0:
 			continue
-		case beside && c.Started != nil && *c.Started:
+		case c.sidecar && c.Started != nil && *c.Started:
 			p.Restarts += c.RestartCount
 			if c.Ready {
 				p.ReadyContainers++

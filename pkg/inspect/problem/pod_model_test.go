@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,6 +55,24 @@ func TestPodThatInitializes(t *testing.T) {
 		if p.Status != test.status || p.Reason != test.reason || p.ReadyContainers != int(test.readies) || p.Restarts != test.restarts || p.Containers != 2 {
 			t.Errorf("%s: got %+v, want %+v", name, p, test)
 		}
+	}
+}
+
+// Anyone who can create pods can give one many containers. If the time were quadratic in their
+// number, this test would not end.
+func TestCostOfContainers(t *testing.T) {
+	t.Parallel()
+	const containers = 200_000
+	pod := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	for i := range containers {
+		name := strconv.Itoa(i)
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: name, RestartPolicy: new(corev1.ContainerRestartPolicyAlways)})
+		pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{Name: name, Started: new(true), RestartCount: 1})
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: name})
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: name, RestartCount: 1})
+	}
+	if p := NewPod(&pod); p.Restarts != 2*containers || len(containersOf(&pod)) != 2*containers {
+		t.Errorf("the model has %d restarts, want %d", p.Restarts, 2*containers)
 	}
 }
 

@@ -1,0 +1,28 @@
+package kube
+
+import (
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+)
+
+// pluginDelay is the time without a request after which a command prints that it waits for the
+// credential plugin.
+const pluginDelay = 5 * time.Second
+
+// announcePlugin prints the name of the credential plugin of config if it keeps the first request
+// waiting. client-go waits for a plugin without a timeout, because a person may have to log in.
+func (c *Factory) announcePlugin(config *rest.Config) {
+	if config.ExecProvider == nil {
+		return
+	}
+	c.announced.Do(func() {
+		time.AfterFunc(pluginDelay, func() {
+			if !c.connection.used.Load() {
+				_ = escape.PrintLine(c.errOut, "waiting for the credential plugin %s", config.ExecProvider.Command)
+			}
+		})
+	})
+}

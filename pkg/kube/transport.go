@@ -124,7 +124,7 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 	case format == "application/json" && bytes.Count(data, []byte{','}) > maxValues:
 		return &BadResponseError{Server: resp.Request.URL.Host, Problem: fmt.Sprintf("sent more than %d million values", maxValues>>20), tooLong: true}
 	case (format == "application/json" || format == "text/plain") && resp.StatusCode < http.StatusMultipleChoices && !json.Valid(data):
-		return &BadResponseError{Server: resp.Request.URL.Host, Problem: "sent a response that is not valid JSON", unusable: true}
+		return &BadResponseError{Server: resp.Request.URL.Host, Problem: "sent a response that is not valid JSON", unusable: format == "application/json"}
 	case format == "text/html" && resp.StatusCode >= http.StatusBadRequest:
 		// Errors quote the body, so replace the page with one line.
 		data = []byte("a web page, " + resp.Status)

@@ -70,9 +70,9 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 // or, if it is empty, in all. If no kinds are served, they are the rights to work with Deployments,
 // which no role of deploy/rbac grants.
 func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, error) {
-	editor, viewer := check.Editor, check.Viewer
+	editor, viewer, revisions := check.Editor, check.Viewer, "controllerrevisions.apps"
 	if len(served) == 0 {
-		served, editor, viewer = []kinds.Kind{deployments()}, "", ""
+		served, editor, viewer, revisions = []kinds.Kind{deployments()}, "", "", "replicasets.apps"
 	}
 	var objects, scales []string
 	for _, k := range served {
@@ -83,7 +83,7 @@ func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, er
 	}
 	to := func(verbs string, resources ...string) []check.Right { return rightsTo(namespace, verbs, resources...) }
 	edit, read := to("get patch", objects...), to("get list watch", objects...)
-	history := to("list", "controllerrevisions.apps")
+	history := to("list", revisions)
 	pods, events, logs := to("list watch", "pods"), to("list", "events"), to("get", "pods/log")
 	crds := func(verbs string) []check.Right {
 		return rightsTo(metav1.NamespaceAll, verbs, kinds.CRDResource().GroupResource().String())

@@ -45,11 +45,11 @@ func (h History) Current() int {
 // cause unless that repeats the difference. For the oldest revision, it is the cause or else a
 // summary.
 func (h History) Change(i int) string {
-	r := h.Revisions[i]
-	if i+1 == len(h.Revisions) {
+	r, before := h.Revisions[i], h.before(i)
+	if before == nil {
 		return cmp.Or(r.Cause, Summary(r.Fields))
 	}
-	switch changed := Change(h.Revisions[i+1].Fields, r.Fields); {
+	switch changed := Change(before.Fields, r.Fields); {
 	case h.stale(i) || strings.Contains(changed, r.Cause):
 		return changed
 	case strings.HasPrefix(r.Cause, changed): // such as "… (undo to 2)"
@@ -70,11 +70,24 @@ func (h History) By(i int) string {
 // stale reports whether the annotations of a revision belong to an earlier change, because some
 // tools do not update them.
 func (h History) stale(i int) bool {
-	if i+1 >= len(h.Revisions) {
-		return false
+	r, before := h.Revisions[i], h.before(i)
+	return before != nil && r.Cause != "" && r.Cause == before.Cause && r.By == before.By && r.Cause != Change(before.Fields, r.Fields)
+}
+
+// before returns the revision that the object had before revision i, or nil if it is unknown. If
+// the object has returned to that revision since, it has a higher number now.
+func (h History) before(i int) *Revision {
+	r, next := h.Revisions[i], i+1
+	if next == len(h.Revisions) || h.Revisions[next].Number != r.Number-1 {
+		reused := func(other Revision) bool { return other.Number > r.Number && other.first.Before(r.first) }
+		if j := slices.IndexFunc(h.Revisions, reused); j >= 0 && !slices.ContainsFunc(h.Revisions[j+1:], reused) {
+			return &h.Revisions[j]
+		}
 	}
-	r, before := h.Revisions[i], h.Revisions[i+1]
-	return r.Cause != "" && r.Cause == before.Cause && r.By == before.By && r.Cause != Change(before.Fields, r.Fields)
+	if next == len(h.Revisions) {
+		return nil
+	}
+	return &h.Revisions[next]
 }
 
 // NoRevisionError means that there is no revision to return to.

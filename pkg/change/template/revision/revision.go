@@ -49,6 +49,8 @@ type Revision struct {
 	Fields    []Field
 
 	labels map[string]string
+	// first is when the revision was created, with its first number.
+	first time.Time
 	// numbered is the time of the last write by the controller that numbers a ReplicaSet. The
 	// ReplicaSet did not get its number later than that.
 	numbered time.Time
@@ -123,8 +125,9 @@ func isTemplate(names []string, value map[string]any) bool {
 }
 
 func read(obj *unstructured.Unstructured, number int64) Revision {
+	created := obj.GetCreationTimestamp().Time
 	return Revision{
-		Number: number, Name: obj.GetName(), Created: obj.GetCreationTimestamp().Time, labels: obj.GetLabels(),
+		first: created, Number: number, Name: obj.GetName(), Created: created, labels: obj.GetLabels(),
 		By: obj.GetAnnotations()[apis.AnnotationChangedBy], Cause: obj.GetAnnotations()[apis.AnnotationChangeCause],
 	}
 }

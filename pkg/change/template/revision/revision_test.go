@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -184,6 +185,20 @@ func TestHistory(t *testing.T) {
 	}
 	if r, found := h.Find(now("b")); !found || r.Number != 2 {
 		t.Errorf("b is %d, %t", r.Number, found)
+	}
+
+	// The object had revisions a, b, and c, and returned to b, which has a new number.
+	made := func(r Revision, second int64) Revision {
+		r.first = time.Unix(second, 0)
+		return r
+	}
+	h = NewHistory([]Revision{made(image(1, "a", "", ""), 1), made(image(4, "b", "", ""), 2), made(image(3, "c", "", "image b → c"), 3)}, now("b"), "eve", "image c → b (undo to 2)")
+	if got, want := rows(h), []string{"eve: image c → b (undo to 2)", ": image b → c", ": image a"}; !slices.Equal(got, want) {
+		t.Errorf("the history is %q, want %q", got, want)
+	}
+	h = NewHistory([]Revision{made(image(3, "a", "", ""), 1), made(image(2, "b", "", "INC-7"), 2)}, now("a"), "", "")
+	if got, want := rows(h), []string{": image b → a", ": image a → b: INC-7"}; !slices.Equal(got, want) {
+		t.Errorf("the history is %q, want %q", got, want)
 	}
 
 	// The controller has not seen the last change, so the newest revision is the one before.

@@ -21,6 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
 type statusOptions struct {
@@ -37,8 +38,9 @@ type statusOptions struct {
 	color     color
 	noHeaders bool
 
-	// write prints reports in the output format.
+	// write prints reports in the output format, which may be table.
 	write     func(io.Writer, []status.Report) error
+	table     printer.Table
 	client    dynamic.Interface
 	namespace string
 	// among holds the kinds that are watched if no type is given.

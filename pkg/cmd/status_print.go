@@ -18,7 +18,7 @@ import (
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
 	switch format := *o.print.OutputFormat; format {
 	case "", "wide":
-		table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || format == "wide"}
+		o.table = printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || format == "wide"}
 		return func(w io.Writer, reports []status.Report) error {
 			if o.one() && !o.noHeaders && len(reports) == 1 {
 				if screen := o.terminal(); screen != nil {
@@ -27,7 +27,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 				}
 				return printer.Report(w, reports[0], time.Now())
 			}
-			return table.Print(w, reports, time.Now())
+			return o.table.Print(w, reports, time.Now())
 		}, nil
 	case "name":
 		return func(w io.Writer, reports []status.Report) error {

@@ -84,6 +84,8 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	// Rows appear one by one, so the first one must show its type if others will.
+	o.table.Types = slices.ContainsFunc(sources, func(s observe.Source) bool { return s.Kind.CRD() != sources[0].Kind.CRD() })
 	w := &statusWatch{statusOptions: o, toList: len(sources)}
 	connection := &follow.Connection{Changed: func(lost time.Time) {
 		_ = escape.PrintLine(o.streams.ErrOut, "%s", printer.Connection(lost)) // the watch matters more

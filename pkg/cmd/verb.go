@@ -74,13 +74,16 @@ func (f *targetFlags) explain(ctx context.Context, c *kube.Factory, err error) e
 		}
 	}
 	name := f.bareName()
-	if name == "" || !noImoocPod(err) {
+	if name == "" || !noImoocPod(err) && !apierrors.IsForbidden(err) {
+		return err
+	}
+	if kind, unknown := c.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
+		return usageErrorf("%s is a type: name an object, or pass --all", kind.Singular)
+	}
+	if !noImoocPod(err) {
 		return err
 	}
 	// Users who mean another type do not need the hint to install the CRD.
-	if kind, unknown := c.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
-		return outcome.WithAdvice(outcome.WithoutHints(err), kind.Singular+" is a type: name an object, or pass --all")
-	}
 	if others := elsewhere(ctx, c, name); len(others) > 0 {
 		return outcome.WithAdvice(outcome.WithoutHints(err), "a NAME without a type is an ImoocPod; use "+strings.Join(others, " or "))
 	}

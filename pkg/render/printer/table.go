@@ -18,10 +18,11 @@ type Table struct {
 	Wide bool
 	// NoHeaders leaves out the first row.
 	NoHeaders bool
+	// Types adds the types to the names. Print sets it when it gets objects of a second type.
+	Types bool
 
 	columns *columns
 	first   string // the type of the first object
-	types   bool   // there are objects of several types
 }
 
 // Print writes the table, with the objects that need attention first.
@@ -45,11 +46,11 @@ func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error
 	reports = byUrgency(reports)
 	for _, r := range reports {
 		t.first = cmp.Or(t.first, r.Metadata.Type)
-		t.types = t.types || r.Metadata.Type != t.first
+		t.Types = t.Types || r.Metadata.Type != t.first
 	}
 	for _, r := range reports {
 		name := r.Metadata.Name
-		if t.types {
+		if t.Types {
 			name = objectName(r)
 		}
 		add(r.Metadata.Namespace, name, desired(r.Replicas), fmt.Sprint(r.Replicas.Current), fmt.Sprint(r.Replicas.Ready),

@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestTypeInsteadOfName checks the hint of commands that get a type without a name.
+// TestTypeInsteadOfName checks the error of commands that get a type without a name.
 func TestTypeInsteadOfName(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -23,9 +23,9 @@ func TestTypeInsteadOfName(t *testing.T) {
 		"wait deploy --for=delete", "wait deploy --for=create", "delete deploy --ignore-not-found",
 	} {
 		stdout, _, err := run(t, s, line)
-		const want = "hint: deployment is a type: name an object, or pass --all"
-		if !strings.HasSuffix(outcome.HintLines(err, nil), want) || stdout != "" {
-			t.Errorf("%s: %v, with the hint %q, want %q; it printed %q", line, err, outcome.HintLines(err, nil), want, stdout)
+		const want = "deployment is a type: name an object, or pass --all"
+		if usage, is := errors.AsType[*outcome.UsageError](err); !is || usage.Error() != want || stdout != "" {
+			t.Errorf("%s: %v, want %q; it printed %q", line, err, want, stdout)
 		}
 	}
 	// "no" is the short name of nodes, but can also be the name of an object.

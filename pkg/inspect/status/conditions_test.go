@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // Whether a condition is a problem depends on its status, its reason, and whether it is on the
@@ -107,6 +109,18 @@ func TestCostOfConditions(t *testing.T) { // not parallel, because it counts all
 	for size := 200; size <= 400; size *= 2 {
 		if half, bytes := cost(size), cost(2*size); bytes > 5*half/2 {
 			t.Errorf("%d conditions allocate %d bytes, half of them %d", 2*size, bytes, half)
+		}
+	}
+}
+
+// The pods of an object that has completed have ended, which is no problem.
+func TestCompletedObjectHasNoProblems(t *testing.T) {
+	t.Parallel()
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "it-1", UID: "pod", OwnerReferences: []metav1.OwnerReference{{UID: "it", Controller: new(true)}}}, Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}
+	for kind, problems := range map[string]int{"Complete": 0, "Available": 1} {
+		o := Object{Identity: Identity{UID: "it", Foreign: true}, Counts: Counts{NoCount: true}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1, Conditions: []metav1.Condition{{Type: kind, Status: metav1.ConditionTrue, Reason: "R"}}}}
+		if r := NewReport(Snapshot{Object: o, Pods: problem.NewPods([]corev1.Pod{pod}), Now: lookedAt()}); len(r.Problems) != problems {
+			t.Errorf("%s: %s: %s; the problems are %v", kind, r.Verdict, r.Reason, r.Problems)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
 // ReportVersion is the apiVersion of a Report in JSON and YAML.
@@ -137,6 +138,9 @@ func NewReport(e Snapshot) Report {
 	verdict := judge(e, r, between)
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
 	r.Recheck = verdict.recheck
+	if len(r.Problems) > 0 && r.Verdict == Ready && o.claim().Meaning == words.Done {
+		r.Problems = nil // the pods of a completed object have ended
+	}
 	if left := o.UserPause.Left(e.Now); left > 0 && (r.Recheck == 0 || left < r.Recheck) {
 		r.Recheck = left
 	}

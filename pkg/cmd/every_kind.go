@@ -117,6 +117,9 @@ func elsewhere(ctx context.Context, c *kube.Factory, name string) []string {
 	if err != nil {
 		return nil
 	}
+	if pods, err := c.KindNamed(ctx, "pods"); err == nil {
+		all = append(all, pods)
+	}
 	found := make([]string, len(all))
 	workqueue.ParallelizeUntil(ctx, maxParallel, len(all), func(i int) {
 		t := observe.Named(all[i], namespace, name)

@@ -101,7 +101,7 @@ func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.
 	}
 	p, err := flags.ToPrinter()
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return nil, fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s", format, strings.Join(listFormats(flags), ","))
+		return nil, noPrinter(format, listFormats(flags))
 	}
 	return p, err
 }
@@ -121,13 +121,15 @@ func addOutputFlag(cmd *cobra.Command, usage string, formats ...string) *output 
 }
 
 func (o *output) validate() error {
-	switch {
-	case o.format == "" || slices.Contains(o.formats, o.format):
+	if o.format == "" || slices.Contains(o.formats, o.format) {
 		return nil
-	case len(o.formats) == 1:
-		return usageErrorf("unknown output format %q: the only one is %s", o.format, o.formats[0])
 	}
-	return usageErrorf("unknown output format %q: must be %s", o.format, strings.Join(o.formats, " or "))
+	return usageErrorf("%w", noPrinter(o.format, o.formats))
+}
+
+// noPrinter returns kubectl's error for an unknown output format.
+func noPrinter(format string, known []string) error {
+	return fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s", format, strings.Join(known, ","))
 }
 
 // write writes a value as JSON or else as YAML.

@@ -62,13 +62,10 @@ func (o *setEnvOptions) complete(args []string) error {
 		}
 		o.env = append(o.env, setting)
 	}
-	switch err := o.set.change.complete(args[:at]); {
-	case err != nil:
-		return err
-	case o.list == (len(o.env) > 0):
+	if o.list == (len(o.env) > 0) {
 		return usageErrorf("either --list or at least one KEY=VALUE or KEY- is required")
 	}
-	return nil
+	return o.set.change.complete(args[:at])
 }
 
 func (o *setEnvOptions) want(c *changer, t *observe.Target) (wanted, error) {

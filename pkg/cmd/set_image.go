@@ -56,11 +56,12 @@ func (o *setImageOptions) complete(args []string) error {
 		}
 		o.images = append(o.images, image)
 	}
+	if targets := &o.set.change.targets; len(o.images) == 0 || len(args) == 0 && !targets.given() {
+		return usageErrorf("an object and an IMAGE or CONTAINER=IMAGE are required")
+	}
 	switch err := o.set.change.complete(args); {
 	case err != nil:
 		return err
-	case len(o.images) == 0:
-		return usageErrorf("an IMAGE or CONTAINER=IMAGE is required")
 	case o.image != nil && o.set.template != nil:
 		return usageErrorf("--image-path and --template-path cannot be used together")
 	case o.image != nil && (len(o.images) > 1 || o.images[0].Container != ""):

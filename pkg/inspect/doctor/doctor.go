@@ -63,6 +63,9 @@ func (d *Doctor) Run(ctx context.Context, c *kube.Factory) ([]check.Result, erro
 	d.commands = c.ClusterContext()
 	d.user = cmp.Or(c.User(ctx), "you")
 	checks := []check.Result{check.Server(server.GitVersion, config.Host)}
+	if namespace, missing := c.NoNamespace(ctx); missing && d.Namespace != "" {
+		checks = append(checks, check.MissingNamespace(namespace, d.commands))
+	}
 	for _, look := range []func(context.Context) ([]check.Result, error){
 		d.definitions, d.declarations, d.rights, d.loops, d.controllers, d.heldUp,
 	} {

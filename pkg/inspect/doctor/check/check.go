@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	utilversion "k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // Result is the result of one check.
@@ -43,6 +45,11 @@ const (
 	OldestTested = "1.30"
 	NewestTested = "1.37"
 )
+
+// MissingNamespace returns the result for a namespace that does not exist.
+func MissingNamespace(name string, commands commandline.Context) Result {
+	return Result{Name: "namespace", State: Failed, Message: name + " does not exist", Fix: []string{commands.Line(commandline.Kubectl("create", "namespace", name))}}
+}
 
 // Server checks whether the version of a server is supported, and whether it is tested.
 func Server(version, host string) Result {

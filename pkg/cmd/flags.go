@@ -109,7 +109,7 @@ func parseDuration(word string) (time.Duration, error) {
 		return time.ParseDuration(word)
 	}
 	n, err := strconv.ParseUint(days, 10, 16)
-	length := time.Duration(n) * 24 * time.Hour //nolint:gosec // 16 bits
+	length := time.Duration(n) * 24 * time.Hour
 	if err == nil && rest != "" {
 		var more time.Duration
 		if more, err = time.ParseDuration(rest); more < 0 {

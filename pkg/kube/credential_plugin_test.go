@@ -26,7 +26,7 @@ func TestAnnouncePlugin(t *testing.T) {
 				c.announcePlugin(&rest.Config{ExecProvider: &clientcmdapi.ExecConfig{Command: "login\x1b[2J"}})
 			}
 			c.connection.used.Store(used)
-			time.Sleep(2 * pluginDelay)
+			<-time.After(2 * pluginDelay)
 			synctest.Wait()
 			if out.String() != want {
 				t.Errorf("printed %q, want %q", out.String(), want)

@@ -273,7 +273,7 @@ func (x *stage) changes() []string {
 	return list
 }
 
-// normal returns a value as JSON would decode it.
+// normal returns a value after a round trip through JSON.
 func normal(value any) (decoded any) {
 	if err := json.Unmarshal([]byte(inJSON(value)), &decoded); err != nil {
 		panic(err)

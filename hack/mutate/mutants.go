@@ -32,8 +32,8 @@ type edit struct {
 	text     string
 }
 
-// fileEdits collects the edits of a file. At one offset, outer edits open first
-// and close last.
+// fileEdits collects the edits of a file. At the same offset, the outermost edit opens first
+// and closes last.
 type fileEdits struct {
 	opens, closes []edit
 }

@@ -25,7 +25,7 @@ type scaleOptions struct {
 	group string
 	steps stepFlags
 	yes   bool
-	// given reports whether a flag was given.
+	// given reports whether the user set a flag.
 	given func(flag string) bool
 }
 

@@ -73,12 +73,11 @@ type server struct {
 	// lose, if set, reports whether the response to a write is lost. It is called with the
 	// server locked.
 	lose func(write) bool
-	// late is the delay of watches, and readTakes the time that the server takes to read one
-	// object.
+	// late is the delay of watch events. readTakes is how long the server takes to read one object.
 	late, readTakes time.Duration
 	// reads, if set, is called with each object that is read live.
 	reads func(*unstructured.Unstructured)
-	// unlisted holds the resources that may not be listed or watched.
+	// unlisted holds the resources for which lists and watches are forbidden.
 	unlisted map[schema.GroupVersionResource]bool
 }
 

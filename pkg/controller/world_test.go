@@ -623,7 +623,8 @@ func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map
 	return copied.Object, conditions
 }
 
-// withoutNulls returns a value without its null fields: a merge patch treats them as absent.
+// withoutNulls removes the null fields of a value, which a merge patch treats as absent, and returns
+// the value.
 func withoutNulls(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

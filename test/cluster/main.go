@@ -181,7 +181,7 @@ func (o *options) flagSet(name string) *flag.FlagSet {
 	return flags
 }
 
-// addBuildFlags adds the flags of all commands that build a control plane.
+// addBuildFlags adds the flags that are common to all commands that build a control plane.
 func (o *options) addBuildFlags(flags *flag.FlagSet) {
 	flags.Func("assets", "`directory` with an etcd and a kube-apiserver to use, such as $KUBEBUILDER_ASSETS", func(value string) (err error) {
 		o.assets, err = filepath.Abs(value)

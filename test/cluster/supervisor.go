@@ -130,8 +130,8 @@ func (s *supervisor) start(c component) error {
 	defer log.Close()
 	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir = s.dir
-	// Hide settings in the environment and the home directory from etcd and kwok.
-	// GOGC trades memory for CPU time.
+	// Components such as etcd and kwok must not read the settings of the user. Only GOGC is
+	// passed on, with which the caller can trade memory for CPU time.
 	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "GOGC=" + os.Getenv("GOGC")}
 	cmd.Stdout = log
 	cmd.Stderr = log

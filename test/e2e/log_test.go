@@ -25,8 +25,8 @@ func TestStartIsQuiet(t *testing.T) {
 	}
 }
 
-// In the JSON log, each record names its object and the reconcile, -v=2 adds the
-// trigger, and the token never appears.
+// The JSON log identifies the object and the reconcile. From -v=2 on, it includes the
+// trigger. The log never contains the token.
 func TestLogFormat(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -34,7 +34,7 @@ type Request struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
 	Stage string `json:"stage"`
-	// Annotations hold, among others, the authorization decision.
+	// Annotations include the authorization decision.
 	Annotations map[string]string `json:"annotations"`
 }
 

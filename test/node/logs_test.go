@@ -202,6 +202,7 @@ func toldLastWords(t *testing.T, namespace, name, lastWords string) {
 	container := map[bool]string{true: "prepare", false: "main"}[name == "init"]
 	shows(t, func(r result) bool {
 		_, lines, found := strings.Cut(r.stderr, "\nthe last lines of container "+container+" of pod "+name+"-")
+		lines, _, _ = strings.Cut(lines, "hint: ")
 		return r.code == codeFailed && found && strings.HasSuffix(lines, lastWords+"\n") && strings.Count(lines, "\n") <= 11
 	}, "wait", name, "-n", namespace, "--logs", "--fail-after=0s", "--timeout="+deadline.String())
 	line := regexp.MustCompile(`(?m)last log line of pod ` + name + `-\S+: \d+.*` + lastWords + `$`)

@@ -44,7 +44,7 @@ type report struct {
 const (
 	ready, progressing, failed = "ready", "progressing", "failed"
 
-	codeDone, codeFailed, codeTimeout = 0, 3, 4
+	codeDone, codeFailed, codeTimeout, codeUndone = 0, 3, 4, 9
 )
 
 func exitCodeOf(verdict string) int {

@@ -21,8 +21,8 @@ func TestUndoOfAnImageThatCannotBePulled(t *testing.T) {
 	before := spec()
 
 	r := command("", "imoocpod", "set", "image", name, missing, "-n", namespace, "--on-failure=revert", "--fail-after=3s", "--timeout="+deadline.String())
-	if r.code != 3 || !strings.Contains(r.stderr, "imoocpod/foo undone: image "+missing+" → ") {
-		t.Errorf("%v\nwant exit code 3, and the image undone", r)
+	if r.code != codeUndone || !strings.Contains(r.stderr, "imoocpod/foo undone: image "+missing+" → ") {
+		t.Errorf("%v\nwant exit code 9, and the image undone", r)
 	}
 	kubectl(t, "", "imoocpod", "wait", name, "-n", namespace, "--timeout="+deadline.String())
 	w.await(t, "three pods run the first image", name, exactly(3))
@@ -32,8 +32,8 @@ func TestUndoOfAnImageThatCannotBePulled(t *testing.T) {
 
 	kubectl(t, "", "imoocpod", "set", "image", name, missing, "-n", namespace)
 	r = command("", "imoocpod", "scale", name, "-n", namespace, "--replicas=5", "--step=1", "--on-failure=revert", "--fail-after=3s", "--timeout="+deadline.String())
-	if count := kubectl(t, "", "get", "imoocpod", name, "-n", namespace, "-o", "jsonpath={.spec.replicas}"); r.code != 3 || count != "3" {
-		t.Errorf("%v\nwant exit code 3, and 3 replicas, not %s", r, count)
+	if count := kubectl(t, "", "get", "imoocpod", name, "-n", namespace, "-o", "jsonpath={.spec.replicas}"); r.code != codeUndone || count != "3" {
+		t.Errorf("%v\nwant exit code 9, and 3 replicas, not %s", r, count)
 	}
 	kubectl(t, "", "imoocpod", "undo", name, "-n", namespace, "--timeout="+deadline.String())
 	w.await(t, "three pods run the first image again", name, exactly(3))

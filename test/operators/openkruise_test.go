@@ -45,7 +45,7 @@ func TestOpenKruise(t *testing.T) {
 }
 
 // installWebhooks installs the webhooks for OpenKruise's own objects. The manager
-// replaces the services with addresses on loopback.
+// replaces clientConfig.service in them with a loopback URL.
 func installWebhooks(t *testing.T, source string) {
 	t.Helper()
 	for _, obj := range manifests(t, filepath.Join(source, "config/webhook/manifests.yaml")) {

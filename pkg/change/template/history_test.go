@@ -33,7 +33,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
 }
 
-// targetOf returns a target that was read. Its object has the name web and the UID web.
+// targetOf returns a target whose Object is set. The name and the UID of the object are "web".
 func targetOf(t *testing.T, kind kinds.Kind, text string) observe.Target {
 	t.Helper()
 	obj := parse(t, text)

@@ -145,8 +145,8 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// A wrong field in a status does not affect the others, and a number that is too large
-// does not become a small one.
+// An invalid field in a status does not affect the others. A number that exceeds an int32 is
+// clamped.
 func TestFactsOfAStatusThatOthersWrote(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{

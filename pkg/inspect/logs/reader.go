@@ -88,8 +88,8 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	return failed
 }
 
-// parts returns the output for a container: its log and, if it explains why the pod is not
-// ready, the log of the previous run. If there is no log, the heading says why.
+// parts returns the output for a container: its log, after that of the previous run if the previous
+// run explains why the pod is not ready. If there is no log, the heading says why.
 func (r *Reader) parts(c Container) []part {
 	say := func(format string, args ...any) part {
 		p := part{of: c, say: fmt.Sprintf(format, args...)}

@@ -138,7 +138,7 @@ func TestWithoutPods(t *testing.T) {
 }
 
 // If the status has no counts, pods are counted, except those that are terminating or have
-// finished. If no pods are visible, the count of /scale replaces them.
+// finished. If no pods are visible, the count in /scale is used.
 func TestCountedPods(t *testing.T) {
 	t.Parallel()
 	ending, ended, failed, up, down := problem.Pod{Ending: true, Ready: true}, problem.Pod{Phase: corev1.PodSucceeded}, problem.Pod{Phase: corev1.PodFailed}, problem.Pod{Ready: true}, problem.Pod{}

@@ -92,7 +92,8 @@ func step(word string) bool {
 	return slices.Contains([]string{"scheduled", "initialized", "configured", "created", "generated", "validated", "valid", "approved", "admitted", "started", "submitted", "registered"}, word)
 }
 
-// lacks reports whether a word only means that an object is not ready.
+// lacks reports whether a negative type that ends in this word, such as NotReady, says only that
+// the object is not ready, but not why.
 func lacks(word string) bool {
 	return slices.Contains([]string{"ready", "notready", "unready", "available", "unavailable"}, word)
 }

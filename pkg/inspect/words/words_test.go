@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A state has the most serious meaning of its words, in any style.
+// The most serious word of a state decides, in CamelCase, SNAKE_CASE, kebab-case, and prose.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]Meaning{

@@ -133,7 +133,7 @@ type form struct {
 	namespace string
 }
 
-// run runs a verb for this controller.
+// run runs a command of the plugin with the flags for this controller.
 func (f form) run(t *testing.T, verb string) harness.Result {
 	t.Helper()
 	return cluster.Kubectl(t, "", harness.Words("imoocpod "+verb+" "+f.where+" "+f.user)...)

@@ -1,10 +1,14 @@
 package controller
 
 import (
+	"strings"
 	"testing"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -31,4 +35,19 @@ func TestKindOfAReference(t *testing.T) {
 			t.Errorf("%s: found is %v, want %v", name, got != nil, test.want)
 		}
 	}
+}
+
+// If the Deployments cannot be listed, the kinds of that strategy whose CRDs are missing are still
+// reported once, and not again each time that a list fails.
+func TestMissingKindBesideARefusedInput(t *testing.T) {
+	inWorld(t, []kinds.Kind{kinds.AppService()}, func(w *world) {
+		w.unlisted[appsv1.SchemeGroupVersion.WithResource("deployments")] = true
+		w.start(func(o *Options) { o.Kinds = append(o.Kinds, kinds.HelloWorld()) })
+		<-time.After(time.Minute)
+		for _, word := range []string{"not installed", "cannot list"} {
+			if said := w.said(func(l report.Line) bool { return strings.Contains(l.Text, word) }); len(said) != 1 {
+				t.Errorf("it said %q, want one line with %q", said, word)
+			}
+		}
+	})
 }

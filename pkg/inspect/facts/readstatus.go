@@ -173,6 +173,7 @@ func (f Facts) judge(o *status.Object, obj map[string]any) {
 	}
 	if unmet := lag(obj); unmet != "" {
 		o.Word.Ready, o.Word.Unmet = new(false), unmet
+		o.Claims = append(o.Claims, words.Claim{Text: unmet, Meaning: words.Working}) // so the object is not complete either
 	}
 	if len(f.failedIf) > 0 {
 		i := slices.IndexFunc(f.failedIf, func(e fieldpath.Expression) bool { return holdsOf(e, obj) })

@@ -89,7 +89,7 @@ func TestReportedHealth(t *testing.T) {
 
 var health = flag.String("health", "", "a directory with objects.jsonl, whose health others have judged")
 
-// disputed lists the objects of which docs/any-resource.md says why Argo CD judges differently.
+// disputed lists the objects that Argo CD judges differently. docs/any-resource.md explains why.
 func disputed() []string {
 	return []string{
 		"daemonsets.apps.kruise.io no-update-strategy-partition.yaml", "daemonsets.apps.kruise.io suspended.yaml",

@@ -124,7 +124,7 @@ func examplesInNamespaces() map[string][]try {
 		"describe": {{says: "2 of 2 pods ready"}, {says: "web"}},
 		// The kubelets are simulated and have no logs. test/node tests real logs.
 		"logs": {
-			{says: "read the log of container busybox", code: harness.ExitError}, {says: "all pods of deployment/web are ready", goesOn: true},
+			{says: "read the log of container busybox", code: harness.ExitError}, {says: "all pods of deployment/web are ready", goesOn: true, code: harness.ExitInterrupted},
 			{says: "imoocpod/foo has no pod whose name ends in -2", code: harness.ExitError},
 		},
 		"wait": {

@@ -100,9 +100,9 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// start starts a control plane with nodes, and returns a function that stops it.
-// It also stops when the pipe to its standard input is closed, so it never
-// outlives this process.
+// start starts a control plane with nodes, and returns a function that stops
+// it. The control plane also stops when its standard input is closed, so it
+// never outlives this process.
 func (c *controlPlane) start(image string) (stop func() error, err error) {
 	serve := exec.Command(c.launcher, "serve", "--nodes=0", "--real-nodes=2", "--image="+controllerImage+"="+image,
 		// Detect a stopped node within the time of a test.

@@ -67,7 +67,7 @@ type recorder struct {
 	nodes []string
 }
 
-// concerns reports whether an object is the named one or a descendant, and records
+// concerns reports whether an object belongs in the recording of the named one, and if so, learns
 // its identifiers.
 func (r *recorder) concerns(u *unstructured.Unstructured, name string) bool {
 	about, _, _ := unstructured.NestedString(u.Object, "involvedObject", "name")
@@ -181,7 +181,7 @@ func (r *recorder) rename(line string) string {
 		if err != nil {
 			return s
 		}
-		// Keep whole seconds whole, as most timestamps are.
+		// Most timestamps are whole seconds, and stay so.
 		shifted := r.shift(at)
 		if !strings.Contains(s, ".") {
 			shifted = recordedFrom().Add(at.Sub(r.begin.Truncate(time.Second))).Format(time.RFC3339)

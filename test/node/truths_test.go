@@ -75,16 +75,16 @@ type truth struct {
 	timeout time.Duration
 	scale   int
 	before  func(t *testing.T, w *witness)
-	// late is set if the scale that is waited for adds another pod after the first
-	// one has failed, because the first one is ready for a moment.
+	// late is set if the first pod is ready for a moment before it fails. The test then waits only for
+	// a second scale, after the failure.
 	late bool
 	// then is called after the scale.
 	then func(t *testing.T, w *witness)
 	// wrote is a condition on the pods and events. The status is checked once it is
 	// met.
 	wrote func(pods []*corev1.Pod, events []*corev1.Event) bool
-	// verdict and codes are the expected status from then on. There are several
-	// codes if the state alternates.
+	// verdict and codes are the expected status once wrote is met. There are
+	// several codes if the state alternates.
 	verdict string
 	codes   []string
 	// passing is set if the status is expected to change again.
@@ -473,7 +473,7 @@ func (r truth) settle(t *testing.T) {
 	}
 }
 
-// holds fails the test if the status is not as expected at any time in a period.
+// holds fails the test if, at any time in a period, the status is unexpected.
 func (r truth) holds(t *testing.T, period time.Duration) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, period, true, func(context.Context) (bool, error) {

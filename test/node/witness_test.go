@@ -44,7 +44,7 @@ type witness struct {
 	most map[types.UID]int
 	// wrong lists violations of invariants.
 	wrong []string
-	// changed is closed and replaced with every change.
+	// changed is closed at each change, and replaced with a new one.
 	changed chan struct{}
 }
 
@@ -187,8 +187,8 @@ func (w *witness) podsOf(name string) (pods []*corev1.Pod, events []*corev1.Even
 	return pods, events
 }
 
-// ofPod reports whether a name belongs to a pod of an object: the name of the
-// object, a hash, and a slot.
+// ofPod reports whether the name of a pod consists of the name of an object, a
+// hash, and a slot.
 func ofPod(pod, object string) bool {
 	rest, found := strings.CutPrefix(pod, object+"-")
 	return found && strings.Count(rest, "-") == 1

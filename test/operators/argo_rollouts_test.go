@@ -21,7 +21,7 @@ func TestArgoRollouts(t *testing.T) {
 	}, canary(), blueGreen())
 }
 
-// rollout returns a Rollout with a strategy.
+// rollout returns a function that returns the manifest of a Rollout with a strategy.
 func rollout(strategy string) func(int, string) string {
 	return func(desired int, image string) string {
 		return fmt.Sprintf(`

@@ -31,7 +31,7 @@ type operator struct {
 	dir, module, program, crds string
 	args                       func() []string
 	env                        func() []string
-	// prepare installs what its manifests leave to an installer.
+	// prepare installs what an installer would install besides the CRDs. It may be nil.
 	prepare func(t *testing.T, source string)
 	// crd edits a CRD before it is created, as an installer would. It may be nil.
 	crd func(crd *unstructured.Unstructured)

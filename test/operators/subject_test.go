@@ -59,11 +59,11 @@ type kind struct {
 	twoCounts []string
 	// hold describes how its rollout is paused.
 	hold hold
-	// not maps columns of the table that do not apply to the reasons.
+	// not lists the columns of the table that do not apply, with the reasons.
 	not map[string]string
 }
 
-// hold describes how the rollout of a kind comes to wait for a user.
+// hold describes how to make the rollout of a kind wait for a user.
 type hold struct {
 	// manifest returns the initial object; nil means the object of the kind.
 	manifest func(desired int, image string) string

@@ -34,7 +34,7 @@ type world struct {
 	is    func() error
 	why   error
 	spans []span
-	// changed is closed and replaced with every event.
+	// changed is closed at each event, and replaced with a new one.
 	changed chan struct{}
 }
 
@@ -162,8 +162,8 @@ func (w *world) so(from, to time.Time) (span, bool) {
 // receive an event. A pod takes several times as long to become ready.
 const behind = 150 * time.Millisecond
 
-// soon returns the first span that overlaps the period of length behind after a
-// time. It waits at most behind for one.
+// soon returns the first span that overlaps the period from at to at+behind. It
+// waits for such a span, but no longer than behind.
 func (w *world) soon(at time.Time) (span, bool) {
 	for late := time.After(behind); ; {
 		w.mu.Lock()

@@ -21,8 +21,8 @@ type Budget struct {
 	// Either MinAvailable or MaxUnavailable is set, to a number or a percentage.
 	MinAvailable   string `json:"minAvailable,omitempty"`
 	MaxUnavailable string `json:"maxUnavailable,omitempty"`
-	// Pods is the number of pods. Healthy of them are healthy, and Needed must be. Allowed is the
-	// number of pods that can be disrupted now.
+	// Pods is the number of guarded pods. Healthy is how many of them are healthy, and Needed is how
+	// many must be healthy. Allowed is how many can be disrupted now.
 	Healthy int32 `json:"healthy"`
 	Needed  int32 `json:"needed"`
 	Pods    int32 `json:"pods"`
@@ -38,9 +38,9 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
 }
 
-// After returns how many healthy pods would be left if going healthy pods were removed, and how
-// many the budget would then require. A percentage applies to the pods that are left, and is
-// rounded up, as in the disruption controller.
+// After returns how many healthy pods would be left after a removal, and how many the budget would
+// require. going is the number of removed pods, which count as healthy. A percentage applies to the
+// pods that are left, and is rounded up, as in the disruption controller.
 func (b Budget) After(going int32) (left, required int32) {
 	pods := max(b.Pods-going, 0)
 	word := b.MinAvailable
@@ -59,8 +59,8 @@ func (b Budget) After(going int32) (left, required int32) {
 	return max(b.Healthy-going, 0), required
 }
 
-// Broken returns a message about the first budget that would be violated if going pods were
-// removed, or "" if there is none. Because these pods are not known yet, they all count as healthy.
+// Broken returns a message about the first budget that a removal of pods would violate, or "" if
+// there is none. going is their number. They all count as healthy, because they are not chosen yet.
 func Broken(all []Budget, going int32) string {
 	for _, b := range all {
 		if left, required := b.After(going); left < required {

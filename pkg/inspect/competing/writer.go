@@ -32,7 +32,7 @@ type Object struct {
 }
 
 // Writers returns everything that may reset the number of pods of an object: its controller, its
-// source, and those of the autoscalers that target it.
+// source, and any of the given autoscalers that target it.
 func Writers(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) []Writer {
 	var all []Writer
 	if ref := o.Controller; ref != nil {
@@ -62,7 +62,7 @@ func Writers(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) []Wr
 }
 
 // ZeroBy returns the name of the autoscaler that has scaled an object to zero, or "" if none has.
-// Autoscalers report this in a condition since Kubernetes 1.36
+// Since Kubernetes 1.36, autoscalers report this in a condition
 // (https://github.com/kubernetes/enhancements/issues/2021).
 func ZeroBy(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) string {
 	for i := range autoscalers {

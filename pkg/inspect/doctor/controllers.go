@@ -30,8 +30,8 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 // Controller is a controller that "install --controller" installed.
 type Controller struct {
 	Namespace string `json:"namespace"`
-	// Version is the version of this program that installed the controller, or "" if another program
-	// installed it.
+	// Version is the version of this program that installed the controller, or "" if the Deployment
+	// has no version label.
 	Version string `json:"version"`
 	// Desired is the number of desired pods, and Available is the number of available pods.
 	Desired   int64 `json:"-"`
@@ -39,7 +39,7 @@ type Controller struct {
 }
 
 // Controllers returns the controllers in all namespaces. If the user is not allowed to list those,
-// it returns the controllers in one namespace, or nil if that is forbidden, too.
+// it returns the controllers in the given namespace, or nil if that is forbidden, too.
 func Controllers(ctx context.Context, client dynamic.Interface, namespace string) ([]Controller, error) {
 	deployments := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments"))
 	opts := metav1.ListOptions{LabelSelector: deploy.ControllerLabel}

@@ -31,7 +31,7 @@ func TestRightsOf(t *testing.T) {
 	}
 }
 
-// Each verb needs some permissions, and its role grants them, in a namespace and in all.
+// Each verb needs some permissions, which its role grants, in one namespace and in all namespaces.
 func TestNeededRights(t *testing.T) {
 	t.Parallel()
 	for _, namespace := range []string{"ns", ""} {

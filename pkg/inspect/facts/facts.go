@@ -37,8 +37,8 @@ func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 	return Read(k, obj, facts)
 }
 
-// Read returns the model of an object. It reads the desired count from the field of the kind or the
-// usual field. A caller that knows another field must set the count before Settle.
+// Read returns the model of an object. It reads the desired count from the field of the kind, by
+// default .spec.replicas. A caller that knows another field must set the count before Settle.
 func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Object, error) {
 	o := status.Object{
 		Identity: status.Identity{
@@ -91,7 +91,7 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 	return o, nil
 }
 
-// readMapped sets the counts from the fields of the kind's mapping, and marks unknown ones.
+// readMapped reads the counts from the fields of the kind's mapping, and marks unknown counts.
 func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) {
 	at := k.Mapping.Status
 	count := func(paths ...[]string) (int32, bool) {
@@ -125,12 +125,12 @@ func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) 
 	}
 	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
 	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
-		// The CRD has no status field but the one for pod names, so the server pruned the rest.
+		// The CRD has a status field only for pod names, so the server pruned all others.
 		o.Untracked, o.ReadyUnknown = true, true
 	}
 }
 
-// Pods converts a number to a count of pods, from 0 to the maximum of int32.
+// Pods clamps a number to a valid count of pods, from 0 to math.MaxInt32.
 func Pods(n int64) int32 {
 	return int32(max(0, min(n, math.MaxInt32)))
 }

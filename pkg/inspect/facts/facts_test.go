@@ -255,8 +255,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// If a mapping has no field for a value, the value is unknown. The hash of the template then
-// replaces the count of updated pods, except for kinds with a Deployment.
+// If a mapping has no field for a value, the value is unknown. Without a field for updated pods,
+// the hash of the template is set, except for kinds with a Deployment.
 func TestReadMapped(t *testing.T) {
 	t.Parallel()
 	field := []string{"status", "x"}
@@ -300,8 +300,8 @@ func TestSetsImage(t *testing.T) {
 	}
 }
 
-// The hint of the kind shows how to end a pause. Without a hint, the field that pauses the object
-// does.
+// The hint of the kind shows how to end a pause. Without a hint, the user is asked to unset the
+// field that pauses the object.
 func TestPausedBy(t *testing.T) {
 	t.Parallel()
 	o := status.Object{Identity: status.Identity{Type: "lamp.example.com", Name: "it", Namespace: "ns"}}

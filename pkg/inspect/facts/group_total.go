@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// ofShards returns the number of pods of all desired shards, or nil if it is implausible. A shard
-// has as many pods as the first other count of replicas, or one if there is none.
+// ofShards returns the number of pods of all desired shards, or nil if it is implausible. The first
+// of OtherCounts that counts replicas is the number of pods per shard. The default is one.
 func ofShards(o status.Object) *int32 {
 	each := int64(1)
 	for _, b := range o.OtherCounts {

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// groups returns the named groups of pods that have a count in the spec, with their ready pods from
-// the status. The groups from pairs of counts in the status follow.
+// groups returns the named groups of pods that have a count in the spec, with the number of ready
+// pods from the status. The groups that pairs finds in the status come last.
 func (f Facts) groups(obj map[string]any) []status.Group {
 	var all []status.Group
 	reported := fieldpath.Object(obj, "status")
@@ -34,8 +34,8 @@ func (f Facts) groups(obj map[string]any) []status.Group {
 	return append(all, pairs(reported)...)
 }
 
-// readyIn returns how many pods of a group are ready or done, and the path of the part of the
-// status that counts them. That part has the name of the group as its key or in a field.
+// readyIn returns how many pods of a group are ready or done, and the path at which the status
+// counts them. The object with the counts has the name of the group as its key or in a field.
 func readyIn(value any, name, at string) (ready *int32, from string) {
 	switch value := value.(type) {
 	case map[string]any:

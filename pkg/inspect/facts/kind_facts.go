@@ -1,5 +1,5 @@
-// Package facts works out how to interpret the status of a kind, from its schema, built-in
-// knowledge, profiles, and annotations of its CRD, and reads the status of an object.
+// Package facts determines how to interpret the status of a kind's objects, and reads it. The
+// sources are the schema and the annotations of the CRD, profiles, and built-in knowledge.
 package facts
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// The annotations of a CRD that describe the status of its objects, with one expression per line.
+// The annotations of a CRD that describe the status of its objects. Each line has one expression.
 const (
 	// annotationUnit names the unit of the count, if that is not pods.
 	annotationUnit = apis.Prefix + "unit"
@@ -29,7 +29,7 @@ const (
 	// annotationPartitionPath is the path of the number or percentage of pods that keep the older
 	// template.
 	annotationPartitionPath = apis.Prefix + "partition-path"
-	// annotationRestartPath is the path of the field that a restart sets to the time.
+	// annotationRestartPath is the path of the field that a restart sets to the current time.
 	annotationRestartPath = apis.Prefix + "restart-path"
 )
 
@@ -60,8 +60,8 @@ type Facts struct {
 	// Conditions is set if the kind has conditions.
 	Conditions bool `json:"conditions"`
 	// Count is the path of the desired count, or "" if the spec has none. Unit is the thing that is
-	// counted. OtherCounts lists the other counts of the spec. Several is set if they count other
-	// groups of pods.
+	// counted. OtherCounts lists the other counts of the spec. Several means that the object has
+	// several groups of pods.
 	Count       string   `json:"count,omitempty"`
 	Unit        string   `json:"unit"`
 	OtherCounts []string `json:"otherCounts,omitempty"`
@@ -84,9 +84,9 @@ type Facts struct {
 	// rollout counts as done without them.
 	Partition string `json:"partition,omitempty"`
 	Ordinal   bool   `json:"ordinal,omitempty"`
-	// OnDelete is the field whose value is OnDelete if pods are replaced only after their deletion.
+	// OnDelete is the field that has the value "OnDelete" if only deleted pods are replaced.
 	OnDelete string `json:"onDelete,omitempty"`
-	// Restart is the field that a restart sets to the time.
+	// Restart is the field that a restart sets to the current time.
 	Restart string `json:"restart,omitempty"`
 	// ReadyWhen, FailedWhen, and PausedWhen list expressions. PausedHint is how to end a pause.
 	ReadyWhen  []string `json:"readyWhen,omitempty"`
@@ -298,7 +298,7 @@ func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded 
 	}
 }
 
-// fromAnnotations replaces facts from the schema by those in annotations or a profile.
+// fromAnnotations overrides facts from the schema with those from annotations or a profile.
 func (f *Facts) fromAnnotations(said map[string]string) error {
 	for key, at := range map[string]*[]string{
 		kinds.AnnotationDesiredPath: &f.Desired, kinds.AnnotationCurrentPath: &f.Current, kinds.AnnotationReadyPath: &f.Ready,
@@ -311,7 +311,7 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 		if _, err := fieldpath.FieldNames(word); err != nil {
 			return fmt.Errorf("annotation %s: %w", key, err)
 		}
-		// The controller writes a field that an annotation names, and may omit it if it is zero.
+		// The controller writes a field that an annotation names, so its absence means zero.
 		*at, f.Zero = []string{word}, append(f.Zero, word)
 	}
 	slices.Sort(f.Zero)
@@ -321,7 +321,7 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 		if !is {
 			continue
 		}
-		// "restart" writes one of these fields, which must not be a label or a finalizer.
+		// "restart" writes to its path, which must not be that of a label or a finalizer.
 		if names, err := fieldpath.FieldNames(word); err != nil || len(names) < 2 || names[0] != "spec" {
 			return fmt.Errorf("annotation %s: %q is not a path to a field of .spec", key, word)
 		}
@@ -397,7 +397,7 @@ func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *com
 		if len(words) == 0 || words[0] != "kubectl" {
 			return strings.ReplaceAll(f.PausedHint, "NAME", o.Name), nil
 		}
-		// An annotation of the CRD can contain this command, so each word is quoted.
+		// This command may come from an annotation of the CRD, so each word is quoted.
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "NAME", o.Name)
 		}

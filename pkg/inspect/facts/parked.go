@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// ParkedPath returns the path of the count that an annotation stores, or nil if none does.
+// ParkedPath returns the path of the parked count from the annotation, or nil if there is none.
 func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
 	if obj == nil {
 		return nil

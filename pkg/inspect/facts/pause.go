@@ -24,7 +24,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 		if holdsOf(e, obj) && !timedPause(obj) {
 			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused" + cmp.Or(pauseNote(obj, e), ": "+e.String())}
 			o.Pause.Hint, o.Pause.Command = pausedBy(f, *o, e)
-			// A kind with a pod template still scales while it is paused.
+			// An object with a pod template still scales while it is paused.
 			o.Pause.Reported = ofStatus(e)
 			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && !o.NoCount && len(f.Updated) > 0 && hasContainers(obj)
 			o.Pause.Switch = !o.Pause.Reported && !o.Pause.Template
@@ -112,7 +112,7 @@ func ofStatus(e fieldpath.Expression) bool {
 	return strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".status.")
 }
 
-// partition sets o.UpdatedWanted for an ordinal, or o.Pause if only the pods to keep are outdated.
+// partition sets o.UpdatedWanted for an ordinal, or o.Pause if all outdated pods are to be kept.
 func (f Facts) partition(o *status.Object, obj map[string]any) {
 	path, value := f.Partition, valueAt(obj, f.Partition)
 	if value == nil && !f.Ordinal {
@@ -168,8 +168,8 @@ func keptBy(value any, desired int32) (int32, bool) {
 	return sum, true
 }
 
-// keeps returns how many of the desired pods a partition keeps on the old revision, and whether it
-// is valid. As in OpenKruise, a percentage is rounded up, but below 100%, one pod is replaced.
+// keeps returns how many desired pods a partition keeps on the old revision, and whether it is
+// valid. As in OpenKruise, a percentage is rounded up, but at least one pod is replaced below 100%.
 func keeps(value any, desired int32) (int32, bool) {
 	var partition intstr.IntOrString
 	switch value := value.(type) {
@@ -190,12 +190,12 @@ func keeps(value any, desired int32) (int32, bool) {
 	return int32(max(0, min(n, int(desired)))), true //nolint:gosec // between two of 32 bits
 }
 
-// promotes reports whether Argo Rollouts waits for a person to promote the new version.
+// promotes reports whether, according to its message, a Rollout waits for someone to promote it.
 func promotes(message string) bool {
 	return strings.Contains(message, "BlueGreenPause") || strings.Contains(message, "CanaryPauseStep")
 }
 
-// timedPause reports whether, after a time, a canary step ends or a new version is promoted.
+// timedPause reports whether the current pause of a Rollout ends by itself after some time.
 func timedPause(obj map[string]any) bool {
 	if seconds, _ := wholeAt(obj, ".spec.strategy.blueGreen.autoPromotionSeconds"); seconds > 0 {
 		paused, _ := valueAt(obj, ".spec.paused").(bool)

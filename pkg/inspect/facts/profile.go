@@ -17,7 +17,7 @@ import (
 //go:embed profiles/*.yaml
 var profiles embed.FS
 
-// profileOf returns the profile of a kind, by annotation, or nil if it has none.
+// profileOf returns the profile of a kind as a map of annotations, or nil if the kind has none.
 func profileOf(kind kinds.Kind) map[string]string {
 	profile, err := readProfile(kind.CRD())
 	if err != nil {

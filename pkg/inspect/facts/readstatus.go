@@ -74,8 +74,7 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	}
 }
 
-// readTracked sets the generation that the controller saw from the conditions if the status has no
-// other.
+// readTracked reads the observed generation from the conditions if the status itself has none.
 func readTracked(o *status.Object, reported map[string]any) {
 	if !o.Untracked {
 		return
@@ -90,8 +89,8 @@ func readTracked(o *status.Object, reported map[string]any) {
 	}
 }
 
-// written returns the generation in a status. It replaces 0 by -1, which no object has, because 0
-// elsewhere means that the controller never writes the field.
+// written returns a generation that a status has. It replaces 0 with -1, which no object has,
+// because an ObservedGeneration of 0 means that no controller has seen the object.
 func written(generation int64) int64 {
 	if generation == 0 {
 		return -1
@@ -99,8 +98,8 @@ func written(generation int64) int64 {
 	return generation
 }
 
-// lag returns an expression that is false because a status field differs from the generation of
-// another object in an annotation, or "". For example, a Rollout has the annotation
+// lag returns an unmet expression if a status field differs from an annotation that has the
+// generation of another object, or "". For example, a Rollout has the annotation
 // "rollout.argoproj.io/workload-generation" and the field .status.workloadObservedGeneration.
 func lag(obj map[string]any) string {
 	for key, wanted := range fieldpath.Object(obj, "metadata", "annotations") {
@@ -160,9 +159,9 @@ func readWord(o *status.Object, obj map[string]any) {
 	o.Fields = slices.Sorted(maps.Keys(fieldpath.Object(obj, "status")))
 }
 
-// judge sets whether the object is ready or failed by the expressions of the kind. An expression
-// with an error is false. A profile decides about ready only if the object has one of the fields
-// that it reads, because older versions of the controller do not write them.
+// judge evaluates the kind's expressions for ready and failed objects. An expression with an error
+// is false. ReadyWhen of a profile is ignored if the object has none of the fields that it reads,
+// because older versions of the controller do not write them.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
 	reported := func(e fieldpath.Expression) bool { return valueAt(obj, strings.Trim(e.Path, "{}")) != nil }
 	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, reported)) {
@@ -208,8 +207,8 @@ func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *f
 	f.pause(o, obj.Object)
 }
 
-// onlyCounted reports whether the last change of the spec changed only the count, which is so if
-// its manager owns no other field of the spec.
+// onlyCounted reports whether the last change of the spec changed only the count. This is so if the
+// manager that made the change owns no other field of the spec.
 func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[string]any) bool {
 	spec := smd.PathElement{FieldName: new("spec")}
 	var last *metav1.ManagedFieldsEntry
@@ -234,7 +233,7 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 	return last.Subresource == "scale" || err == nil && path.ManagedBy(*last, obj)
 }
 
-// number returns the first whole number at some paths as a count, and whether there is one.
+// number returns, as a count, the first whole number at any of the paths, and whether there is one.
 func (f Facts) number(obj map[string]any, paths []string) (int32, bool) {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {

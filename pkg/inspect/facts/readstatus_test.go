@@ -94,7 +94,7 @@ func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
 	for _, test := range []struct {
 		kind, name   string
 		spec, status string
-		// kubectl reports whether kubectl considers the rollout done.
+		// kubectl is true if kubectl considers the rollout done.
 		kubectl bool
 		want    status.Verdict
 	}{

@@ -20,8 +20,8 @@ type Period struct {
 	Endless bool
 
 	failed time.Time
-	// cause is why pods fail, with the generation and the ready pods at that time. The failure does
-	// not end when a controller replaces the pods, but when more pods become ready.
+	// cause is why pods fail, with the generation and the number of ready pods when they began to
+	// fail. When a controller replaces the pods, the failure continues until more pods become ready.
 	cause cause
 	// pods is the set of pods that have failed.
 	pods map[types.UID]bool
@@ -56,8 +56,8 @@ func (c cause) lasts(later cause, r status.Report) bool {
 	return c.code != "" && same && c.generation == r.Metadata.Generation && r.Replicas.Ready <= c.ready && !r.Verdict.Settled()
 }
 
-// Look reports whether the period is over, given the report on an object at a time. If not, again
-// is the time after which to look again even if nothing changes, or zero if that is not needed.
+// Look reports whether the period is over, given a report and the current time. Otherwise, again is
+// the delay after which to look again even if nothing changes, or zero if that is not needed.
 func (p *Period) Look(r status.Report, now time.Time) (over bool, again time.Duration) {
 	later, pods := causeOf(r)
 	present, replaced := false, false

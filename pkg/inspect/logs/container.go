@@ -56,8 +56,8 @@ type Container struct {
 	// ended.
 	previous bool
 	end      string
-	// last means that the newest run has ended and will be restarted. Its log will then be the
-	// log of the previous run, even if the next one begins in the meantime.
+	// last means that the newest run has ended, and the container waits for a restart. The log of this
+	// run is requested as the previous one, so that a restart in the meantime does not matter.
 	last bool
 	// broken means that the container failed, or was restarted and is not ready.
 	broken bool

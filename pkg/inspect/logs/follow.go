@@ -63,7 +63,7 @@ func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Fo
 	return all
 }
 
-// See starts to follow new pods, until the context ends, and stops following those that are gone.
+// See stops following the pods that are gone, and follows new ones until the context ends.
 func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,8 +163,8 @@ type tail struct {
 	title string
 	// rest is the incomplete last line.
 	rest Line
-	// read means that a log was opened, and opened is the time at which the first one was. reported
-	// means that a message about a log that cannot be read was printed.
+	// read means that a log was opened, and opened is when this first happened. reported means that
+	// the user was informed that a log cannot be read.
 	read, reported bool
 	opened         time.Time
 

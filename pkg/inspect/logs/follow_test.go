@@ -192,7 +192,7 @@ func (f *followTest) show() {
 	synctest.Wait()
 }
 
-// set stores a pod with this status of its container.
+// set stores a pod whose container has this status, and shows it to the follower.
 func (f *followTest) set(name string, s corev1.ContainerStatus) {
 	f.pods[name] = with(pod(name, "main"), "main", s)
 	f.show()
@@ -229,7 +229,7 @@ func TestFollowBeginsWithTheLastLines(t *testing.T) {
 	})
 }
 
-// With --tail=0, only new lines are written, even if the stream ends before any came.
+// With --tail=0, only new lines are written, even if the stream ends before the first one.
 func TestFollowOnlyWhatComes(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -246,7 +246,7 @@ func TestFollowOnlyWhatComes(t *testing.T) {
 	})
 }
 
-// The rest of a run is read even if that takes several attempts.
+// The rest of the log of a run that has ended is read, even if that takes several attempts.
 func TestFollowRestOfARun(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -342,7 +342,7 @@ func TestFollowReplacement(t *testing.T) {
 	})
 }
 
-// A follower does not wait for a stream that does not end although its pod is gone.
+// A follower closes a stream that is still open some time after its pod is gone.
 func TestFollowLeavesWhatIsGone(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {

@@ -44,7 +44,7 @@ func (r *lineReader) next() (text string, err error) {
 	for {
 		part, err := r.from.ReadSlice('\n')
 		part = bytes.TrimSuffix(part, []byte("\n"))
-		// The extra byte may be the carriage return before the end.
+		// Keep one more byte, because the last one may be the carriage return of the line end.
 		if room := maxLine + 1 - len(r.line); len(part) > room {
 			over, part = true, part[:room]
 		}

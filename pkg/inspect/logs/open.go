@@ -20,7 +20,7 @@ type Request struct {
 	// Tail is the number of last lines to read; negative means all. Since is the start time, if set.
 	Tail  int64
 	Since time.Time
-	// Bytes limits the size of the result, from its first line on; zero means no limit.
+	// Bytes is the size after which the result is cut off; zero means no limit.
 	Bytes int64
 }
 
@@ -65,6 +65,6 @@ func (e *MissingRightError) Error() string {
 
 func (e *MissingRightError) Unwrap() error { return e.Err }
 
-// notYet reports whether an error means that a container has no log yet or no longer. The server
-// then returns BadRequest or NotFound.
+// notYet reports whether an error means that a container has no log yet, or that the log has been
+// removed. The server returns BadRequest or NotFound in these cases.
 func notYet(err error) bool { return apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) }

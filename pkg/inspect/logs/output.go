@@ -25,7 +25,7 @@ const (
 	JSON      Format = "json"
 )
 
-// batchBytes is the size at which lines are written although more of them can be read at once.
+// batchBytes is the size at which lines are written even if more of them are already buffered.
 const batchBytes = 32 << 10
 
 // errWrite means that lines cannot be written.
@@ -37,7 +37,7 @@ type Output struct {
 	Format      Format
 	// Timestamps adds the time to lines for people and to raw lines.
 	Timestamps bool
-	// Only, if set, excludes the lines that do not match.
+	// Only, if set, is a pattern that all written lines match.
 	Only *regexp.Regexp
 	// Paint, if set, colors a text. Texts with the same number have the same color.
 	Paint func(n uint32, text string) string

@@ -88,8 +88,8 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	return failed
 }
 
-// parts returns the output for a container: its log, after that of the previous run if the previous
-// run explains why the pod is not ready. If there is no log, the heading says why.
+// parts returns the output for a container: its log, preceded by the log of the previous run if
+// that explains why the pod is not ready. If there is no log, the heading says why.
 func (r *Reader) parts(c Container) []part {
 	say := func(format string, args ...any) part {
 		p := part{of: c, say: fmt.Sprintf(format, args...)}
@@ -116,8 +116,8 @@ func (r *Reader) parts(c Container) []part {
 	return []part{current}
 }
 
-// readAhead reads up to r.Most logs at once, in their order. Each of them waits until Once has
-// written those before.
+// readAhead starts to read the logs in order, up to r.Most at once. Each read blocks until Once has
+// written the logs before it.
 func (r *Reader) readAhead(ctx context.Context, parts []part, running *sync.WaitGroup) {
 	slots := make(chan struct{}, r.Most)
 	for _, p := range parts {
@@ -148,9 +148,9 @@ func (r *Reader) read(ctx context.Context, p part) error {
 	return err
 }
 
-// copyLines writes the lines of a log until it ends, except those that are known. resumed reports
-// whether the log was read before. rest is the incomplete last line, and came reports whether any
-// lines were written.
+// copyLines writes the lines of a log until it ends, except repeated ones. resumed means that the
+// log was read before. rest is the incomplete last line, and came reports whether any lines were
+// written.
 func copyLines(body io.Reader, all *lines, known *resume, resumed bool, to io.Writer) (rest Line, came bool, err error) {
 	from := newLineReader(body)
 	for {

@@ -2,19 +2,18 @@ package logs
 
 import "time"
 
-// resume records how far the log of a container has been read, so that it can be opened again
-// without repeating lines. The server begins at a whole second, and lines of stdout and stderr may
-// be slightly out of order, so the lines are counted from that second on.
+// resume records how far the log of a container has been read, so that it can be reopened without
+// repeating lines. The server can only begin at a whole second, and lines of stdout and stderr may
+// be slightly out of order. So lines are counted from the second of the newest line on.
 type resume struct {
 	// oldest and newest are the times of the first line and of the newest one.
 	oldest, newest time.Time
-	// lines is the number of lines since the second of the newest one began. repeated is the number of
-	// them that are still to be skipped.
+	// lines is the number of lines since the second of the newest line began. repeated is how many of
+	// these lines are still to be skipped.
 	lines, repeated int
 }
 
-// begin records that the log is opened again, and returns the start time; zero means the
-// beginning.
+// begin prepares to reopen the log, and returns the time to read from; zero means the beginning.
 func (r *resume) begin() time.Time {
 	r.repeated = r.lines
 	return r.newest.Truncate(time.Second)

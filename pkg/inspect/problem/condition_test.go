@@ -29,7 +29,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// A degraded object is reported, but has not failed: it may recover by itself.
+// A degraded object is reported, but has not failed, because it may recover by itself.
 func TestDegradedIsNoFailure(t *testing.T) {
 	t.Parallel()
 	found := Reported([]metav1.Condition{{Type: "Degraded", Status: metav1.ConditionTrue, Reason: "R", Message: "m"}}, "", "ns", nil, nil)

@@ -69,7 +69,7 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	}
 	switch w.Reason {
 	case errImagePull, imagePullBackOff, "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
-		// The kubelet limits the rate of pulls and retries soon.
+		// If the kubelet has only throttled the pull, it retries soon.
 		f.Code, f.Fatal = CodeImagePullFailed, !strings.Contains(w.Message, pullLimit)
 		f.Message = fmt.Sprintf("%s cannot pull its image %s", c.title(), c.image)
 		if words := f.pullWords(w.Message); words != "" {

@@ -38,8 +38,8 @@ func newEvent(e corev1.Event) Event {
 // evidenceEvents is the maximum number of events of a problem.
 const evidenceEvents = 5
 
-// RoutineReasons returns the reasons of the events of every normal pod start, which repeat
-// the status of the pod.
+// RoutineReasons returns the reasons of the events that every normal pod start causes. These events
+// only repeat the status of the pod.
 func RoutineReasons() []string { return []string{"Scheduled", "Pulled", "Created", "Started"} }
 
 // evidence returns the latest events that explain a problem: the warnings or, failing that,
@@ -57,8 +57,8 @@ func evidence(events []corev1.Event) []Event {
 }
 
 // FoldEvents merges events that differ only in numbers and pod names, such as the events about pods
-// that a quota refuses. The events must be in the order of SortEvents. FoldEvents keeps the last
-// event, with the total count, in the same order.
+// that a quota refuses. The events must be in the order of SortEvents, which FoldEvents keeps. The
+// last of the merged events remains, with the total count.
 func FoldEvents(events []corev1.Event) []Event {
 	all := make([]Event, 0, len(events))
 	last := map[string]int{} // by key
@@ -79,7 +79,7 @@ func FoldEvents(events []corev1.Event) []Event {
 	return slices.DeleteFunc(all, func(e Event) bool { return e.Count == 0 })
 }
 
-// combined starts the message of an event that aggregates several with different messages
+// combined is the prefix of the message of an event that aggregates events with different messages
 // (k8s.io/client-go/tools/record).
 const combined = "(combined from similar events): "
 

@@ -50,7 +50,7 @@ func TestEvidence(t *testing.T) {
 }
 
 // Anyone who may create events can create many long ones. The cost of folding them is linear in
-// their number and limited by the length that is read of a message.
+// their number, and bounded for each, because long messages are cut.
 func TestCostOfEvents(t *testing.T) { // not parallel, because it counts allocations
 	many := func(n int) []corev1.Event {
 		events := make([]corev1.Event, n)

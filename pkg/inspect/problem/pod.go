@@ -83,8 +83,8 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	return f, found
 }
 
-// Sound reports whether only an event can make OfPod find a problem in the pod at any time. This is
-// so if the pod is ready, and no running container has terminated before.
+// Sound reports whether OfPod finds no problem in the pod, whatever the time is, unless an event
+// shows one. This is so if the pod is ready, and no running container has terminated before.
 func Sound(pod *corev1.Pod) bool {
 	ended := func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil && c.LastTerminationState.Terminated != nil

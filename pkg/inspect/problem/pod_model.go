@@ -20,7 +20,7 @@ type Pod struct {
 	Phase  corev1.PodPhase `json:"phase"`
 	Status string          `json:"status"`
 	Ready  bool            `json:"ready"`
-	// ReadyContainers of Containers are ready.
+	// Containers is the number of containers. ReadyContainers is how many of them are ready.
 	ReadyContainers int       `json:"readyContainers"`
 	Containers      int       `json:"containers"`
 	Restarts        int32     `json:"restarts"`

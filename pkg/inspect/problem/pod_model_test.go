@@ -110,7 +110,7 @@ func TestPodThatIsNotScheduled(t *testing.T) {
 	}
 }
 
-// The only pod condition that becomes a reason is that the pod is not scheduled.
+// PodScheduled=False is the only pod condition whose message becomes the reason.
 func TestReasonOfAPodThatWaits(t *testing.T) {
 	t.Parallel()
 	for want, condition := range map[string]corev1.PodCondition{

@@ -19,7 +19,7 @@ func probeKills(e corev1.Event) bool {
 	return e.Reason == EventKilling && strings.Contains(e.Message, " probe, ")
 }
 
-// probeWords returns the part of a kubelet's message such as "failed its liveness probe".
+// probeWords shortens a message of the kubelet to words such as "failed its liveness probe".
 func probeWords(message string) string {
 	_, words, found := strings.Cut(message, " failed ")
 	if !found {
@@ -30,7 +30,7 @@ func probeWords(message string) string {
 }
 
 // stopping sets the finding if the kubelet is stopping a container of a ready pod because of a
-// probe, which takes up to the grace period.
+// probe. Stopping takes up to the grace period.
 func (f *Finding) stopping(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil {

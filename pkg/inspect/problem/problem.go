@@ -74,8 +74,8 @@ type Finding struct {
 	commands commandline.Context
 }
 
-// Fold merges equal findings about some of the object's pods into one problem. Fatal problems come
-// first, and among equals the problems of the most pods. pods is the number of all pods.
+// Fold merges equal findings about different pods into one problem. It sorts the problems by rank,
+// and those of the same rank by the number of affected pods. pods is the number of all pods.
 func Fold(findings []Finding, pods int) []Problem {
 	groups := map[findingKey][]*Finding{}
 	for i := range findings {
@@ -107,8 +107,8 @@ func Fold(findings []Finding, pods int) []Problem {
 	return problems
 }
 
-// rank sorts fatal problems first, and among those the object's own. A passed deadline comes after
-// all other fatal problems.
+// rank is lower for fatal problems, and lowest for those of the object itself. A passed deadline
+// comes after all other fatal problems.
 func rank(p Problem) int {
 	switch {
 	case !p.Fatal:

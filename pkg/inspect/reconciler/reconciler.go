@@ -52,8 +52,7 @@ type Loop struct {
 	Renewed metav1.Time `json:"renewed,omitzero"`
 }
 
-// recently is the time after a write of the status for which its writer counts as alive, even
-// without a lease.
+// recently is how long the writer of a status counts as alive after a write, even without a lease.
 const recently = time.Minute
 
 // mostLoops is the maximum number of loops in a report. Anyone who can create leases can create
@@ -93,7 +92,7 @@ func (r Reconciler) liveLoop() (Loop, bool) {
 }
 
 // Active reports whether a run-controller is running for the object, or some controller wrote its
-// status within that time.
+// status less than the given duration ago.
 func (r Reconciler) Active(within time.Duration) bool {
 	if _, lives := r.liveLoop(); lives {
 		return true

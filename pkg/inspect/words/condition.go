@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Conditions returns the valid conditions in a list, because the status field of that name may hold
-// anything in other programs' objects.
+// Conditions returns the valid conditions in a list. It ignores everything else that other programs
+// may store in the status field conditions.
 func Conditions(list any) []metav1.Condition {
 	var all []metav1.Condition
 	for _, content := range fieldpath.Objects(list) {
@@ -72,8 +72,8 @@ func Condition(c metav1.Condition) Meaning {
 	return Working
 }
 
-// Waits reports whether the object waits to be scheduled according to a condition. Other conditions
-// may be false only for that reason.
+// Waits reports whether a condition means that the object waits to be scheduled. Other conditions
+// may be false for this reason alone.
 func Waits(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Type, "Scheduled")
 }
@@ -103,8 +103,8 @@ func lacks(word string) bool {
 func unsaid(word string) bool { return word == "warning" }
 
 // meaningOf returns the meaning of a condition type, given its words. A failure anywhere in the
-// type decides, or else the last word. For a type such as ResolvedRefs, the word before the last
-// describes a ready object and decides.
+// type decides, or else the last word. If the last word means nothing, as in ResolvedRefs, the word
+// before it decides if it means Ready.
 func meaningOf(words []string) Meaning {
 	whole := worst(words)
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(fillers(), w) })
@@ -112,7 +112,7 @@ func meaningOf(words []string) Meaning {
 	case len(words) == 0, remote(words):
 		return Nothing
 	case slices.Contains(words, "degraded"):
-		return min(whole, Broken) // it may lack one of its pods
+		return min(whole, Broken) // it may lack only one of its pods
 	case whole >= Broken:
 		return whole
 	case step(words[len(words)-1]):

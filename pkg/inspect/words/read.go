@@ -29,7 +29,7 @@ func (s Claim) String() string {
 }
 
 // Sum returns the most serious of some claims. Claims about parts do not matter if the object has
-// ended well. While the object is at work, a part that failed may be tried again.
+// ended well, or while it is at work, when a failed part may still be retried.
 func Sum(all []Claim) Claim {
 	var own, parts Claim
 	for _, s := range all {
@@ -163,7 +163,7 @@ func (r *reader) ratio(path, name, value string, at place) {
 
 // counts adds claims about pairs of counts, such as readyMembers and members.
 func (r *reader) counts(path string, content map[string]any, at place) {
-	totals := map[string][]string{} // the names of counts, by the words without those for a total
+	totals := map[string][]string{} // the names of counts, by their words without "total" and the like
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		key := strings.Join(without(Split(name), "desired", "expected", "total", "number", "scheduled"), " ")
 		if _, is := fieldpath.Integer(content[name]); is && len(totals[key]) < mostTotals {
@@ -232,8 +232,8 @@ func (r *reader) flag(path, name string, value bool, at place) {
 	r.add(path, strconv.FormatBool(value), Condition(metav1.Condition{Type: name, Status: status}), at)
 }
 
-// add adds a claim, unless it means nothing. It ignores that one member of a list is ready or done,
-// because the whole may not be.
+// add adds a claim, unless the claim means nothing. A ready or done member of a list is ignored,
+// because the whole list may not be ready.
 func (r *reader) add(path, text string, meaning Meaning, at place) {
 	if meaning > Nothing && (!at.listed || meaning > Done) {
 		r.all = append(r.all, Claim{path, text, meaning, at.part})

@@ -59,7 +59,7 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing c
 	return all
 }()
 
-// phrases replaces several words that have a meaning only together by one word.
+// phrases turns a phrase whose words make sense only together into a single word.
 var phrases = strings.NewReplacer( //nolint:gochecknoglobals // nothing changes it
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
 	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " no valid ", " invalid ", " not valid ", " invalid ",
@@ -97,12 +97,12 @@ func Split(name string) []string {
 	return strings.Fields(phrases.Replace(" " + strings.Join(strings.Fields(b.String()), " ") + " "))
 }
 
-// longest is the maximum number of words in a state. Only the first word of a longer text, which is
-// a message, counts as a state.
+// longest is the maximum number of words in a state. A longer text is a message, in which only the
+// first word counts as a state.
 const longest = 8
 
-// Of returns the meaning of a state, such as "Running" or "Cluster in healthy state": the worst
-// meaning of its words. "VolumeBound" does not mean that the object is ready.
+// Of returns the meaning of a state, such as "Running" or "Cluster in healthy state". Its worst
+// word decides. A state with an unknown word, such as "VolumeBound", is never Ready or Done.
 func Of(state string) Meaning {
 	words := Split(state)
 	if len(words) > longest {

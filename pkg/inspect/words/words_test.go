@@ -106,7 +106,7 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// A condition of a part does not matter if the overall condition is true.
+// A condition type is about the whole object unless a word in it names a part.
 func TestOverall(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]bool{"Ready": true, "Synced": true, "AllReplicasReady": true, "NetworkReady": false, "CronJobAvailable": false} {

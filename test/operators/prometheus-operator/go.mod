@@ -172,5 +172,5 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-// The module of long ago still holds a package that is a module of its own now.
+// Old versions of this module contain a package that is now a separate module.
 replace cloud.google.com/go => cloud.google.com/go v0.120.0

@@ -22,8 +22,8 @@ func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now ti
 	return []Result{c}
 }
 
-// notReconciled returns the kinds that no live loop reconciles. A loop that reconciles some objects
-// of a kind is enough. If namespace is empty, a loop in a single namespace is not.
+// notReconciled returns the kinds that no live loop reconciles. A loop that reconciles only some
+// objects of a kind is enough. If namespace is empty, only loops for all namespaces count.
 func notReconciled(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time) []string {
 	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool {
 		return slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {

@@ -35,7 +35,7 @@ type VerbRights struct {
 	Verb   string
 	Role   string
 	Rights []Right
-	// Setup is set if the verb is needed only for kinds that this program reconciles.
+	// Setup means that the verb is needed only for kinds that this program reconciles.
 	Setup bool
 }
 

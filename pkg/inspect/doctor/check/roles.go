@@ -16,9 +16,9 @@ const (
 	Controller = "imoocpod-controller"
 )
 
-// BindRoles replaces the fixes that grant single rights by one that binds a role, after one that
-// installs the role if it is not installed. If the editor role is needed, it is bound instead of
-// the viewer role, because it includes the same rights.
+// BindRoles replaces the commands that grant single rights with a command that binds a role. If the
+// role is not installed, a command that installs it comes first. If any fix needs the editor role,
+// it is bound instead of the viewer role, whose rights it includes.
 func (a Asker) BindRoles(checks []Result, needed []VerbRights, installed sets.Set[string]) {
 	edits := false
 	for i, c := range checks {

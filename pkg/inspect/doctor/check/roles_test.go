@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// The commands that grant single rights are replaced by one that binds a role,
-// after one that installs the role if necessary.
+// A command that binds a role replaces those that grant single rights. A command that installs the
+// role precedes it if necessary.
 func TestBindRoles(t *testing.T) {
 	t.Parallel()
 	needed := []VerbRights{{Verb: "scale", Role: Editor}, {Verb: "status", Role: Viewer}, {Verb: "install"}, {Verb: "run-controller", Role: Controller}}

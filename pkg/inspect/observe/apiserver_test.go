@@ -54,7 +54,7 @@ type apiServer struct {
 	listed map[string]int
 	// pageSize is the maximum number of objects in a list; zero means all.
 	pageSize int
-	// failing holds the requests that the server fails to answer, such as "list pods".
+	// failing holds the requests that get an internal error, such as "list pods".
 	failing map[string]bool
 }
 
@@ -91,7 +91,7 @@ func scaled(version, resource string) bool {
 	return version == "apps/v1" && resource != "daemonsets" || resource == "sets"
 }
 
-// clusterwide reports whether the objects of a type are in no namespace.
+// clusterwide reports whether a type is cluster-scoped.
 func clusterwide(resource string) bool {
 	return resource == "nodes" || resource == "customresourcedefinitions"
 }

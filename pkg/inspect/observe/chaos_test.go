@@ -73,7 +73,7 @@ func (f *followers) follow(ctx context.Context, c *kube.Factory, running *sync.W
 	return nil
 }
 
-// followSource starts to follow a source until the context ends.
+// followSource follows a source in the background until the context ends.
 func followSource(ctx context.Context, c *kube.Factory, running *sync.WaitGroup, x Extent, from Source, several bool) error {
 	f, err := NewFollower(ctx, c, nil, x, several, x.Depth == Below)
 	if err != nil {

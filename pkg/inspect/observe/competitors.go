@@ -20,7 +20,7 @@ import (
 )
 
 // addCompetitors adds the autoscalers and disruption budgets if the extent includes them, and the
-// pods if there are budgets. It returns the resources that the user is not allowed to read.
+// pods if there are budgets. unread lists the competitors that the user is not allowed to read.
 func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread []string, err error) {
 	if !m.extent.Competitors {
 		return nil, nil
@@ -56,7 +56,7 @@ func readCompetitors(ctx context.Context, client dynamic.Interface, namespace st
 	return cmp.Or(unlessUnavailable("horizontalpodautoscalers", e, autoscalersErr), unlessUnavailable("poddisruptionbudgets", e, budgetsErr))
 }
 
-// listAs lists the objects of a namespace as typed values.
+// listAs lists the objects of a resource in a namespace, converted to T.
 func listAs[T any](ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) ([]T, error) {
 	items, err := follow.List(ctx, client.Resource(resource).Namespace(namespace), metav1.ListOptions{})
 	if err != nil {

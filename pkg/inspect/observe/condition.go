@@ -51,16 +51,15 @@ func (g Condition) met(s Observation, seen bool) (bool, error) {
 	return false, apierrors.NewNotFound(s.Kind.Resource.GroupResource(), s.Name)
 }
 
-// Ready returns the condition that the verdict on an object is "ready" or, if it is scaled to zero,
-// "parked".
+// Ready returns the condition that the verdict on an object is "ready" or "parked".
 func Ready() Condition {
 	return Condition{What: "to be ready", Done: "ready", Tree: true, FailsFast: true, Met: func(s Observation) (bool, error) {
 		return s.Report.Verdict.Settled(), nil
 	}}
 }
 
-// Scaled returns the condition that an object has the count that was written, and is ready. known
-// means that the field of the count is known, so that WaitTarget.Check compares the count.
+// Scaled returns the condition that an object with the written count is ready, or is paused with
+// all pods ready. known means that WaitTarget.Check compares the count, because its field is known.
 func Scaled(replicas int32, known bool) Condition {
 	g := Ready()
 	g.CountOnly = true
@@ -104,9 +103,9 @@ func (s Observation) reportsPause() bool {
 	return s.Kind.Reconciled() && len(s.Kind.Mapping.Status.Conditions) > 0
 }
 
-// pauseReported reports whether the condition Paused matches the present annotations, which have no
-// generation. The controller's clock decides whether the pause is over, so either status matches.
-// An object that was never paused has no condition.
+// pauseReported reports whether the condition Paused matches the present annotations, whose changes
+// do not increase the generation. Unless the pause is forever, either status matches, because the
+// controller decides when it ends. An object that was never paused has no condition.
 func (s Observation) pauseReported() bool {
 	pause := apis.ReadPause(s.Object.GetAnnotations())
 	list, _, _ := unstructured.NestedFieldNoCopy(s.Object.Object, s.Kind.Mapping.Status.Conditions...)
@@ -157,7 +156,7 @@ func Replaced(old []problem.Pod) Condition {
 	return g
 }
 
-// terminating counts the pods of an object that terminate.
+// terminating counts the terminating pods of an object.
 func terminating(s Observation) int {
 	n := 0
 	for _, pod := range s.Report.Pods {
@@ -189,7 +188,7 @@ func Created() Condition {
 	return Condition{What: "to be created", Done: "there", Absent: true, Met: func(s Observation) (bool, error) { return s.Object != nil, nil }}
 }
 
-// ConditionForm is one form of the values of --for.
+// ConditionForm describes one form of value that --for accepts.
 type ConditionForm struct {
 	// Name is the whole value or, if it ends with an equal sign, the prefix of the value.
 	Name string
@@ -240,8 +239,8 @@ func parseStatusCondition(argument string) (Condition, error) {
 	return statusCondition(name, value), nil
 }
 
-// statusCondition returns the condition that a status condition of an object has a value, and is not
-// stale.
+// statusCondition returns the condition that an object has a status condition with this name and
+// value that is not stale.
 func statusCondition(name, value string) Condition {
 	what := "to have the condition " + name
 	if !strings.EqualFold(value, "true") {

@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/json" // whole numbers stay so
+	"k8s.io/apimachinery/pkg/util/json" // decodes whole numbers as int64
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -208,7 +208,7 @@ func TestConditionWithoutTerminating(t *testing.T) {
 	}
 }
 
-// A condition describes itself in What, and an invalid condition in the error.
+// What describes a valid condition. The error explains why a condition is invalid.
 func TestConditionsSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
@@ -275,7 +275,7 @@ func TestConditionReplaced(t *testing.T) {
 		{status.Ready, problem.CodeReady, pods("c", "d"), true},
 		{status.Ready, problem.CodeReady, pods("b", "c"), false},
 		{status.Progressing, problem.CodePodsStarting, pods("c", "d"), false},
-		// New pods show that the controller has seen a change without a generation.
+		// New pods show that the controller has seen a change that the generation does not count.
 		{status.Progressing, problem.CodeChangeNotSeen, pods("c", "d"), true},
 	} {
 		s := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}

@@ -84,8 +84,8 @@ func (f *fleetOf) end() {
 	f.Stop()
 }
 
-// An object is shown when it appears and when it or an object below it changes, and no longer after
-// it was removed.
+// An object is shown when it appears, and when it or an object below it changes, until it is
+// removed.
 func TestFleetShowsChanges(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -191,8 +191,8 @@ func TestFleetFails(t *testing.T) {
 	}
 }
 
-// An object in doubt is looked at again soon. If the verdict depends on the time alone, the next
-// look is at the time at which it may change.
+// An object in doubt is looked at again soon. If only time can change the verdict, the next look is
+// when the verdict may change.
 func TestFleetLooksAgain(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)

@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	// leastRest is the minimum time between two looks of a wait at an object. glance is the minimum
-	// for objects that a person watches. A slow look is followed by a longer rest, so that the
-	// command does not look all the time.
+	// leastRest is the minimum delay between two looks at an object in a wait. In Follow, whose
+	// output people read, it is glance. The delay after a slow look is longer, so that the command
+	// is not always busy.
 	leastRest = 10 * time.Millisecond
 	glance    = 250 * time.Millisecond
-	// longestRest limits the delay that these rests add to a wait.
+	// longestRest is the maximum delay after a slow look, which may also delay the end of a wait.
 	longestRest = time.Second
 	// backstop is the time after which an object is looked at again without a change, because a
 	// stuck pod and an unresponsive node cause no events.
@@ -227,8 +227,8 @@ func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see fun
 	return f.lookOn(ctx, w.Target, g, false, changes, see)
 }
 
-// lookOn is like watch, but takes the changes of the target from a watcher. watched makes looks
-// rarer, and retries the first look while the server fails.
+// lookOn is like watch, but takes the changes of the target from a watcher. If watched is set,
+// looks are rarer, and the first look is retried after a transient error.
 func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bool, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
 	var again <-chan time.Time
 	looked, rest := watched, leastRest
@@ -294,7 +294,7 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 		if !apierrors.IsForbidden(err) || !t.Kind.Shipped() {
 			break
 		}
-		fallthrough // the status shows the verdict without the pods, with fewer reasons
+		fallthrough // the status is enough for a verdict, with fewer reasons
 	default:
 		var o status.Object
 		if o, err = facts.Of(t.Kind, obj); err == nil {
@@ -305,8 +305,8 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 }
 
 // confirm returns the report and the object that a wait relies on. If the watches show that the
-// wait may end, it reads everything again, because watches may lag behind each other. For kinds
-// that this program or Kubernetes reconciles, the status is enough.
+// wait may end, it reads everything again, because watches may lag behind each other. For shipped
+// and built-in kinds, the status is enough.
 func (m *model) confirm(ctx context.Context, g Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !g.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()

@@ -82,14 +82,14 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	r, err := m.withReasons(ctx, &e)
 	e.Unread = append(e.Unread, unread...)
 	if finder, err := m.Clients.Finder(); err == nil && finder.Unread() && r.Verdict == status.NotReconciled {
-		e.Unread = append(e.Unread, "customresourcedefinitions") // one may declare that run-controller reconciles it
+		e.Unread = append(e.Unread, "customresourcedefinitions") // a CRD may declare that run-controller reconciles the kind
 	}
 	r.Unread = e.Unread
 	return e, r, err
 }
 
-// read sets the facts unless they are from this version of the object. After a change of the spec,
-// the competitors must be read again.
+// read sets the facts, unless they are already from this version of the object. After a change of
+// the spec, it drops the competitors, so that they are read again.
 func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error {
 	last := m.object
 	if last != nil && last.GetResourceVersion() == obj.GetResourceVersion() {
@@ -173,7 +173,7 @@ func (m *model) subscribe(f subscribable) {
 	f.Subscribe(m, s)
 }
 
-// beginTree starts to read the pods and the known kinds of children, and returns the pods' feed.
+// beginTree starts to read the pods and the kinds from ChildKinds. It returns the feed of the pods.
 func (m *model) beginTree() *feeds.Pods {
 	m.addKinds(feeds.ChildKinds(m.target.Kind)...)
 	return m.Pods(m.target.Namespace, m.podSelector())

@@ -76,7 +76,7 @@ func TestAllPods(t *testing.T) {
 }
 
 // The objects between an object and its pods are found by the references of the pods, level by
-// level. Without pods, they are searched among the kinds that create pods.
+// level. Without pods, the kinds that create pods are searched.
 func TestReadIntermediate(t *testing.T) {
 	t.Parallel()
 	owned := func(obj *unstructured.Unstructured, apiVersion, kind, name string) *unstructured.Unstructured {

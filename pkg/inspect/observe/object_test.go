@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// crdOf returns the CRD of a resource of example.com as a change to put. Its counts are in the
-// usual fields.
+// crdOf returns the CRD of a resource in the group example.com, to be stored with put. Its counts
+// are in the usual fields.
 func crdOf(t testing.TB, resource string, annotations map[string]string, subresources string) change {
 	t.Helper()
 	_, kind := typeOf(resource)
@@ -28,7 +28,7 @@ func crdOf(t testing.TB, resource string, annotations map[string]string, subreso
 	return change{resource: "customresourcedefinitions", object: crd}
 }
 
-// scaleOf returns the /scale of the Set x as a change to put.
+// scaleOf returns the /scale of the Set x, to be stored with put.
 func scaleOf(t testing.TB, desired, current int, selector string) change {
 	t.Helper()
 	return change{resource: "sets/scale", object: parse(t, fmt.Sprintf(`{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: x, namespace: ns},

@@ -12,9 +12,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Observation is a target at one time.
+// Observation is the state of a target at one time.
 type Observation struct {
-	// Target has the observed object, or nil if the object does not exist.
+	// Target.Object is the observed object, or nil if it does not exist.
 	Target
 	// Report is the report on the target; it is set even if the object does not exist.
 	Report status.Report
@@ -38,8 +38,8 @@ func (s Observation) differs(other Observation) bool {
 	return r.Verdict != o.Verdict || r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
-// turned reports whether two observations differ in more than durations in the reason. A change
-// from or to a partial observation counts if the reason has changed.
+// turned reports whether two observations differ in more than the text of the reason, which may
+// contain durations. If only one of them is partial, the text counts, too.
 func (s Observation) turned(other Observation) bool {
 	r, o := s.Report, other.Report
 	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial && r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)

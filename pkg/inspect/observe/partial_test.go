@@ -212,7 +212,7 @@ func followAsFleet(t *testing.T, s *apiServer) (shown []status.Report) {
 	return shown
 }
 
-// When many objects are followed, each is first shown when its events are known, or a second later.
+// When many objects are followed, each is first shown when its events are known, or after a second.
 func TestFleetShowsReasons(t *testing.T) {
 	t.Parallel()
 	for delay, want := range map[time.Duration]string{300 * time.Millisecond: "[VolumeNotMounted]", 5 * time.Second: "[PodsStarting VolumeNotMounted]"} {

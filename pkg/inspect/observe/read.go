@@ -28,7 +28,7 @@ type Extent struct {
 	// Competitors adds autoscalers, which may revert a change of the count, and disruption budgets.
 	// If there are budgets, it also adds the pods.
 	Competitors bool
-	// Recount recounts the pods of disruption budgets.
+	// Recount means that the counts of disruption budgets are taken from the pods.
 	Recount bool
 }
 

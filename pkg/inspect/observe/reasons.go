@@ -174,7 +174,7 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem
 		if err != nil {
 			return unlessUnavailable("nodes", e, err)
 		}
-		e.Nodes[name] = nil // stays if there is no such node
+		e.Nodes[name] = nil // stays nil if there is no such node
 		for _, node := range all {
 			e.Nodes[name] = node
 		}

@@ -42,7 +42,7 @@ type step struct {
 	// keys are objects, such as Set/web and Pod/web-0; null removes an object. In an object, "of"
 	// is its controller, and "is" is the state of a pod.
 	writes string
-	// want is the verdict and, after a space, the code of the reason.
+	// want is the verdict, optionally followed by a colon and the code of the reason.
 	want string
 	// wait is the verdict in a wait that has seen all steps; "" if it is the same as want.
 	wait string
@@ -118,7 +118,7 @@ func (w *world) parse(text string) map[string]any {
 	return content
 }
 
-// schemaOf returns the schema of fields whose values are their types.
+// schemaOf returns the OpenAPI schema of fields that are given with their types.
 func schemaOf(value any) map[string]any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -54,7 +54,7 @@ func event(t testing.TB, name, kind, uid, reason, message string) *unstructured.
 		involvedObject: {kind: %[4]s, name: %[5]s, namespace: ns, uid: %[5]s}, lastTimestamp: "2000-01-01T00:00:00Z", count: 1}`, name, reason, message, kind, uid))
 }
 
-// lease returns the lease of a run-controller that renewed the lease at a time.
+// lease returns the lease of a run-controller, last renewed at a time.
 func lease(t testing.TB, name, namespace string, now time.Time) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: %s, namespace: %s, uid: %[1]s, labels: {%[3]s: %[4]s}},
@@ -105,8 +105,8 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// A container that a probe has killed is ready until its grace period is over. Its event makes a
-// read continue with everything that may show the reason.
+// A container that a probe has killed is ready until its grace period is over. If an event reports
+// this, Read also reads everything else that may show the reason.
 func TestReadSeesWhatProbesEnd(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -378,7 +378,7 @@ func TestListAs(t *testing.T) {
 	}
 }
 
-// The node of a pod that does not terminate is read, because the node may be the reason.
+// The node of a pod that is stuck terminating is read, because the node may be the reason.
 func TestPodsThatTerminateAskForTheirNode(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 1)

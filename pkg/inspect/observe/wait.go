@@ -56,7 +56,7 @@ type Limits struct {
 	Timeout time.Duration
 	// FailAfter is how long an object may stay failed before the wait gives up.
 	FailAfter time.Duration
-	// FailFast lets the wait give up before the timeout.
+	// FailFast lets the wait give up on a failed or paused object before the timeout.
 	FailFast bool
 	// Settle is how long the last condition must stay met.
 	Settle time.Duration
@@ -230,7 +230,7 @@ func explain(ctx context.Context, last *Observation) {
 // steady tracks how long a condition has been met continuously.
 type steady struct {
 	wanted time.Duration
-	// since is the time at which the condition was met; zero if it is not met now.
+	// since is the time since which the condition has been met; zero if it is not met now.
 	since time.Time
 }
 

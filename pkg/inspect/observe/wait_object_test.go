@@ -130,7 +130,7 @@ func TestWaitForObjectEnds(t *testing.T) {
 	}
 }
 
-// If the timeout ends during a request, the error is ErrTimeout.
+// If the timeout is reached during a request, the error is ErrTimeout.
 func TestWaitForObjectEndsWhileItReads(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

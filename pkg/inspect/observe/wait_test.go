@@ -174,7 +174,7 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 			if w.over() {
 				t.Fatalf("%s: it ends within the grace: %v", what, w.err)
 			}
-			pass(2 * time.Second) // the wait does not end only with the backstop
+			pass(2 * time.Second) // less than the backstop
 			var failed *FailedError
 			if w.over() != test.ends || test.ends && (!errors.Is(w.err, outcome.ErrFailed) || !errors.As(w.err, &failed)) {
 				t.Fatalf("%s: it has ended: %t, %v", what, w.over(), w.err)

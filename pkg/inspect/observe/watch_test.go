@@ -453,8 +453,8 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	})
 }
 
-// A wait reads the objects below its target only if the condition depends on them. A wait for an
-// object of this program ends by the status if the user is not allowed to read pods.
+// A wait reads the objects below its target only if the condition depends on them. If the user is
+// not allowed to read pods, a wait for an object of a shipped kind relies on the status.
 func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	listed := []string{"list deployments"}
@@ -483,7 +483,7 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 			if !w.over() || refused != apierrors.IsForbidden(w.err) || !refused && (w.err != nil || !last.Met || last.Report.Verdict != status.Ready) {
 				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())
 			}
-			// It may have ended before it began to watch.
+			// The wait may have ended before it began to watch.
 			sent := slices.DeleteFunc(s.sent(), func(request string) bool { return request == "watch deployments" })
 			if test.want != nil && !slices.Equal(sent, test.want) || s.requests["list pods"] != test.pods {
 				t.Errorf("%s: it sends %v, %d lists of pods", what, sent, s.requests["list pods"])
@@ -492,8 +492,8 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// After a fresh read has confirmed that the target is ready, the target is not read again until it
-// has changed.
+// After a fresh read has confirmed that the target is ready, the target is not read again while it
+// stays ready.
 func TestWaitConfirmsOnce(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

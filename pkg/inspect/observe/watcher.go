@@ -51,7 +51,8 @@ func (c *watcher) set(obj *unstructured.Unstructured) {
 	c.notify()
 }
 
-// watchObject sets each version of the object of a wait, or nil for another object with its name.
+// watchObject calls set for each version of the object, and with nil if it does not exist. Another
+// object with its name does not count.
 func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, w WaitTarget, connection *follow.Connection) error {
 	uid := w.UID
 	return follow.One(ctx, objects, w.Target.Name, connection, func(obj *unstructured.Unstructured) (bool, error) {

@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// mustCarryFlags fails the test for each command in the hints about an object that would
-// reach another cluster, or act as another user, than the command that printed it.
+// mustCarryFlags fails the test for each hint whose commands lack the flags of the command that
+// printed it, because they would reach another cluster or act as another user.
 func mustCarryFlags(t *testing.T, e Snapshot) {
 	t.Helper()
 	const flags = " --context=staging --as=alice"

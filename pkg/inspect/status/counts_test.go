@@ -151,8 +151,8 @@ func TestWithoutACount(t *testing.T) {
 	}
 }
 
-// If neither pods nor children exist, counts of other units prove nothing, unless no units are
-// wanted, or the object itself reports that it is ready.
+// If neither pods nor children exist, a count of units other than pods proves nothing unless it is
+// zero, or /scale or the object itself confirms it.
 func TestNothingToSee(t *testing.T) {
 	t.Parallel()
 	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: 1}}

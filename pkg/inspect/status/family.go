@@ -24,8 +24,8 @@ type Child struct {
 	Tracked                        bool
 	Generation, ObservedGeneration int64
 	Conditions                     []metav1.Condition
-	// The counts of pods are nil if the child has none. UpdatedWanted is how many pods of the
-	// newest template are enough; nil means all.
+	// Each count of pods is nil if the child does not have that count. UpdatedWanted is how many
+	// pods of the newest template are enough; nil means all.
 	Desired, Current, Ready, Updated, Available, UpdatedWanted *int32
 }
 
@@ -79,7 +79,7 @@ func (c Child) unsettled() (string, bool) {
 // controller references has more.
 const deepest = 8
 
-// family determines which children and pods belong to an object by controller references.
+// family finds the children and pods of an object by their controller references.
 type family struct {
 	uid types.UID
 	// owners maps a child to its controller.

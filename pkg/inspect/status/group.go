@@ -19,13 +19,13 @@ type Group struct {
 	Ready *int32
 	From  string
 
-	// label is the label whose values are the names of the groups, or "" if there is none. current
-	// and ready are the numbers of active pods, and of ready ones, with the name of this group.
+	// label is the key of the label whose values name the groups, or "" if there is none. current
+	// and ready count the active and the ready pods whose label names this group.
 	label          string
 	current, ready int32
 }
 
-// groupLabel returns the label whose values name more groups than those of any other label, or "".
+// groupLabel returns the label whose values name the most groups, or "" if no label names any.
 func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	named := map[string]map[string]bool{}
 	for _, g := range o.Groups {
@@ -49,7 +49,7 @@ func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	return label
 }
 
-// labeled returns the object with the pods of each group counted by groupLabel.
+// labeled returns the object with the pods of each group counted by their label.
 func (o Object) labeled(pods []problem.Pod) Object {
 	label := o.groupLabel(pods)
 	if label == "" {
@@ -163,7 +163,7 @@ func podsAtZero(v *view) *ruling {
 	return v.progressing(problem.CodePodsSurplus, "its count is zero, and it has %s", problem.Quantity(live, "pod"))
 }
 
-// sorts counts the active pods directly below the object by their names without suffixes.
+// sorts counts the active pods directly below the object per name prefix, such as "web-worker".
 func (o Object) sorts(pods []problem.Pod) map[string]int32 {
 	all := map[string]int32{}
 	for _, pod := range pods {

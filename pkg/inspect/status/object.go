@@ -41,7 +41,7 @@ type Identity struct {
 	Namespace, Name                  string
 	UID                              types.UID
 	Labels                           map[string]string
-	Created, Deleted                 time.Time // zero if it is not deleted
+	Created, Deleted                 time.Time // Deleted is zero unless it is being deleted
 	Finalizers                       []string
 	// Foreign is set if another program's controller reconciles the kind. BuiltIn is set if that
 	// program is Kubernetes, whose counts of pods are trusted.
@@ -76,8 +76,8 @@ type Counts struct {
 	OtherCounts []OtherCount
 	Several     bool
 	Total       *int32
-	// Groups are the counts of groups of pods, if there are several, and the pairs of counts
-	// in the status.
+	// Groups are the groups of pods in the spec, and the pairs of counts in the status. They are
+	// set only if Several or NoCount is set.
 	Groups []Group
 	// Wanted is the count in the spec. Bounds are the fields that limit it.
 	Wanted int32
@@ -118,8 +118,8 @@ type OtherCount struct {
 type Word struct {
 	// Phase is a word such as "Running". Message is a sentence.
 	Phase, Message string
-	// Ready reports whether the type's ready condition holds, or is nil if the type declares none.
-	// Unmet is the first expression that does not hold.
+	// Ready is true if the type's ready condition holds, and nil if the type declares none. Unmet
+	// is the first expression that does not hold.
 	Ready *bool
 	Unmet string
 	// Failed is set if the type's failed condition holds.
@@ -197,8 +197,8 @@ func (o Object) updatedOf(pods []problem.Pod) Object {
 	return o
 }
 
-// doubted returns the object with no more pods counted as ready than the report has, and with a
-// note in the conditions. The controller may have counted before the pods changed.
+// doubted returns the object with its ready counts limited to the ready pods, and with a note in
+// the conditions. The controller may have counted before the pods changed.
 func (o Object) doubted(pods []problem.Pod) Object {
 	ready := Report{Pods: pods}.readyPods()
 	if o.indirect() || o.Ready <= ready {
@@ -274,9 +274,9 @@ func (w Word) String() string {
 	return w.Phase + ": " + problem.OneLine(w.Message)
 }
 
-// ShortType shortens a type, such as "imoocpod.batch.tutorial.kubebuilder.io" to "imoocpod".
-// It keeps a type whose short name is one of Kubernetes itself, such as
-// "statefulset.apps.kruise.io".
+// ShortType shortens a type, such as "imoocpod.batch.tutorial.kubebuilder.io" to "imoocpod". It
+// does not shorten a type such as "statefulset.apps.kruise.io", which would look like a built-in
+// type.
 func ShortType(long string) string {
 	short, group, _ := strings.Cut(long, ".")
 	kubernetes := []string{

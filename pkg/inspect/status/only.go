@@ -9,8 +9,8 @@ import (
 // Only selects objects by their state. Without a state, it selects all.
 type Only []string
 
-// The states that Only selects by. A paused object may be ready or failed, and a parked one is not
-// "not-ready".
+// The states that Only selects by. OnlyPaused includes paused objects that are ready or failed.
+// OnlyNotReady excludes parked objects.
 const (
 	OnlyFailed   = "failed"
 	OnlyPaused   = "paused"

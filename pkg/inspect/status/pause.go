@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// paused returns the object with Pause set to the pause of its annotations if this is active.
+// paused returns the object with Pause set if its annotations have an active pause.
 func (o Object) paused(now time.Time) Object {
 	if o.UserPause.Active(now) {
 		o.Pause = &Pause{Code: problem.CodePausedByUser, Why: o.UserPause.Text(now), Command: new(howToResume(o))}

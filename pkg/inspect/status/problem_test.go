@@ -60,8 +60,8 @@ func recorded(t *testing.T, name string) Snapshot {
 	return e
 }
 
-// A report finds each reason why pods do not become ready in objects as the kubelet, the scheduler,
-// and the node controller write them.
+// From objects as the kubelet, the scheduler, and the node controller write them, a report finds
+// each reason why pods do not become ready.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	const fatal, passing = true, false
@@ -280,7 +280,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A pod that is starting normally has no problem.
+// A pod that is starting or terminating normally has no problem.
 func TestNoProblem(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]problem.Code{"creating": problem.CodePodsStarting, "terminating-in-time": problem.CodePodsStarting} {

@@ -102,7 +102,7 @@ func TestNobodyReconciles(t *testing.T) {
 	}
 }
 
-// Live loops come before others, and a later renewal comes before an earlier one. A loop whose
+// Live loops come first. Otherwise, loops with a more recent renewal come first. A loop whose
 // selector excludes the object is left out.
 func TestOrderOfLoops(t *testing.T) {
 	t.Parallel()

@@ -126,8 +126,8 @@ func TestRecordedOnRealNodes(t *testing.T) {
 		code    problem.Code
 		// says is part of the reason.
 		says string
-		// never is a verdict that must not occur. passing means that the verdict occurs and is not
-		// the last one.
+		// never is a verdict that must not occur. passing means that the wanted verdict must occur,
+		// but need not be the last one.
 		never   Verdict
 		passing bool
 	}{

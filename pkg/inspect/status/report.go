@@ -25,8 +25,8 @@ type Report struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        Metadata `json:"metadata"`
 	Verdict         Verdict  `json:"verdict"`
-	// ReasonCode is the reason for scripts. Reason is the reason for people. Hint is the next step,
-	// if there is one.
+	// ReasonCode is the reason as a code for scripts. Reason is a text for people. Hint is the next
+	// step, if there is one.
 	ReasonCode problem.Code `json:"reasonCode"`
 	Reason     string       `json:"reason"`
 	Hint       string       `json:"hint,omitempty"`
@@ -41,7 +41,7 @@ type Report struct {
 	// belong to the object.
 	Pods []problem.Pod `json:"pods"`
 	Tree Node          `json:"tree"`
-	// Parked is the count to return to while the object is parked.
+	// Parked is the count to restore when the object is unparked, or nil if it is not parked.
 	Parked *apis.ParkedCount `json:"parked,omitempty"`
 	// Reverts lists who will reset the number of pods. Budgets lists the disruption budgets that
 	// guard the pods, if they were read.
@@ -51,14 +51,14 @@ type Report struct {
 	// Events are the last events of the object, its children, and some pods that are not ready. The
 	// latest event comes last.
 	Events []problem.Event `json:"events,omitempty"`
-	// Pause is the pause that "kubectl imoocpod pause" set, while the pause lasts, whatever the
-	// verdict is.
+	// Pause is the active pause that "kubectl imoocpod pause" set, or nil if there is none. It does
+	// not depend on the verdict.
 	Pause *apis.Pause `json:"pause,omitempty"`
 	// Counts is set if the count takes effect despite the pause. Held is set if the object is
 	// paused in any way, whatever the verdict is.
 	Counts, Held bool `json:"-"`
-	// Recheck is the time after which the verdict may change although nothing else does;
-	// zero means never.
+	// Recheck is the time after which the verdict may change even if nothing else changes; zero
+	// means never.
 	Recheck time.Duration `json:"-"`
 	// bounds are the fields that limit the count.
 	bounds []Bound
@@ -192,7 +192,7 @@ func logsOf(o Object) commandline.Command {
 // pods have the same problem.
 const unreadyShown = 5
 
-// relevant returns the events to show, without those of ready and all but a few unready pods.
+// relevant returns the events except those of ready pods, and of unready pods after the first few.
 func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
 		return nil // looking at very many pods takes a while

@@ -22,7 +22,7 @@ func ownedPod(name string, owner types.UID) corev1.Pod {
 	}
 }
 
-// NewPod sets the status that tables show of a pod, and the reason why the pod is not ready.
+// NewPod sets the status of a pod as tables show it, and the reason why the pod is not ready.
 func TestPodStatus(t *testing.T) {
 	t.Parallel()
 	container := func(ready bool, restarts int32, state corev1.ContainerState) corev1.ContainerStatus {
@@ -135,7 +135,7 @@ func TestReportPods(t *testing.T) {
 	}
 }
 
-// A report has no events of ready pods, and none of the sixth unready pod.
+// A report has no events of ready pods, and the events of at most five unready pods.
 func TestRelevantEvents(t *testing.T) {
 	t.Parallel()
 	pods := []problem.Pod{{UID: "ready", Ready: true}}

@@ -140,8 +140,8 @@ func statusBehind(v *view) *ruling {
 	return v.progressing(problem.CodeStatusBehind, "%d of %d pods ready, although its status counts %d", v.report.readyPods(), v.Object.Desired, v.Object.Ready)
 }
 
-// behind reports whether fewer pods are ready than the status reports. For a kind of another
-// program, the pods may be invisible.
+// behind reports whether fewer pods are ready than the status reports. It returns false if no pods
+// of another program's object are visible.
 func (v *view) behind() bool {
 	o := v.Object
 	if v.Pods == nil || !o.countsPods() || o.Foreign && len(v.report.Pods) == 0 {
@@ -199,7 +199,7 @@ func complete(v *view) *ruling {
 }
 
 // nothingDone returns the verdict on an object whose controller may have reported a new generation
-// before it acted on it.
+// before it acted on the change.
 func nothingDone(v *view) *ruling {
 	if v.Object.Untracked && !v.changeSeen() || !v.idle() {
 		return nil
@@ -226,13 +226,13 @@ func surplusPods(v *view) *ruling {
 	return v.progressing(problem.CodePodsSurplus, "%s, %d too many", problem.Quantity(own, "pod"), own-desired)
 }
 
-// bound reports whether the object reports that it is ready, so that no count is needed.
+// bound reports whether the object is declared to be ready, so that no count is needed.
 func (o Object) bound() bool { return o.declaredReady() || o.NoCount && o.vouched() }
 
 // declaredReady reports whether the type's ready condition holds.
 func (o Object) declaredReady() bool { return o.Word.Ready != nil && *o.Word.Ready }
 
-// vouched reports whether the controller reports that the object is ready.
+// vouched reports whether the controller claims that the object is ready or complete.
 func (o Object) vouched() bool {
 	return slices.Contains([]words.Meaning{words.Ready, words.Done}, o.claim().Meaning)
 }
@@ -272,8 +272,8 @@ func ready(v *view) *ruling {
 	return r
 }
 
-// paused returns the verdict if a pause explains why the object is not ready, or may hide that it
-// is not, because a paused controller does not react to a change.
+// paused returns the verdict if a pause explains why the object is not ready. An object that seems
+// ready may count as paused, too, because a paused controller does not react to changes.
 func paused(v *view) *ruling {
 	p, r := v.Object.Pause, v.given
 	unseen := r.code == problem.CodeNeverSeen || r.code == problem.CodeGenerationNotSeen

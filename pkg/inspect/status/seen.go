@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// absentAfter is how long after a change the controller of another program may take to act. Until
+// absentAfter is how long the controller of another program may take to act on a change. Until
 // then, an object without a sign of its controller is progressing.
 const absentAfter = 10 * time.Second
 
@@ -30,14 +30,14 @@ func (o Object) undated() bool {
 	})
 }
 
-// answered reports whether the status was written after the spec. Times are whole seconds,
-// so the order within one is unknown.
+// answered reports whether the status was written after the spec. Times are whole seconds, so the
+// order within a second is unknown.
 func answered(spec, status *fieldpath.Write) bool {
 	return spec != nil && status != nil && status.Time.After(spec.Time.Time)
 }
 
 // changeSeen reports whether something shows that the controller has seen the last change of an
-// object whose status has no generation. It expects that the counts of the object and of its
+// object whose status has no generation. It assumes that the counts of the object and of its
 // children are right.
 func (v *view) changeSeen() bool {
 	o, spec, status := v.Object, v.report.Reconciler.Spec, v.report.Reconciler.Status
@@ -69,7 +69,7 @@ func (v *view) countShows() bool {
 	case o.ScaleCount != nil:
 		return *o.ScaleCount == o.Desired
 	case o.indirect():
-		return o.exact() // a sum may be that of other pods
+		return o.exact() // a sum may include other pods
 	}
 	return !o.ReadyUnknown || len(workloads(v.children)) <= 1 && pods == int(o.Desired)
 }

@@ -44,13 +44,13 @@ type ruling struct {
 	code    problem.Code
 	reason  string
 	hint    string
-	// recheck is the time after which the verdict may change although the object does
-	// not; zero means never.
+	// recheck is the time after which the verdict may change even if nothing else changes; zero
+	// means never.
 	recheck time.Duration
 }
 
-// view is the input of the rules: the snapshot, the rest of the report, and the object's own
-// children.
+// view is the input of the rules: the snapshot, the report without the verdict, and the object's
+// own children.
 type view struct {
 	Snapshot
 	report   Report

@@ -159,8 +159,8 @@ func TestVerdict(t *testing.T) {
 }
 
 // wrote returns managed fields with a write of the spec through a subresource, and a write of the
-// status. spec and status are seconds since the writes. The status was never written if status is
-// 0.
+// status. spec and status are the ages of the writes in seconds. If status is 0, the status was
+// never written.
 func wrote(subresource string, spec, status int) []metav1.ManagedFieldsEntry {
 	entry := func(manager, subresource string, ago int) metav1.ManagedFieldsEntry {
 		at := metav1.NewTime(lookedAt().Add(-time.Duration(ago) * time.Second))
@@ -274,7 +274,7 @@ func TestSeenAndNothingDone(t *testing.T) {
 	}
 }
 
-// If nothing reports a generation, the reason names that, and not that no child has changed.
+// If no generation is reported, that is the reason, although no child has changed either.
 func TestSeenUnknown(t *testing.T) {
 	t.Parallel()
 	o := Object{Identity: Identity{Foreign: true, UID: "it"}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Generation: 2, Managers: wrote("", 5, 0)}}
@@ -326,7 +326,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// An object is not ready while something that it owns is not.
+// An object is ready only if all of its children are settled.
 func TestChildren(t *testing.T) {
 	t.Parallel()
 	set := func(change func(*Child)) Child {
@@ -378,7 +378,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// The verdict is "paused" only if the pause is the reason why the object is not ready.
+// The verdict is "paused" only if the pause explains, or may hide, that the object is not ready.
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	template := &Pause{Code: problem.CodePaused, Why: "it is paused", Hint: "resume it", Template: true}

@@ -49,7 +49,7 @@ func TestReverts(t *testing.T) {
 	}
 }
 
-// A budget guards the object if it selects one of its pods.
+// A budget guards an object if the budget selects a pod of the object.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	budget := func(name, app string, low, most *intstr.IntOrString) policyv1.PodDisruptionBudget {
@@ -110,8 +110,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A step down breaks a budget if fewer pods are left healthy than the budget requires of the
-// remaining ones.
+// A step down breaks a budget if it leaves fewer healthy pods than the budget requires for the new
+// number of pods.
 func TestBreaks(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -32,7 +32,7 @@ func scaledToZero(v *view) *ruling {
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: "scaled to zero by " + by}
 }
 
-// doubtsZero reports whether a verdict only lacks proof that no pods are wanted.
+// doubtsZero reports whether only missing evidence keeps an object with zero pods from being ready.
 func (v ruling) doubtsZero() bool {
 	return slices.Contains([]problem.Code{problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeNoPods, problem.CodeNothingReported}, v.code)
 }

@@ -64,8 +64,8 @@ func TestParkedVerdict(t *testing.T) {
 	}
 }
 
-// If an autoscaler scaled its target to zero, the reason names the autoscaler. It does not do so
-// for a zero that a person set, whether parked or not, or that is not reached yet.
+// If an autoscaler scaled its target to zero, the reason names the autoscaler. This is not so if a
+// person set the count to zero or parked the object, or if pods are left.
 func TestScaledToZeroByAnAutoscaler(t *testing.T) {
 	t.Parallel()
 	const byIt, byPerson = "scaled to zero by HorizontalPodAutoscaler/auto", "scaled to zero"

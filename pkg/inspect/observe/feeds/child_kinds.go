@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// ChildKinds returns the kinds that are searched for children of a kind even if no pod leads to the
-// children.
+// ChildKinds returns the kinds in which to look for children of an object, given its kind, even if
+// no pod refers to them.
 func ChildKinds(kind kinds.Kind) []schema.GroupVersionKind {
 	switch {
 	case !kind.Reconciled() && !kind.BuiltIn():

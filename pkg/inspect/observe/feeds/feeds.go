@@ -43,7 +43,7 @@ type Feeds struct {
 	Connection *follow.Connection
 
 	core corev1client.CoreV1Interface
-	// begin runs a function until stop is called.
+	// begin runs a function in the background. stop cancels its context, and waits for its end.
 	begin func(func(context.Context))
 	stop  func()
 
@@ -59,7 +59,7 @@ type (
 	Children = follow.Feed[*unstructured.Unstructured, Child]
 	// Events are about targets and what is below them.
 	Events = follow.Feed[*corev1.Event, *corev1.Event]
-	// Nodes run pods.
+	// Nodes hold one node each, which is read by name.
 	Nodes = follow.Feed[*corev1.Node, *corev1.Node]
 	// Leases show which run-controllers are running.
 	Leases = follow.Feed[*unstructured.Unstructured, Lease]
@@ -176,7 +176,7 @@ func (s *Feeds) Node(name string) *Nodes {
 	})
 }
 
-// Leases returns the feed of the leases of the run-controllers in a namespace.
+// Leases returns the feed of the run-controller leases in a namespace.
 func (s *Feeds) Leases(namespace string) *Leases {
 	return feedOf(s, key{coordinationv1.SchemeGroupVersion.WithKind("Lease"), namespace, ""}, func() *Leases {
 		f := follow.New(func(obj *unstructured.Unstructured) Lease {

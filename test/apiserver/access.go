@@ -30,8 +30,8 @@ func (s *Server) Permit() {
 	s.forbids = nil
 }
 
-// Outside matches the requests for objects that no rule allows. Pass it to Forbid to
-// limit all users to these rules.
+// Outside matches the resource requests that no rule allows. Pass the result to Forbid to limit all
+// users to these rules.
 func Outside(rules ...rbacv1.PolicyRule) Match {
 	has := func(list []string, one string) bool {
 		return slices.Contains(list, "*") || slices.Contains(list, one)
@@ -44,8 +44,8 @@ func Outside(rules ...rbacv1.PolicyRule) Match {
 	}
 }
 
-// forbidden reports whether Forbid refuses a request. Access reviews are always
-// allowed.
+// forbidden reports whether the server refuses a request because of Forbid. Access reviews are
+// always allowed.
 func (s *Server) forbidden(q Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func reviewed(q Request) string {
 	}[q.Group+"/"+q.Resource]
 }
 
-// review answers an access review. is reports whether the request is one.
+// review answers an access review. It returns false for other requests.
 func (s *Server) review(q Request) (answer any, err error, is bool) { //nolint:revive // the error goes with the answer
 	kind := reviewed(q)
 	if kind == "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestReasonsBelowAPod checks that status reports a problem of an object that a pod owns, such as
-// the StatefulSet of the leader of a group of pods.
+// TestReasonsBelowAPod checks that status reports a problem of an object that a pod owns, such as a
+// StatefulSet of workers that their leader pod owns.
 func TestReasonsBelowAPod(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

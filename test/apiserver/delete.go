@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// deleteOptions returns the options in the body of a request. Its query overrides them.
+// deleteOptions returns the delete options of a request. The query overrides the body.
 func (r Request) deleteOptions() (metav1.DeleteOptions, error) {
 	var opts metav1.DeleteOptions
 	if len(r.Body) > 0 {
@@ -124,8 +124,8 @@ func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, 
 	return left
 }
 
-// gracePeriod returns the grace period in seconds. It is zero unless the object is a
-// pod on a node that has not terminated.
+// gracePeriod returns the grace period in seconds. It is zero unless the object is a scheduled pod
+// that has not terminated.
 func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int64 {
 	node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
@@ -139,8 +139,8 @@ func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int6
 	return seconds
 }
 
-// remove deletes an object from the store unless it was replaced, garbage collects its
-// dependents, and removes the objects of a namespace or CRD.
+// remove deletes an object from the store, garbage-collects its dependents, and removes the objects
+// of a namespace or CRD. It does nothing if the object was replaced.
 func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	if now := s.objects[r.gr()][keyOf(obj)]; now == nil || now.GetUID() != obj.GetUID() {
 		return
@@ -163,7 +163,7 @@ func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
 	}
 }
 
-// dependent is an object with an owner, and its type.
+// dependent is an object that has an owner. resource is the type of the object.
 type dependent struct {
 	resource *resource
 	object   *unstructured.Unstructured
@@ -220,7 +220,7 @@ func (s *Server) lives(uid types.UID) bool {
 	return false
 }
 
-// finalize removes a finalizer from an object, and the object if it was the last one.
+// finalize removes a finalizer from an object, and the object itself if no finalizer is left.
 func (s *Server) finalize(r *resource, obj *unstructured.Unstructured, finalizer string) {
 	after := obj.DeepCopy()
 	after.SetFinalizers(slices.DeleteFunc(after.GetFinalizers(), func(f string) bool { return f == finalizer }))

@@ -141,8 +141,8 @@ type subresource struct {
 	verbs metav1.Verbs
 }
 
-// subresources returns the subresources of a type. Their kind has a group and a version
-// only if it is not the kind of the type.
+// subresources returns the subresources of a type. The kind of a subresource has a group and a
+// version only if it differs from the kind of the type.
 func subresources(r *resource, v *version) []subresource {
 	own := schema.GroupVersionKind{Kind: r.kind}
 	var all []subresource
@@ -158,8 +158,7 @@ func subresources(r *resource, v *version) []subresource {
 	return all
 }
 
-// aggregated returns the aggregated discovery document of the groups for which of
-// returns true.
+// aggregated returns the aggregated discovery document. It includes a group if of(group) is true.
 func (s *Server) aggregated(of func(group string) bool) apidiscoveryv2.APIGroupDiscoveryList {
 	list := apidiscoveryv2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}, Items: []apidiscoveryv2.APIGroupDiscovery{}}
 	for _, gv := range s.groupVersions() {

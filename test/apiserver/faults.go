@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Match reports whether it selects a request.
+// Match is a predicate that selects requests.
 type Match func(Request) bool
 
 // On matches requests by verb and resource. Several verbs are separated by "|", and a
@@ -69,8 +69,8 @@ func (s *Server) Fail(match Match, f Fault) (end func()) {
 	}
 }
 
-// admit logs a request, injects its faults, and refuses it if it is forbidden. The
-// caller calls after once the request has taken effect.
+// admit logs a request, injects its faults, and refuses it if it is forbidden. The caller must call
+// after() when the request has taken effect.
 func (s *Server) admit(ctx context.Context, q Request) (after func(), err error) {
 	s.mu.Lock()
 	s.requests = append(s.requests, q)

@@ -13,10 +13,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestListAgreesWithOneObject checks that a list and a single object have the same verdict while
-// a container that crashes again and again counts as ready for a moment.
+// TestListAgreesWithOneObject checks that status of one object and status of all objects report the
+// same verdict while a crash-looping container is ready for a moment.
 func TestListAgreesWithOneObject(t *testing.T) {
-	for _, n := range []int{1, 12} { // several objects share one list of pods
+	for _, n := range []int{1, 12} { // for several objects, status lists the pods only once
 		bubble.Test(t, func(t *testing.T) {
 			s := apiserver.New(t)
 			play.Cluster(s)

@@ -36,8 +36,8 @@ func TestTypeInsteadOfName(t *testing.T) {
 	}
 }
 
-// TestWordsOfOtherTools checks that an error at a verb of another tool names the verb of this
-// program that does the same.
+// TestWordsOfOtherTools checks that a verb of another tool gets an error that names the equivalent
+// verb of this program.
 func TestWordsOfOtherTools(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
@@ -57,8 +57,8 @@ func TestWordsOfOtherTools(t *testing.T) {
 	}
 }
 
-// TestHintToResume checks that the hints about a paused Deployment are commands of this program
-// that work.
+// TestHintToResume checks that the hints about a paused Deployment are working commands of this
+// program.
 func TestHintToResume(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

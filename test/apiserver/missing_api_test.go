@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestMissingAPI checks that commands work on a server without an API that only adds details to
-// their reports, as if there were no objects of that type.
+// TestMissingAPI checks that commands treat a type that is not served as if it had no objects, if
+// the type only adds details to their reports.
 func TestMissingAPI(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -70,8 +70,8 @@ type verb struct {
 	line string
 	// first is a command that prepares the object.
 	first string
-	// creates is set if the object does not exist before. starts is set if the change starts
-	// pods. pauses is set if the object must support pausing.
+	// creates is set if the command creates the object. starts is set if the change starts pods.
+	// pauses is set if the object must support pausing.
 	creates, starts, pauses bool
 	// rival overwrites what the command writes.
 	rival func(*unstructured.Unstructured)
@@ -142,7 +142,7 @@ func beside(obj *unstructured.Unstructured) {
 	set(obj, "1", "spec", "template", "metadata", "annotations", "example.com/beside")
 }
 
-// change calls beside as another client.
+// change changes a field that no command writes, as another client.
 func (x *scene) change() { x.As("rival").Update(x.resource, "default", "web", beside) }
 
 func (x *scene) remove() { x.Remove(x.resource, "default", "web") }

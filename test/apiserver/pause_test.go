@@ -47,7 +47,7 @@ func TestLongReason(t *testing.T) {
 	}
 }
 
-// Many controllers delete the pods of a suspended object, so pause warns with their number.
+// TestPauseByASuspension checks that pause warns that suspending an object may delete its pods.
 func TestPauseByASuspension(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

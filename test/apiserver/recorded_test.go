@@ -31,14 +31,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// moment is a line of a recording. It has the state of an object at some time on a real node.
+// moment is a line of a recording. It has the state of an object on a real node at some time.
 type moment struct {
 	At     time.Time      `json:"at"`
 	Gone   bool           `json:"gone"`
 	Fields map[string]any `json:"object"`
 }
 
-// readRecording returns the moments of a recording, moved in time so that the first is now.
+// readRecording returns the moments of a recording, with times shifted so that the first is now.
 func readRecording(t *testing.T, file string) []moment {
 	t.Helper()
 	text, err := os.ReadFile(file)

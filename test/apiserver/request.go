@@ -58,7 +58,7 @@ func (r Request) target() string {
 
 func (r Request) dryRun() bool { return r.Query.Get("dryRun") == metav1.DryRunAll }
 
-// manager returns the field manager of a write. It defaults to the user agent.
+// manager returns the field manager of a write. It defaults to the name in the user agent.
 func (r Request) manager() string {
 	if named := r.Query.Get("fieldManager"); named != "" {
 		return named
@@ -129,8 +129,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer answers an admitted request, and calls after once the request has taken
-// effect. It does not call after for a watch or a log.
+// answer answers an admitted request, and calls after() when the request has taken effect. It does
+// not call after() for a watch or a log.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after func()) error {
 	if q.Resource == "" {
 		answer, err := s.about(q)

@@ -48,8 +48,8 @@ func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error)
 	paths := q.version.scale
 	before := scaleOf(paths, obj)
 	if q.Verb == "get" {
-		// A real server also refuses to show the Scale of a custom resource without a
-		// count, although it can be set.
+		// A real server also refuses to show the Scale of a custom resource without a count,
+		// although a write to /scale can set the count.
 		if _, found, _ := unstructured.NestedInt64(obj.Object, paths.specReplicas...); !found {
 			return nil, apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", "."+strings.Join(paths.specReplicas, ".")))
 		}

@@ -3,9 +3,9 @@
 // and its goroutines end with their requests, so it also runs in a bubble of
 // testing/synctest, where delays pass instantly.
 //
-// Only the garbage collector acts on objects. Package play provides controllers
-// for tests that need them. As on a real server, a request cannot create an object
-// in a namespace that does not exist; Actor.Create creates the namespace.
+// The garbage collector is the only controller in this package. Package play provides others for
+// tests that need them. As on a real server, a request cannot create an object in a namespace that
+// does not exist; Actor.Create creates the namespace.
 package apiserver
 
 import (

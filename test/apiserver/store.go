@@ -110,7 +110,7 @@ func (s *Server) add(w write, obj *unstructured.Unstructured) (*unstructured.Uns
 	return s.commit(r, nil, obj)
 }
 
-// replace validates and stores the new version of an object, or completes its deletion.
+// replace validates and stores the new version of an object, and completes a pending deletion.
 func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	r := w.resource
 	if !w.trusted {
@@ -161,7 +161,7 @@ func separate(w write, before, after *unstructured.Unstructured) {
 	}
 }
 
-// keep restores a field of before in after, or removes the field if before has none.
+// keep copies a field from before to after, or removes it from after if before does not have it.
 func keep(after, before map[string]any, path ...string) {
 	if was, found, _ := unstructured.NestedFieldCopy(before, path...); found {
 		_ = unstructured.SetNestedField(after, was, path...)

@@ -80,7 +80,7 @@ func (c *connection) Write(p []byte) (int, error) {
 	return c.text.Write(p)
 }
 
-// Flush only sends the header because written data can be read at once.
+// Flush sends only the header. Written data can always be read at once.
 func (c *connection) Flush() { c.WriteHeader(http.StatusOK) }
 
 func (c *connection) wake() {

@@ -28,10 +28,9 @@ type version struct {
 	// status and scale are set if the type has these subresources.
 	status bool
 	scale  *scalePaths
-	// schema is the schema in the CRD. It is nil for built-in types, which their Go
-	// types define.
+	// schema is the schema in the CRD. It is nil for a built-in type, which has a Go type instead.
 	schema *spec.Schema
-	// managers holds the field managers of the type used so far, by subresource.
+	// managers caches the field managers of the type by subresource.
 	managers map[string]*managedfields.FieldManager
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestUndoToARevisionThatNeverBecameReady checks that undo warns before it returns to a pod
-// template whose rollout never completed, and only then.
+// TestUndoToARevisionThatNeverBecameReady checks that undo warns exactly if pods of an older
+// revision show that the rollout of the pod template that it restores never completed.
 func TestUndoToARevisionThatNeverBecameReady(t *testing.T) {
 	deployment, statefulSet := workloads()[0], workloads()[1]
 	for _, test := range []struct {
@@ -25,7 +25,7 @@ func TestUndoToARevisionThatNeverBecameReady(t *testing.T) {
 		{deployment, "never:1 pull:1", true},
 		{deployment, "never:1 pull:1 never:2", true},
 		{deployment, "app:2 pull:1", false},
-		{deployment, "app:2 never:1 app:3", false}, // no pod is left that was not ready
+		{deployment, "app:2 never:1 app:3", false}, // the last rollout has replaced all older pods
 		{statefulSet, "never:1 pull:1", true},
 		{statefulSet, "app:2 pull:1", false},
 	} {
@@ -69,7 +69,7 @@ func TestWaitForObjectsOfDifferentKinds(t *testing.T) {
 }
 
 // TestWaitForPodsThatNeedNoReplacement checks that a wait for a change back to the old template
-// ends although no pods are replaced, if their controller does not label revisions.
+// ends, although no pods are replaced and their controller does not label revisions.
 func TestWaitForPodsThatNeedNoReplacement(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

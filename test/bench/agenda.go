@@ -40,12 +40,12 @@ type loopAgenda struct {
 	// One loop reconciles wideObjects objects with one pod each, of wideKinds declared
 	// kinds, in wideNamespaces namespaces.
 	wideObjects, wideKinds, wideNamespaces int
-	// While a standby runs, a loop with heldObjects objects of heldPods pods each is
-	// killed in killed rounds, and frozen in frozen rounds.
+	// A loop with heldObjects objects of heldPods pods each fails while a standby runs. killed and
+	// frozen are the numbers of rounds in which the loop is killed or frozen.
 	heldObjects, heldPods int
 	killed, frozen        int
-	// backlog is the number of objects without their pods when a loop starts.
-	// backlogChanges is the number of other objects, which change then.
+	// backlog is the number of objects whose pods are all missing when a loop starts.
+	// backlogChanges is the number of other objects that change while the loop creates these pods.
 	backlog, backlogChanges int
 	// bigPods is the number of pods of one large object. others is the number of
 	// objects that change by one pod meanwhile.
@@ -58,19 +58,19 @@ type loopAgenda struct {
 	// rolled is the number of pods that are replaced in each of rolledRounds
 	// rounds.
 	rolled, rolledRounds int
-	// nodes is the number of additional nodes for an object with a pod on every node.
-	// The last of nodeRounds rounds also adds and removes nodes for the time churn.
+	// nodes is the number of additional nodes for an object with a pod on every node. The last of
+	// nodeRounds rounds also adds and removes nodes, for the duration churn.
 	nodes, nodeRounds int
 	churn             time.Duration
 }
 
-// size is a number of pods to scale to from zero, and back.
+// size is a number of pods. Each run scales an object from zero to this number, and back.
 type size struct {
 	pods int
 	// rounds is the number of runs of each subject. shipped is the number of runs of the
 	// ReplicaSet as shipped, which creates 20 pods per second.
 	rounds, shipped int
-	// growth limits the size to raw requests and our loop, to measure how the time
+	// growth is set if only raw requests and our loop run at this size, to measure how the time
 	// grows.
 	growth bool
 }
@@ -183,7 +183,7 @@ func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, er
 	return r, nil
 }
 
-// measureLoop measures the questions about the loop, or those in only if it is not
+// measureLoop measures the questions about the loop that are named in only, or all if only is
 // empty. If a question fails, the report says so, and the others are still measured.
 func (b *bench) measureLoop(ctx context.Context, todo agenda, only []string) (*results, error) {
 	r := &results{agenda: todo, parts: map[string]part{}}

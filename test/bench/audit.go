@@ -58,8 +58,8 @@ func (a auditLog) end() (int64, error) {
 	return info.Size(), nil
 }
 
-// since returns the completed requests of the account with a user agent prefix,
-// logged after an offset.
+// since returns the completed requests of the account that were logged after an offset and whose
+// user agent has the given prefix.
 func (a auditLog) since(place int64, agent string) ([]request, error) {
 	f, err := os.Open(a.path)
 	if err != nil {

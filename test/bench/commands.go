@@ -70,7 +70,7 @@ func (b *bench) time(ctx context.Context, line ...string) (t timing, err error) 
 	return t, json.Unmarshal(out, &t)
 }
 
-// command is a command line, with the equivalent of kubectl.
+// command is a command line of the plugin, with its equivalent in kubectl.
 type command struct {
 	task string
 	// ours is called directly and through kubectl. %d stands for a number that differs from
@@ -95,8 +95,8 @@ const (
 	kubectl caller = "kubectl"
 )
 
-// compareCommands runs the command lines alternately. No loop runs meanwhile because
-// its work would be measured, too, but the commands find the lease of a loop.
+// compareCommands runs the command lines alternately. No loop runs meanwhile because its work would
+// be measured, too. Instead, the commands find a lease as if a loop ran.
 func (b *bench) compareCommands(ctx context.Context, rounds int) ([]compared, error) {
 	if err := b.makeFoo(ctx); err != nil {
 		return nil, fmt.Errorf("create an object: %w", err)
@@ -124,7 +124,7 @@ func (b *bench) compareCommand(ctx context.Context, c command, rounds int) ([]co
 			if err != nil {
 				return nil, err
 			}
-			// A scale must change something each time.
+			// Each scale must change the replica count.
 			n := 3 + (round*len(lines)+i)%2
 			t, err := b.time(ctx, strings.Fields(strings.ReplaceAll(l.line, "%d", fmt.Sprint(n)))...)
 			if err != nil {

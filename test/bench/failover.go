@@ -88,8 +88,8 @@ func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, e
 	return p, nil
 }
 
-// failOver starts a standby, and makes the active loop fail. It returns the standby,
-// which is active then, and the time that a change took.
+// failOver starts a standby, and makes the active loop fail. It returns the standby, which is now
+// the active loop, and the time that a change took.
 func (b *bench) failOver(ctx context.Context, t takeover, ns string, leader *loop, round, change int, probed *witness) (*loop, time.Duration, error) {
 	defer leader.kill()
 	next, ready, err := b.launchStandby(ctx, ns)

@@ -177,7 +177,7 @@ func (b *bench) followOne(ctx context.Context, s subject, size followedSize, lin
 	return f, err
 }
 
-// removeOthers removes the pods of makeOthers.
+// removeOthers removes the pods that makeOthers created.
 func (b *bench) removeOthers(ctx context.Context) error {
 	return b.account.core.Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{LabelSelector: runLabel + "=others"})
 }
@@ -277,8 +277,8 @@ func (b *bench) startMetered(ctx context.Context, m *meter, line string) (*proce
 	return startProcess(cmd, b.logOf("follower"))
 }
 
-// still waits until the server has sent something, and then nothing for a second. Leases
-// are renewed less often. It returns errEnded if the process exits.
+// The method still waits until the server has sent something, and then nothing for a second. Lease
+// renewals are further apart. It returns errEnded if the process exits.
 func (m *meter) still(ctx context.Context, p *process) error {
 	const while = time.Second
 	last, since := m.received.Load(), time.Now()

@@ -12,8 +12,8 @@ import (
 type goal struct {
 	what, wanted, measured string
 	held                   bool
-	// lenient is set if a miss is no error because the goal depends on how fast and idle
-	// the machine is, or because docs/benchmarks.md explains the miss.
+	// lenient is set if a miss is not an error. Such a goal depends on how fast and idle the
+	// machine is, or docs/benchmarks.md explains the miss.
 	lenient bool
 }
 
@@ -34,7 +34,7 @@ func missed(goals []goal) error {
 // large is the minimum number of pods for comparing the loop with other subjects.
 const large = 500
 
-// goals returns the goals of the part commands, with the measured values.
+// goals returns the goals of the part "commands", with the measured values.
 func (r *results) goals() []goal {
 	all := []goal{
 		r.ratio("created, beside the best raw requests", created, nameFloor, 1.10),
@@ -87,7 +87,7 @@ func (r *results) sizes(other string) []int {
 	return enough
 }
 
-// beside compares our loop with a ReplicaSet as shipped, if the latter was measured.
+// beside returns our goal relative to a ReplicaSet as shipped, or false if that was not measured.
 func (r *results) beside(pods int) (goal, bool) {
 	shipped := r.spread(nameShipped, pods, created)
 	ratio := shipped.median / r.spread(nameOurs, pods, created).median
@@ -183,8 +183,8 @@ func (r *results) light() []goal {
 	}
 }
 
-// following returns the goals of commands that follow an object. They are compared with
-// kubectl, which follows its pods.
+// following returns the goals of commands that follow an object. The commands are compared with
+// kubectl, which follows the pods of the object.
 func (r *results) following() []goal {
 	var all []goal
 	alone := r.agenda.followed[0]
@@ -216,7 +216,7 @@ func (r *results) following() []goal {
 	return append(all, r.looking()...)
 }
 
-// looking returns the goals of single looks, of following objects at rest, and of
+// looking returns the goals of a single status command, of following objects at rest, and of
 // memory.
 func (r *results) looking() []goal {
 	var all []goal

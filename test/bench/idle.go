@@ -9,11 +9,11 @@ import (
 // idle is the cost of a loop with little or nothing to do.
 type idle struct {
 	objects, pods int
-	// window is how long the loop was observed when it was idle. still is its work then.
+	// window is how long the loop was observed when it was idle. still is its work in the window.
 	window time.Duration
 	still  stillness
-	// restarted is the work of the idle loop after a restart, in half that time. rewrites
-	// is the number of writes from the restart until the loop was idle.
+	// restarted is the work of the idle loop after a restart, in half of the window. rewrites is
+	// the number of writes from the restart until the loop was idle.
 	restarted stillness
 	rewrites  int
 	// one and many are the cost of a reconcile with one other object in the

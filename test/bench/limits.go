@@ -23,7 +23,7 @@ type limit struct {
 	// make creates the objects while a loop with the arguments in loop runs.
 	make func(ctx context.Context, l limit) error
 	loop []string
-	// then lists command lines that run once all pods exist.
+	// then holds the command lines to run when all pods exist.
 	then [][]string
 }
 
@@ -291,8 +291,7 @@ func (b *bench) makeOfKind(ctx context.Context, kind int, namespace, name string
 
 const limitGroup = "limits.example.com"
 
-// declaredKind returns a CRD that declares a kind. The run label of its pods is
-// the name of their object.
+// declaredKind returns a CRD that declares a kind. The run label of a pod is the name of its owner.
 func declaredKind(i int) map[string]any {
 	integer := map[string]any{"type": "integer", "format": "int32", "minimum": int64(0)}
 	fields := func(names ...string) map[string]any {

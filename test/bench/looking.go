@@ -64,7 +64,7 @@ func (b *bench) makeThree(ctx context.Context, s subject, run string) error {
 // resting holds the requests of "status -w" while nothing changes.
 type resting struct {
 	objects int
-	// state is the state of all objects.
+	// state describes all objects: "ready" or "not reconciled".
 	state string
 	// watches counts the watches since the start. requests counts the requests in the
 	// window, which begins later.
@@ -72,8 +72,8 @@ type resting struct {
 	window            time.Duration
 }
 
-// measureRest follows one object, and then all of them, while they are ready, and again
-// after a change that no controller reconciles. No loop runs meanwhile.
+// measureRest follows one object, and then all objects. It does so while they are ready, and again
+// after a change that is not reconciled because no loop runs.
 func (b *bench) measureRest(ctx context.Context, objects int, window time.Duration) ([]resting, error) {
 	s := b.ours()
 	if err := b.run(ctx, b.plugin, "delete", "imoocpods", "--all"); err != nil {
@@ -110,7 +110,7 @@ func (b *bench) measureRest(ctx context.Context, objects int, window time.Durati
 	return all, nil
 }
 
-// rest follows objects with a command line, and sets the counts of its requests in r.
+// rest runs a command line that follows objects, and sets the counts of its requests in r.
 func (b *bench) rest(ctx context.Context, line string, r *resting) error {
 	place, err := b.audit.end()
 	if err != nil {

@@ -203,7 +203,7 @@ func (b *bench) makeNodes(ctx context.Context, n int) (int, error) {
 	})
 }
 
-// removeNodes removes the nodes of makeNodes.
+// removeNodes removes the nodes that makeNodes created.
 func (b *bench) removeNodes(ctx context.Context, n int) error {
 	return parallel(16, n, func(i int) error {
 		err := b.witness.core.Nodes().Delete(ctx, fmt.Sprintf("bench-%d", i), metav1.DeleteOptions{})

@@ -100,8 +100,7 @@ func (p *part) hold(most float64, f figure) {
 		held: round(spreadOf(f.values).median) <= most, lenient: true})
 }
 
-// beside adds the goal that the median of ours is at most a multiple of that of
-// theirs.
+// beside adds the goal that the ratio of our median to their median is at most a limit.
 func (p *part) beside(what string, ours, theirs []float64, most float64) {
 	ratio := spreadOf(ours).median / spreadOf(theirs).median
 	p.goals = append(p.goals, goal{what: what, wanted: fmt.Sprintf("≤ %.2f ×", most), measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= most, lenient: true})

@@ -47,7 +47,7 @@ func (m machine) text(took time.Duration) string {
 	return text
 }
 
-// table returns a Markdown table. Columns from index numbers on are right-aligned.
+// table returns a Markdown table. numbers is the index of the first right-aligned column.
 func table(numbers int, header []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }

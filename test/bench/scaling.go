@@ -27,7 +27,7 @@ type way struct {
 	// done is the time from the request until the last pod was created, or was gone.
 	// status is the time until the status reported that; zero without a program.
 	done, status time.Duration
-	// counts holds its requests, except for events. events is the number of event writes.
+	// counts holds the requests except for events, leases, and watches. events counts event writes.
 	counts counts
 	events int
 }
@@ -145,7 +145,7 @@ type state struct {
 	place      int64 // in the audit log
 	usage      usage
 	reconciles float64
-	// counts, events, and writes hold its requests since an earlier state.
+	// counts, events, and writes hold the requests of the subject since an earlier state.
 	counts         counts
 	events, writes int
 }
@@ -163,14 +163,14 @@ func (b *bench) stateOf(s subject, l *loop) (now state, err error) {
 	return now, err
 }
 
-// A subject is done when it has sent nothing for quiet if its status is up to date, or
-// for veryQuiet if it may delay a status write by a second.
+// A subject is done when it has sent nothing for the duration quiet. If it may delay a status write
+// by a second, it is done when it has sent nothing for veryQuiet.
 const (
 	quiet     = 400 * time.Millisecond
 	veryQuiet = 3 * time.Second
 )
 
-// settle waits until a subject sends only lease renewals for quiet. It returns the state.
+// settle waits until a subject sends only lease renewals for a while (quiet). It returns the state.
 func (b *bench) settle(ctx context.Context, s subject, l *loop, before state, quiet time.Duration) (state, error) {
 	sent := -1
 	for {

@@ -64,7 +64,7 @@ func (r *results) followed(kind string, size followedSize, by caller) (runs []fo
 	return runs
 }
 
-// followedSpread returns the spread of a value of such runs.
+// followedSpread returns the spread of a value in the runs of a caller with an object of a kind.
 func (r *results) followedSpread(kind string, size followedSize, by caller, value func(following) float64) spread {
 	var values []float64
 	for _, f := range r.followed(kind, size, by) {
@@ -94,7 +94,7 @@ func (r *results) compared(subject string, pods int, value func(sample) float64)
 	return r.of(subject, pods, concurrency)
 }
 
-// spread returns the spread of a value of the compared runs.
+// spread returns the spread of a value in the runs that compared returns.
 func (r *results) spread(subject string, pods int, value func(sample) float64) spread {
 	var values []float64
 	for _, s := range r.compared(subject, pods, value) {

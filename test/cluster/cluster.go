@@ -56,9 +56,9 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 	return use(ctx, c)
 }
 
-// ensureAll builds missing programs, and returns the directories of the programs.
-// nodeBin is "" without real nodes. Because a build takes minutes, it first checks
-// that real nodes can run.
+// ensureAll builds missing programs, and returns the directories of the programs. nodeBin is ""
+// without real nodes. Because a build takes minutes, ensureAll first checks that real nodes can
+// run.
 func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) {
 	version, err := o.version(ctx)
 	if err != nil {
@@ -111,8 +111,7 @@ func startCluster(ctx context.Context, o options, dir, bin, nodeBin string, ca *
 	}
 }
 
-// portClash reports whether a component exited, according to its log, because one
-// of its ports was taken.
+// portClash reports whether the log of a component shows that one of its ports was taken.
 func portClash(log string) bool {
 	return strings.Contains(log, "address already in use")
 }

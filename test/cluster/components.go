@@ -70,8 +70,8 @@ func url(scheme string, port int) string {
 // layout locates the programs, files, and ports of a control plane.
 type layout struct {
 	bin string
-	// assets is the directory of the programs that assets returns, or "" if they are
-	// in bin.
+	// assets is the directory of the programs that the function assets names, or "" if they are in
+	// bin.
 	assets string
 	dir    string
 	ports  ports
@@ -154,7 +154,7 @@ func (l layout) apiServerArgs() []string {
 		"--audit-policy-file=" + l.file("audit-policy.json"),
 		"--audit-log-path=" + l.auditLog(),
 		"--audit-log-mode=blocking",
-		// This size, in megabytes, is large enough for a single file.
+		// The limit, in megabytes, is so high that the log stays in a single file.
 		"--audit-log-maxsize=1048576",
 		// Otherwise, open watches delay the exit of the API server for a minute.
 		"--shutdown-watch-termination-grace-period=2s",

@@ -60,7 +60,7 @@ func findKubernetes(wanted string) (string, error) {
 }
 
 // version returns the Kubernetes version of a control plane. With --assets but without
-// --kubernetes, this is the version for the minor version of the API server in the assets.
+// --kubernetes, it has the same minor version as the API server in the assets.
 func (o options) version(ctx context.Context) (string, error) {
 	if o.assets == "" || o.kubernetes != "" {
 		return findKubernetes(o.kubernetes)

@@ -48,8 +48,8 @@ type programSet struct {
 // module is a Go module and the programs to build from it.
 type module struct {
 	goMod, goSum string
-	// kubernetes is the version of Kubernetes whose module files complete adds, or "" if goMod
-	// and goSum are complete.
+	// kubernetes is the version of Kubernetes whose module files the method complete adds, or "" if
+	// goMod and goSum are complete.
 	kubernetes string
 	// sources holds additional files by path.
 	sources  map[string][]byte
@@ -350,7 +350,7 @@ func (m module) build(ctx context.Context, dir, work string, p node.Program) err
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	// Ignore the user's settings for other builds.
+	// Ignore Go settings that the user has made for other builds.
 	cmd.Env = append(os.Environ(), cgo, "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+temp, "PWD="+dir)
 	// Interrupt the process group, which includes the compilers that go starts.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

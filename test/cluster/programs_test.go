@@ -162,8 +162,8 @@ func otherNodePrograms(version string) (programSet, error) {
 	return set, err
 }
 
-// TestProgramsOfAssetsAreNotBuilt checks the version whose programs are built from one
-// module, and the versions whose programs are built from two.
+// TestProgramsOfAssetsAreNotBuilt checks that the programs in --assets are left out, for the
+// version that is built from one module, and for those that are built from two.
 func TestProgramsOfAssetsAreNotBuilt(t *testing.T) {
 	versions, err := kubernetesVersions()
 	if err != nil {

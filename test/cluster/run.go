@@ -123,9 +123,8 @@ func (c *cluster) lookPath(name string) (string, error) {
 	return path, nil
 }
 
-// commandError returns the exit code of a shell for the result of Wait as an
-// exitCode, or nil if the command succeeded. It returns other errors with the
-// name of the command.
+// commandError converts the error of Wait into the exitCode that a shell would return, or nil if
+// the command succeeded. To any other error, it adds the name of the command.
 func commandError(name string, err error) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {

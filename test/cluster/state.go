@@ -226,9 +226,8 @@ func removeStale(ctx context.Context, path string) error {
 	return nil
 }
 
-// endStray stops a process if it is a component of the state directory. Process
-// IDs are reused, so it checks the command line: the arguments of every component
-// contain the directory.
+// endStray stops a process if it is a component of the state directory. Process IDs are reused, so
+// endStray checks that the command line contains the directory, as that of every component does.
 func endStray(ctx context.Context, pid int, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -69,8 +69,7 @@ func TestWhatADeadLauncherLeftIsCleanedUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The only thing that the kernel does when a launcher dies is to release the
-	// lock.
+	// When a launcher dies, the kernel only releases the lock.
 	state.lock.release()
 	stray := startSleeper(t, state.file("data"))
 	foreign := startSleeper(t, filepath.Join(t.TempDir(), "data"))

@@ -70,7 +70,7 @@ type process struct {
 	// stopped is closed when the process is about to be stopped on purpose.
 	stopped  chan struct{}
 	stopOnce sync.Once
-	// done is closed when the process has exited; err is valid then.
+	// done is closed when the process has exited. err is valid from then on.
 	done chan struct{}
 	err  error
 }
@@ -130,8 +130,8 @@ func (s *supervisor) start(c component) error {
 	defer log.Close()
 	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir = s.dir
-	// Components such as etcd and kwok must not read the settings of the user. Only GOGC is
-	// passed on, with which the caller can trade memory for CPU time.
+	// Components such as etcd and kwok must not read the settings of the user, except PATH and
+	// GOGC. With GOGC, the caller can trade memory for CPU time.
 	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "GOGC=" + os.Getenv("GOGC")}
 	cmd.Stdout = log
 	cmd.Stderr = log

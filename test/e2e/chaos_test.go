@@ -269,8 +269,8 @@ func (c *chaos) mustKeepTheForeignCondition() {
 	}
 }
 
-// start starts a controller as if it had regained its lease, so that it must not exit
-// by itself, whatever the server answers.
+// start starts a controller as if it had regained its lease. Such a controller must not exit by
+// itself, whatever the server answers.
 func (c *chaos) start(f *harness.Faults) {
 	count := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if harness.IsWrite(r) {

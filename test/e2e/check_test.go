@@ -9,7 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// check reports each problem with a command that fixes it.
+// The verb check reports each problem together with a command that fixes it.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -142,8 +142,7 @@ func TestCompletionTimeout(t *testing.T) {
 	}
 }
 
-// wordsByRef replaces the function of the package bash-completion that the scripts of
-// kubectl and cobra call.
+// wordsByRef replaces a function of bash-completion, which the scripts of kubectl and cobra call.
 const wordsByRef = `
 _get_comp_words_by_ref() { cur=${COMP_WORDS[COMP_CWORD]}; prev=${COMP_WORDS[COMP_CWORD-1]}; words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
 COMP_WORDBREAKS=${COMP_WORDBREAKS//[=:]/}

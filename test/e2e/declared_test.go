@@ -70,15 +70,15 @@ func kindIn(t *testing.T, manifest string) kinds.Kind {
 	return kind
 }
 
-// gadget returns a CRD that declares the plan pods, with a pod template and few status
-// fields, and without /scale.
+// gadget returns a CRD that declares the plan "pods", with a pod template and few status fields,
+// and without /scale.
 func gadget(group string) string {
 	return crdOf(group, "Gadget", "size: {type: integer, format: int32, minimum: 0}, "+podTemplate, "live: {type: integer}, readyReplicas: {type: integer}", "",
 		"imoocpod.dev/plan: pods", "imoocpod.dev/replicas-path: .spec.size", "imoocpod.dev/template-path: .spec.pod", "imoocpod.dev/current-path: .status.live")
 }
 
-// site returns a CRD that declares the plan deployment, with a command, an environment,
-// and /scale.
+// site returns a CRD that declares the plan "deployment", with a command, an environment, and
+// /scale.
 func site(group string) string {
 	return crdOf(group, "Site", sizeAndImage+", run: {type: array, items: {type: string}}, env: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}",
 		observed+", "+someCondition+", selector: {type: string}, replicas: {type: integer}, availableReplicas: {type: integer}, names: {type: array, items: {type: string}}",
@@ -87,7 +87,7 @@ func site(group string) string {
 		"imoocpod.dev/name-label: site", "imoocpod.dev/pod-names-path: .status.names")
 }
 
-// agent returns a CRD that declares the plan nodes.
+// agent returns a CRD that declares the plan "nodes".
 func agent(group string) string {
 	return crdOf(group, "Agent", "image: {type: string}", observed+", "+someCondition+", desiredNumberScheduled: {type: integer}, currentNumberScheduled: {type: integer}, numberReady: {type: integer}", "",
 		"imoocpod.dev/plan: nodes", "imoocpod.dev/image-path: .spec.image", "imoocpod.dev/image: nginx")
@@ -230,8 +230,8 @@ func TestAnnotateAKind(t *testing.T) {
 	}
 }
 
-// The verbs kinds and check report an invalid declaration. The test is not parallel,
-// because check fails in every test meanwhile.
+// The verbs kinds and check report an invalid declaration. The test is not parallel, because check
+// fails in all tests while the declaration exists.
 func TestInvalidDeclaration(t *testing.T) { //nolint:paralleltest // see above
 	const group = "wrong.example.com"
 	crd := strings.Replace(gadget(group), ".status.live", ".status.alive", 1)

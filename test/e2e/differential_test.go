@@ -39,8 +39,8 @@ type difference struct {
 type comparison struct {
 	args  string
 	stdin string
-	// fails means that both programs are expected to fail. Otherwise, two programs that
-	// are wrong in the same way would pass.
+	// fails means that both programs must fail. Without it, a comparison would pass if both
+	// programs are wrong in the same way.
 	fails  bool
 	differ difference
 }

@@ -131,9 +131,9 @@ spec:
 	awaitBudget(t, ns, 3, 1)
 	fewest := w.FewestHealthy()
 
-	// A budget records evicted pods by name. If the disruption controller does not see an
-	// evicted pod terminate, it counts the replacement of the same name as evicted for two
-	// minutes (k8s.io/kubernetes/pkg/controller/disruption, DeletionTimeout), so allow more.
+	// A budget records evicted pods by name. If the disruption controller does not see an evicted
+	// pod terminate, it counts the replacement of the same name as evicted for two minutes
+	// (k8s.io/kubernetes/pkg/controller/disruption, DeletionTimeout), so wait longer.
 	harness.Must(t, cluster.Kubectl(t, "", "drain", first, "--timeout=3m"))
 	w.AwaitConverged(t, "foo", 3)
 	if n := fewest(); n < 2 {

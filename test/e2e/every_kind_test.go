@@ -84,7 +84,7 @@ func (s kindStory) run(t *testing.T) {
 		has(n, "scaled down")
 	}
 
-	// Restart, and kill the controller in the middle: all old pods are replaced.
+	// Restart, and kill the controller in the middle. All old pods are replaced nevertheless.
 	before := uidsOf(foo.LivePods())
 	cluster.Imoocpod(t, ns, "restart", object)
 	harness.Eventually(t, "the first pod is replaced", func() bool {
@@ -106,7 +106,7 @@ func (s kindStory) run(t *testing.T) {
 	l.Stop()
 }
 
-// images changes the image, then to one that cannot be pulled, and then to a good one
+// images changes the image to a good one, then to one that cannot be pulled, and then to a good one
 // again. The broken rollout stops after the first pods.
 func (s kindStory) images(t *testing.T, w *harness.Witness, foo *harness.Owner, n int) {
 	t.Helper()

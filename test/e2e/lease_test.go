@@ -69,7 +69,7 @@ func TestLease(t *testing.T) {
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1")
 	cluster.AwaitConverged(t, ns, "foo", 1)
 
-	// A converged system writes only its lease.
+	// A controller whose objects are converged writes only its lease.
 	byLoop := func(lease bool) int {
 		return len(cluster.Requests(t, ns, func(r harness.Request) bool {
 			return harness.ByPlugin(r) && r.Writes() && (r.Object.Resource == "leases") == lease

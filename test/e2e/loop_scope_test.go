@@ -109,7 +109,7 @@ func TestReconcileCounts(t *testing.T) {
 	}
 }
 
-// triggersOf returns how often a controller was triggered for an object.
+// triggersOf returns how often a controller has queued an object for a reconcile.
 func triggersOf(t *testing.T, l *harness.Controller) int {
 	t.Helper()
 	families, err := l.Metrics.Gather()

@@ -38,8 +38,8 @@ func TestEveryCrashPointOfNodes(t *testing.T) {
 	})
 }
 
-// Writes are based on a fresh read of the owner, even if the cache has not seen a change
-// that does not increase the generation.
+// Writes are based on a fresh read of the owner, so they respect even a change that the cache has
+// not seen and that leaves the generation unchanged.
 func TestStaleCache(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -41,8 +41,7 @@ func installKinds(t *testing.T) {
 	kindsInstalled = true
 }
 
-// below returns the element of a map or list at a key or index, or nil if in is
-// neither.
+// below returns the element of a map at a string key, or of a list at an index.
 func below(in, key any) any {
 	switch key := key.(type) {
 	case string:

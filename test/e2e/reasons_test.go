@@ -55,7 +55,7 @@ func explains(t *testing.T, namespace, object string, want expected) status.Repo
 	return r
 }
 
-// ailing returns the manifest of an ImoocPod with two pods, whose status kwok sets to
+// ailing returns the manifest of an ImoocPod with two pods. kwok sets the status of the pods to
 // podStatus.
 func ailing(name, podSpec, podStatus string) string {
 	return fmt.Sprintf(`
@@ -84,7 +84,7 @@ func waiting(restarts int, reason, message, last string) string {
 		notReady, restarts, reason, message, last)
 }
 
-// The controller reports once, with the time, why pods do not become ready.
+// The controller reports once why pods do not become ready. All lines of its output have a time.
 func TestControllerReportsFailingPods(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

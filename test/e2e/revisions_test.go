@@ -49,7 +49,7 @@ func TestEveryCrashPointOfAHistory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// The writes are three of revisions, n of pods of A, and at least one of a pod of B.
+			// There are three writes of revisions, n of pods of A, and at least one of a pod of B.
 			everyCrashPoint(t, 3+n+1, func(t *testing.T, k int64, way string) int64 {
 				ns := cluster.NewNamespace(t)
 				w := cluster.WatchPods(t, ns)

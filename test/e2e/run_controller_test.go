@@ -16,8 +16,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
-// In the main use case, a scale to three pods takes one request, and the controller takes
-// three creates.
+// In the main use case, a scale to three pods takes one request of the user and three creates of
+// the controller.
 func TestScaleWithTheControllerRunning(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -65,7 +65,7 @@ func TestUndoWithTheController(t *testing.T) {
 			t.Errorf("the history of %s is\n%s", target, history)
 		}
 	}
-	// The only field to change in a HelloWorld is the time of its restart.
+	// In a HelloWorld, the only change that can be undone is the time of a restart.
 	cluster.Imoocpod(t, ns, "create", "helloworld/hi", "--replicas", "2", "--timeout", "2m")
 	cluster.Imoocpod(t, ns, "restart", "helloworld/hi", "--timeout", "2m")
 	cluster.Imoocpod(t, ns, "undo", "helloworld/hi", "--timeout", "2m")

@@ -74,8 +74,8 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
-// TestManifest checks the manifest with krew's own validator, which installs it
-// for every platform, and that it lists all supported platforms.
+// TestManifest checks that krew's own validator can install the manifest for every platform, and
+// that the manifest lists all supported platforms.
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	m, text := released(t)

@@ -265,8 +265,8 @@ func (r *rollout) report(paused bool) time.Duration {
 	return again
 }
 
-// progress returns the condition Progressing, whose lastUpdateTime is the time of the
-// last progress, and the time until its deadline, or 0 if there is none.
+// progress returns the condition Progressing and the time until its deadline, or 0 if there is
+// none. The lastUpdateTime of the condition is the time of the last progress.
 func (r *rollout) progress(done, paused bool, counts string) (map[string]any, time.Duration) {
 	if done {
 		c := condition(r.d, "Progressing", true, "NewReplicaSetAvailable", "ReplicaSet has successfully progressed.")

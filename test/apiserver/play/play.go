@@ -112,7 +112,7 @@ func labelsIn(template map[string]any) map[string]string {
 	return labels
 }
 
-// number returns an integer field of an object, or otherwise if it is not set.
+// number returns an integer field of an object, or the given default if the field is not set.
 func number(obj *unstructured.Unstructured, otherwise int, path ...string) int {
 	if obj == nil { // deleted in the meantime
 		return otherwise
@@ -135,7 +135,7 @@ func setStatus(a apiserver.Actor, resource string, of *unstructured.Unstructured
 	})
 }
 
-// condition returns a condition. It keeps the transition time if the status is the same.
+// condition returns a condition. It keeps lastTransitionTime if the status has not changed.
 func condition(of *unstructured.Unstructured, kind string, met bool, reason, message string) map[string]any {
 	status := "False"
 	if met {

@@ -31,8 +31,8 @@ func StatefulSets(s *apiserver.Server) {
 	})
 }
 
-// revise creates the ControllerRevision of the template, or makes it the newest, and
-// returns its name. It adds the labels own. If own is nil, the revision is a patch.
+// revise creates the ControllerRevision of the template, or makes it the newest, and returns its
+// name. It adds the labels in own. If own is nil, the data of the revision is a patch.
 func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, own map[string]string) string {
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
 	hash := hashOf(template)
@@ -108,7 +108,7 @@ func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructure
 	}
 }
 
-// templateOf returns the pod template of a revision, or the current one if it is gone.
+// templateOf returns the pod template of a revision, or the current one if the revision is gone.
 func templateOf(s *apiserver.Server, set *unstructured.Unstructured, revision string) map[string]any {
 	if of := s.Get("controllerrevisions", set.GetNamespace(), revision); of != nil {
 		if template, found, _ := unstructured.NestedMap(of.Object, "data", "spec", "template"); found {
@@ -125,7 +125,7 @@ func textOf(obj *unstructured.Unstructured, path ...string) string {
 	return text
 }
 
-// ordinal returns the ordinal of a pod.
+// ordinal returns the number at the end of the name of a pod.
 func ordinal(pod *unstructured.Unstructured) int {
 	n, _ := strconv.Atoi(pod.GetName()[strings.LastIndex(pod.GetName(), "-")+1:])
 	return n

@@ -18,8 +18,8 @@ const (
 	cgroup2Magic = 0x63677270
 )
 
-// neededControllers returns the controllers that the kubelet requires. Version 1
-// also has one for devices.
+// neededControllers returns the cgroup controllers that the kubelet requires. The list omits the
+// controller for devices, which only version 1 has.
 func neededControllers() []string { return []string{"cpu", "cpuset", "memory", "pids"} }
 
 // hierarchies holds the cgroup trees. Version 1 has trees for single controllers

@@ -17,9 +17,9 @@ const (
 	containerdSocket = "/run/containerd/containerd.sock"
 )
 
-// settings returns the sysctls that the kubelet would set on the whole machine, because they
-// are not namespaced, with the values that it expects. Files with these values are mounted
-// over the sysctls, so that the kubelet leaves the machine unchanged.
+// settings returns sysctls with the values that the kubelet expects. They are not namespaced, so
+// the kubelet would set them on the whole machine. Files with these values are mounted over the
+// sysctls, so that the kubelet leaves the machine unchanged.
 func settings() map[string]string {
 	return map[string]string{
 		"vm/overcommit_memory":      "1",

@@ -48,7 +48,7 @@ func connect(near net.Conn, network, address string) {
 	<-answered
 }
 
-// pass copies data until the end of from, and then closes the write side of to.
+// pass forwards data until its end, and then closes the write side of the destination.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	if half, is := to.(interface{ CloseWrite() error }); is && err == nil {

@@ -20,9 +20,8 @@ const (
 	kubeletSocket = "kubelet.sock"
 )
 
-// Run runs the node of a directory until ctx is done. It starts this program
-// again with the arguments inside, for which the program must call RunInside, and
-// cleanUp, for which it must call CleanUp.
+// Run runs the node of a directory until ctx is done. It starts this program twice more. With the
+// arguments inside, the program must call RunInside. With cleanUp, it must call CleanUp.
 func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) {
 	c, err := readConfig(dir)
 	if err != nil {
@@ -99,9 +98,9 @@ func lockCgroups(dir string) (*os.File, error) {
 	return lock, nil
 }
 
-// startCleanUp starts a process that removes the cgroups when this process exits,
-// even if it is killed. finish makes the process remove them at once, and waits
-// for it. The process holds the lock until it exits.
+// startCleanUp starts a cleanup process, which removes the cgroups when this process exits, even if
+// this process is killed. finish makes the cleanup process remove them at once, and waits until it
+// has exited. The cleanup process holds the lock until it exits.
 func startCleanUp(self string, args []string, lock *os.File) (finish func() error, err error) {
 	cmd := exec.Command(self, args...)
 	cmd.ExtraFiles = []*os.File{lock}

@@ -100,8 +100,8 @@ func TestDeployForATeam(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "imoocpod/foo-a", "imoocpod/foo-b")
 }
 
-// shippedObjects returns the types and names of the objects of the shipped kinds in some
-// namespaces, by UID.
+// shippedObjects returns the type and name of each object of a shipped kind in some namespaces, by
+// UID.
 func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 	t.Helper()
 	crds, err := deploy.CRDs()
@@ -189,7 +189,7 @@ func TestInstallControllerWithoutItsImage(t *testing.T) {
 	f.uninstalls(t)
 }
 
-// peopleMay checks the permissions of the built-in roles of a namespace on the shipped kinds.
+// peopleMay checks what the built-in roles view and edit permit on the shipped kinds.
 func peopleMay(t *testing.T, ns string) {
 	t.Helper()
 	for _, role := range []string{"view", "edit"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The program works with the HelloWorld CRD of the tutorial, which has no /scale, no
-// default, and a status that requires nodes and has no other field.
+// The program works with the HelloWorld CRD of the tutorial, which has no /scale, no default, and a
+// status whose only field, nodes, is required.
 func TestHelloWorldOfTheTutorial(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	harness.Must(t, cluster.Kubectl(t, "", "delete", "crd", "helloworlds.test.jiaozi.com"))

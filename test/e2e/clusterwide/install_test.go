@@ -42,8 +42,8 @@ func getCRD(t *testing.T) *unstructured.Unstructured {
 	return crd
 }
 
-// olderCRD is the CRD of the tutorial: without template, short name and subresources,
-// and with a field and a column that no longer exist.
+// olderCRD is an older CRD of ImoocPod. It has no template and no subresources, but has a short
+// name, a field, and a column that no longer exist.
 const olderCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

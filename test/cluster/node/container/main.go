@@ -184,8 +184,8 @@ func (r role) play() error {
 	return nil
 }
 
-// count prints a numbered line at once and then in the interval r.print, if that
-// is set. last prints a final line and waits until it is printed.
+// count prints a numbered line at once, and another at each interval r.print. It prints nothing if
+// r.print is not set. last prints a final line, and waits until it is printed.
 func (r role) count(begin time.Time) (last func()) {
 	if r.print == 0 {
 		return func() {}

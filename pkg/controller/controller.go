@@ -117,7 +117,7 @@ func New(opts Options) (*Controller, error) {
 	return c, nil
 }
 
-// ownersOf returns the owners of a kind, with an empty cache, and creates the metrics of the kind.
+// ownersOf returns a kind whose objects are not cached yet, and creates the metrics of the kind.
 func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
 	s := c.strategies[kind.Mapping.Strategy]
 	if s == nil {
@@ -129,7 +129,7 @@ func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
 	return o, nil
 }
 
-// Synced reports whether everything that existed at the start and can be read has been read.
+// Synced reports whether all caches are filled, apart from those of kinds that cannot be read.
 func (c *Controller) Synced() bool {
 	for _, o := range c.kinds.list() {
 		if !o.state.Load().hasSynced() {
@@ -147,8 +147,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	if err := c.mayStart(ctx); err != nil && !c.Resumed {
 		return err
 	}
-	// Events are sent until the last writes have been answered. The very last ones may be
-	// lost, as a broadcaster does not wait for its sink.
+	// Events are sent until the last writes have been answered. The last events may be lost,
+	// because a broadcaster does not wait for its sink.
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	defer broadcaster.Shutdown()
 	if !c.DryRun {
@@ -219,7 +219,7 @@ func (c *Controller) mayStart(ctx context.Context) error {
 	return errors.Join(denied...)
 }
 
-// Reconciles returns how many reconciles have begun. A converged system adds none.
+// Reconciles returns how many reconciles have begun. A converged system begins none.
 func (c *Controller) Reconciles() int64 { return c.memory.Reconciles() }
 
 // stuckAfter is longer than any reconcile that makes progress. Each request and each wait of a
@@ -227,7 +227,7 @@ func (c *Controller) Reconciles() int64 { return c.memory.Reconciles() }
 const stuckAfter = 10 * time.Minute
 
 // Stuck returns a message about the oldest running reconcile if it began stuckAfter ago or earlier,
-// or "". The reconcile may also belong to a loop whose context has ended.
+// or "". It also reports a reconcile that still runs after the context of the loop has ended.
 func (c *Controller) Stuck() string {
 	k, since, running := c.memory.Oldest()
 	if !running || c.Clock.Now().Sub(since) < stuckAfter {

@@ -43,7 +43,7 @@ func TestPlainObjectsConverge(t *testing.T) {
 	})
 }
 
-// Objects of declared kinds converge, too, by every plan.
+// Objects of declared kinds converge, too, with the plan "pods" and with the plan "deployment".
 func TestPlainObjectsOfDeclaredKindsConverge(t *testing.T) {
 	for _, strategy := range []kinds.Strategy{kinds.StrategyPods, kinds.StrategyDeployment} {
 		t.Run(string(strategy), func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestPodsOfAnotherLoopAreTakenUp(t *testing.T) {
 	})
 }
 
-// A pod with a long grace period is not replaced until five minutes after the grace period.
+// A terminating pod is not replaced until five minutes after its grace period, however long.
 func TestPodWithALongGraceIsWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		long := template("busybox")

@@ -37,7 +37,7 @@ func (d *declarations) any() bool { return d.Declared.All || len(d.Declared.Name
 // hasSynced reports whether the CRDs that existed at the start have been handled.
 func (d *declarations) hasSynced() bool { return !d.any() || d.synced.Load() }
 
-// refuse replaces the kind of a CRD with one that has no objects, and whose error Refused returns.
+// refuse replaces the kind of a CRD with one without objects, for which Refused returns err.
 func (d *declarations) refuse(crd string, err error) {
 	o := &owners{kind: kinds.Kind{Resource: schema.ParseGroupResource(crd).WithVersion("")}, strategy: &strategy.Strategy{}, declared: true}
 	o.state.Store(&ownerState{refused: err})

@@ -49,8 +49,8 @@ func (k *kindSet) by(name kinds.Strategy) []*owners {
 	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Mapping.Strategy != name })
 }
 
-// controllerOf returns the kind and the key that the controller reference of an object names, in
-// any version, or nil if there is no reference or its kind is not in the set.
+// controllerOf returns the kind and the key of an object's controller, whatever the API version in
+// the reference. It returns nil if there is no reference or its kind is not in the set.
 func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	ref := metav1.GetControllerOfNoCopy(obj)
 	if ref == nil {

@@ -238,7 +238,7 @@ func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// A pod that loses its label and then its owner reference is released: the loop fills its slot.
+// A pod that loses its label and then its owner reference is released, and the loop fills its slot.
 func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -256,7 +256,7 @@ func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 }
 
 // The garbage collector deletes the pods of an object that is gone, so the controller
-// does not label them, even if another object has the name.
+// does not label them, even if another object has the same name.
 func TestPodOfAnEarlierObjectIsNotLabelled(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

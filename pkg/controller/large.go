@@ -25,7 +25,7 @@ func isOutline(obj *unstructured.Unstructured) bool {
 }
 
 // trimOwner returns a function that drops fields that no plan reads, and replaces a large object by
-// its outline. This limits the memory that an object of any user can take.
+// its outline. This limits how much memory one object can take, whoever wrote it.
 func trimOwner(kind kinds.Kind) cache.TransformFunc {
 	return informer.Trim(func(u *unstructured.Unstructured) (any, error) {
 		u.SetManagedFields(nil)
@@ -37,7 +37,7 @@ func trimOwner(kind kinds.Kind) cache.TransformFunc {
 	})
 }
 
-// plannedAnnotations returns the annotations of an object that plans read.
+// plannedAnnotations returns only those annotations of an object that plans read.
 func plannedAnnotations(obj *unstructured.Unstructured) map[string]string {
 	planned := map[string]string{}
 	for _, name := range []string{apis.AnnotationRestartedAt, apis.AnnotationPausedUntil, apis.AnnotationPausedBy, apis.AnnotationPausedReason} {

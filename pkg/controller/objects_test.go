@@ -299,7 +299,7 @@ func TestAnotherNameLabelLeavesTheSelector(t *testing.T) {
 }
 
 // A Deployment of an earlier version of this program has the name label in its selector. The
-// controller keeps the selector and still updates the rest.
+// controller keeps the selector and still updates everything else.
 func TestDeploymentOfAnEarlierVersionIsKept(t *testing.T) {
 	for _, label := range []string{"name", "other"} {
 		t.Run("now "+label, func(t *testing.T) {
@@ -429,7 +429,7 @@ func TestForeignConditionsStayAsTheyAre(t *testing.T) {
 				fields["status"] = map[string]any{"conditions": []any{foreign}}
 				w.create(kind, "default", "foo", fields)
 				w.start()
-				w.converges() // each write of the status is compared with the one before
+				w.converges() // holdStatus compares the status before and after each write
 				w.set(kind, "default", "foo", int64(3), "spec", "replicas")
 				w.converges()
 				w.staysQuiet()
@@ -597,8 +597,8 @@ func TestLongMessageIsCut(t *testing.T) {
 	})
 }
 
-// earlier returns a change that gives a pod the name and the labels of an earlier controller. The
-// object still controls the pod.
+// earlier returns a change that names and labels a pod as an earlier controller did. The object
+// still controls the pod.
 func earlier(name string) func(*unstructured.Unstructured) {
 	return func(pod *unstructured.Unstructured) {
 		pod.SetName(name)

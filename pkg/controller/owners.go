@@ -20,7 +20,7 @@ import (
 )
 
 // owners is a kind with the cache of its objects. The cache exists only while the CRD is installed.
-// Without it, there is nothing to reconcile.
+// Without the cache, no object of the kind is reconciled.
 type owners struct {
 	kind     kinds.Kind
 	strategy *strategy.Strategy
@@ -40,7 +40,7 @@ type ownerState struct {
 	// objects is the cache, or nil while the objects are not cached.
 	objects *informer.Informer
 	// missing means that the CRD is not installed. refused is the reason why the objects cannot be
-	// reconciled: a missing permission or a wrong declaration.
+	// reconciled: a missing permission, an input that cannot be listed, or a wrong declaration.
 	missing bool
 	refused error
 }
@@ -88,7 +88,7 @@ func (o *owners) keysOfUID(uid types.UID) []memory.Key {
 	if objects == nil {
 		return nil
 	}
-	found, _ := objects.GetIndexer().ByIndex(byUID, string(uid)) // there is such an index
+	found, _ := objects.GetIndexer().ByIndex(byUID, string(uid)) // no error, because the index exists
 	return o.keysOf(found...)
 }
 
@@ -105,15 +105,15 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 	return nil
 }
 
-// differs reports whether plans could differ for two states of an object, apart from the status.
+// differs reports whether two states of an object, apart from the status, may get different plans.
 func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
 	return kinds.RestartedAt(kind, a) != kinds.RestartedAt(kind, b) || apis.ReadPause(a.GetAnnotations()) != apis.ReadPause(b.GetAnnotations()) ||
 		removedSlots(a) != removedSlots(b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
 }
 
-// removedSlots returns the annotation that lists the removed slots of an object. It cuts a long,
-// invalid value to one byte more than the maximum length of a valid one.
+// removedSlots returns the annotation that lists the removed slots of an object. It cuts a value
+// that is too long to one byte more than the maximum, so that the value stays invalid.
 func removedSlots(obj *unstructured.Unstructured) string {
 	text := obj.GetAnnotations()[apis.AnnotationRemovedSlots]
 	return text[:min(len(text), slots.MaxRemovedText+1)]

@@ -42,8 +42,8 @@ func occurrences(list []string, word string) int {
 }
 
 // Whatever happens to a paused object and its pods, the loop writes only the status, which stays
-// accurate. Within a second of the end of the pause, the loop continues, even if another loop was
-// started in between.
+// accurate. Within a second after the pause ends, the loop continues, even if it was started during
+// the pause.
 func TestPausedObjectIsLeftAlone(t *testing.T) {
 	for name, restart := range map[string]bool{"by one loop": false, "by a loop that starts meanwhile": true} {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +189,7 @@ type sleptClock struct{ slept *atomic.Int64 }
 func (c sleptClock) Now() time.Time                  { return time.Now().Add(time.Duration(c.slept.Load())) }
 func (c sleptClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// A pause that ends while the machine sleeps is over within a minute after it wakes up.
+// If a pause ends while the machine sleeps, the loop continues within a minute after the wake-up.
 func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind, clock := kinds.ImoocPod(), sleptClock{new(atomic.Int64)}

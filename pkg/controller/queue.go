@@ -21,8 +21,8 @@ const (
 	maxDelay = time.Minute
 )
 
-// newQueue returns the queue of the objects to reconcile. order decides which one is next. The
-// metrics have the name of the queue, which includes the namespace.
+// newQueue returns the queue of the objects to reconcile. order decides which one is next. The name
+// of the queue, which includes the namespace, is a label of its metrics.
 func newQueue(namespace string, metrics workqueue.MetricsProvider, order *order) workqueue.TypedRateLimitingInterface[memory.Key] {
 	name := kinds.FieldManager
 	if namespace != metav1.NamespaceAll {

@@ -24,13 +24,13 @@ import (
 )
 
 const (
-	// liveReadInterval is how old the last read of an object may be when a pod is created
-	// or deleted for it.
+	// liveReadInterval is how old the last read of an object may be when a write for one of its
+	// children begins.
 	liveReadInterval = time.Second
 	// cacheTimeout is the time until the next reconcile if a cache is behind and sends no event.
 	cacheTimeout = time.Second
-	// troubleAfter is the number of failures in a row that is reported by an event, and for creates
-	// also by a condition. So many failures take a few seconds.
+	// troubleAfter is the number of failures in a row after which an event reports them, and for
+	// creates also a condition. It is reached after a few seconds.
 	troubleAfter = 5
 )
 
@@ -115,7 +115,7 @@ type reconciliation struct {
 	*Controller
 	key    memory.Key
 	owners *owners
-	// object is the owner from the cache or, if live is set, as just read from the server.
+	// object is the owner, which was read from the cache or, if live is set, from the server.
 	object *unstructured.Unstructured
 	live   bool
 	mem    *memory.Object
@@ -184,7 +184,7 @@ func (r *reconciliation) findUnanswered(ctx context.Context) error {
 	return err
 }
 
-// cachesBehind reports whether a cache lacks the loop's own writes for the object, and counts that.
+// cachesBehind reports whether a cache lacks a write of the loop for the object, and counts waits.
 func (r *reconciliation) cachesBehind() bool {
 	caches := []*informer.Informer{r.pods, r.revisions.Informer, r.inputs[r.owners.kind.Mapping.Strategy], r.owners.state.Load().objects}
 	behind := slices.ContainsFunc(caches, func(i *informer.Informer) bool { return i != nil && i.Behind(r.mem.Written[i.Resource]) })
@@ -228,7 +228,7 @@ func (r *reconciliation) makePlan() error {
 	return nil
 }
 
-// apply executes the plan and writes the status at the same time. It returns when to plan again.
+// apply executes the plan while it writes the status, and returns the delay until the next plan.
 func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err error) {
 	k, o, v, p := r.key, r.owners, r.view, r.plan
 	r.report.Plan(k, v, p, r.mem)
@@ -257,7 +257,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 		return 0, err
 	}
 	if !out.Ending && (!done || len(out.Refused) > 0 || out.Declined[plan.KindPod] != "") {
-		r.wake(k, "the last reconcile did not finish") // plan the rest, or react to the refusal
+		r.wake(k, "the last reconcile did not finish") // plan what is left, or react to the refusal
 	}
 	r.report.State(k, r.reference(), v, status.written, r.mem)
 	r.logFailures()

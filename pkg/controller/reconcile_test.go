@@ -132,7 +132,7 @@ func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 	})
 }
 
-// Pods whose creates were not answered count before the cache has seen them. If other slots are
+// A pod whose create was not answered counts before the cache has seen it. If other slots are
 // wanted meanwhile, the loop creates no additional pods.
 func TestPodsWhoseCreatesWereNotAnsweredCount(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {

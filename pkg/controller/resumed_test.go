@@ -125,8 +125,8 @@ func TestResumedLoopWaitsOutFailures(t *testing.T) {
 	}
 }
 
-// A kind without permission to list is left out and reported as such. The other kinds are
-// reconciled.
+// A kind whose objects the loop may not list is left out, and Refused returns it. The other kinds
+// are reconciled.
 func TestKindThatMayNotBeListedIsLeftOut(t *testing.T) {
 	t.Parallel()
 	mayNot := kinds.HelloWorld()

@@ -25,7 +25,7 @@ import (
 )
 
 // script is the initial state of a random world and the events in it. It is drawn completely before
-// the world runs, so that rapid finds the shortest one that fails.
+// the world runs, so that rapid finds the shortest script that fails.
 type script struct {
 	crd declaredKind
 	// late means that the loop starts before any object exists.
@@ -49,7 +49,7 @@ type scriptedPod struct {
 	slot int
 }
 
-// step is one event. Its numbers select an object and a pod, if it is about one.
+// step is one event. Its numbers select an object and a pod, if the event affects one.
 type step struct {
 	what, how  string
 	owner, pod int
@@ -165,7 +165,7 @@ func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 		heard := &recorder{TB: t}
 		bubble.Test(t, func(*testing.T) {
 			done := make(chan struct{})
-			go func() { // a goroutine of its own, which FailNow ends
+			go func() { // a goroutine of its own, which Fatal ends
 				defer close(done)
 				play(heard, both, func(w *world) {
 					w.put(kinds.CRDResource(), crd)
@@ -436,7 +436,7 @@ func (st step) happen(w *world) {
 		w.refuse(st.how)
 	case "label":
 		w.relabelCRD(st.how)
-	case "pause": // for less time than passes after the last step
+	case "pause": // ends within the time that passes after the last step
 		w.pause(kind, namespace, name, map[string]time.Duration{"": 0, "second": time.Second, "minute": time.Minute}[st.how])
 	}
 }
@@ -505,7 +505,7 @@ func repair(w *world) {
 	}
 	w.letGo()
 	if w.kinds[0].Mapping.Strategy == kinds.StrategyDeployment {
-		for _, obj := range w.all(w.kinds[1].Resource) { // two objects want the Deployment of one name
+		for _, obj := range w.all(w.kinds[1].Resource) { // two objects may want a Deployment of the same name
 			if w.get(w.kinds[0].Resource, obj.GetNamespace(), obj.GetName()) != nil {
 				w.drop(w.kinds[1].Resource, obj.GetNamespace(), obj.GetName())
 			}

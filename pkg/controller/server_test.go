@@ -64,7 +64,7 @@ type server struct {
 	// applied maps an object and subresource to the last configuration that the loop applied.
 	applied map[string]map[string]any
 	history []event
-	changed chan struct{} // closed and replaced with every event
+	changed chan struct{} // closed and replaced on every event
 	writes  []write
 	// admit, if set, may refuse a write. It is called with the server locked.
 	admit func(write) *apierrors.StatusError

@@ -39,7 +39,7 @@ func (c *Controller) newCache(s informer.Source, keys func(obj any) []memory.Key
 }
 
 // handler returns a handler that queues the keys of each event that changes what plans read. The
-// loop's own writes cause such events, too. They cost a plan from the caches.
+// loop's own writes cause such events, too, but each event costs only a plan from the caches.
 func (c *Controller) handler(s informer.Source, keys func(obj any) []memory.Key) cache.ResourceEventHandler {
 	what := func(obj any) string {
 		if o, ok := obj.(metav1.Object); ok && s.Singular != "" {

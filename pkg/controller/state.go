@@ -8,7 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// State is the progress of the loop with an object, whose kind is Of.
+// State is the progress of the loop with an object of the kind Of.
 type State struct {
 	memory.Key
 	memory.Progress
@@ -18,8 +18,8 @@ type State struct {
 // Changed returns a channel that holds a value after the result of States has changed.
 func (c *Controller) Changed() <-chan struct{} { return c.memory.Changed() }
 
-// Refused returns the kinds (plural.group) that are not reconciled, with the reason: a missing
-// permission to read their objects or the inputs of their plans, or a wrong declaration.
+// Refused maps each kind (plural.group) that is not reconciled to the reason: a missing permission,
+// an input of plans that cannot be listed, or a wrong declaration.
 func (c *Controller) Refused() map[string]error {
 	refused := map[string]error{}
 	for _, o := range c.kinds.list() {
@@ -30,8 +30,8 @@ func (c *Controller) Refused() map[string]error {
 	return refused
 }
 
-// States lists the states of all objects by namespace, kind, and name. settled means that all have
-// been read and have converged or, in a dry run, have been planned or have failed.
+// States lists the states of all objects by namespace, kind, and name. settled means that all are
+// cached and have converged. In a dry run, each needs only a plan or a failure instead.
 func (c *Controller) States() (all []State, settled bool) {
 	settled = c.Synced()
 	for _, o := range c.kinds.list() {

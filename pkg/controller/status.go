@@ -21,7 +21,7 @@ import (
 // reconciliation, because it plans again meanwhile.
 type statusWriter struct {
 	reconciliation
-	// written is the plan whose status was written last, or the first plan until then.
+	// written is the plan whose status was written last or, before the first write, the first plan.
 	written plan.Actions
 }
 
@@ -74,7 +74,7 @@ func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructu
 	if err != nil {
 		return nil, err
 	}
-	// A merge patch would drop nulls that others wrote. Because each resourceVersion is unique, the
+	// A merge patch would drop nulls that others wrote. With the resourceVersion in the patch, the
 	// server answers with a conflict if the object has changed.
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": seen.GetResourceVersion()},
@@ -83,8 +83,8 @@ func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructu
 	if err != nil {
 		return nil, err
 	}
-	// The schema of a CRD may lack fields of the status. The server drops them, and must not send a
-	// warning for each write to the user who runs the loop.
+	// The server drops status fields that the schema of the CRD lacks. By default, it would send a
+	// warning about them with each write, which the user who runs the loop would see.
 	obj, err := r.owners.client.Namespace(r.key.Namespace).Patch(ctx, r.key.Name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
 	switch {

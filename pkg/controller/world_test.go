@@ -261,7 +261,7 @@ func (w *world) create(kind kinds.Kind, namespace, name string, fields map[strin
 	return made
 }
 
-// change edits an object as a user would, without validation, and records what it asks for then.
+// change edits an object as a user would, without validation, and records what it now asks for.
 func (w *world) change(kind kinds.Kind, namespace, name string, change func(*unstructured.Unstructured)) {
 	w.edit(kind.Resource, namespace, name, change)
 	if now := w.get(kind.Resource, namespace, name); now != nil {
@@ -801,7 +801,7 @@ func (w *world) restartsQuietly() {
 }
 
 // pod stores a ready pod of an object, with the name and labels of the pod in a slot. change may
-// change the pod before.
+// change the pod before it is stored.
 func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slots.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	pod := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{

@@ -14,8 +14,8 @@ import (
 // forever, and log nothing if a connection is refused.
 type Health struct {
 	mu sync.Mutex
-	// refused holds the resources that the server refuses to watch. unanswered holds those whose
-	// last request got no answer. lost means that an outage was logged, but not its end yet.
+	// refused holds the resources whose list or watch the server refuses. unanswered holds those
+	// whose last request met an outage. lost means that an outage was logged, but not its end yet.
 	refused, unanswered map[string]bool
 	lost                bool
 	logf                func(format string, args ...any)
@@ -73,8 +73,8 @@ func (h *Health) Forget(resource string) {
 	delete(h.refused, resource)
 }
 
-// refuses reports whether the server refuses to watch a resource, so that its cache is not kept up
-// to date.
+// refuses reports whether the server refuses the list or the watch of a resource, so that its cache
+// is not kept up to date.
 func (h *Health) refuses(resource string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

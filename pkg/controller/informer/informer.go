@@ -55,8 +55,8 @@ func SourceOf[L runtime.Object](resource string, client Client[L], example runti
 	return Source{Resource: resource, List: list, Watch: client.Watch, Example: example}
 }
 
-// Trim adapts a function to the type of Source.Trim. Tombstones, and objects that are already
-// trimmed, have another type and are not changed.
+// Trim adapts a function to the type of Source.Trim. A value that is not a T, such as a tombstone,
+// is not changed.
 func Trim[T any](trim func(T) (any, error)) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if o, ok := obj.(T); ok {
@@ -75,8 +75,8 @@ func Equal[T any](equal func(before, after T) bool) func(before, after any) bool
 	}
 }
 
-// Informer caches the objects of a source from when they are first needed. Wait until the cache is
-// filled before reading it, because an empty cache looks as if there were no objects.
+// Informer caches the objects of a source once they are needed. Wait until the cache is filled
+// before reading it, because an empty cache looks as if there were no objects.
 type Informer struct {
 	cache.SharedIndexInformer
 	Source
@@ -146,8 +146,8 @@ func (i *Informer) Filled() bool {
 	}
 }
 
-// Run waits until the cache is needed and the resource can be listed, and then fills the cache
-// until the context ends. It passes the result of each attempt to list the resource to tried.
+// Run waits until the cache is needed and the resource can be listed, and then calls
+// RunWithContext. tried gets the result of each attempt to list the resource.
 func (i *Informer) Run(ctx context.Context, tried func(error)) {
 	select {
 	case <-i.needed:
@@ -166,7 +166,7 @@ func (i *Informer) Run(ctx context.Context, tried func(error)) {
 	}
 }
 
-// RunWithContext fills the cache until the context ends.
+// RunWithContext fills the cache, and keeps it up to date until the context ends.
 func (i *Informer) RunWithContext(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()

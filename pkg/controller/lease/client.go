@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// readPeriod is how often a loop that waits reads the lease. The election of client-go
-	// reads it every two to four seconds.
+	// readPeriod is how often a waiting loop reads the lease. On its own, the election of client-go
+	// would read the lease only every two to four seconds.
 	readPeriod = time.Second
 	// alivePeriod is how often a loop that waits checks whether a holder on this machine
 	// still runs.

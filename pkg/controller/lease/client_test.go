@@ -143,8 +143,8 @@ func TestExitIfHeld(t *testing.T) {
 	}
 }
 
-// A loop reports each other loop whose scope overlaps and whose renewals it sees, once, whatever
-// their clocks show.
+// A loop reports another loop once if their scopes overlap and it sees the other loop renew its
+// lease, whatever the clocks show.
 func TestOverlapsAreReported(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		lease := func(name string, clock time.Duration, scope leaserecord.Scope) *coordinationv1.Lease {

@@ -12,8 +12,8 @@ const writesFor = leaseDuration - renewPeriod
 
 var errLeaseNotHeld = errors.New("refusing to write without the lease")
 
-// Fence returns a RoundTripper that rejects writes while the lease is not held. The work is stopped
-// when the lease is lost, but it does not notice the loss at once if the machine slept.
+// Fence returns a RoundTripper that rejects writes while the lease is not held. The loss of the
+// lease also ends the work, but not at once if the machine slept.
 func (l *Lease) Fence(next http.RoundTripper) http.RoundTripper {
 	return Fence{Next: next, MayWrite: func() error {
 		if l.held() {
@@ -49,8 +49,8 @@ func (l *Lease) held() bool {
 	if l.renewed.IsZero() {
 		return false
 	}
-	// Wall-clock time continues while the machine sleeps. Monotonic time continues when
-	// someone sets the clock back.
+	// Check both clocks, because the monotonic clock stops while the machine sleeps, and someone
+	// may set the wall clock back.
 	now := l.now()
 	return now.Sub(l.renewed) < writesFor && now.Round(0).Sub(l.renewed.Round(0)) < writesFor
 }

@@ -1,4 +1,4 @@
-// Package lease lets one loop of a scope work at a time, with client-go's leader election.
+// Package lease lets only one loop of a scope work at a time, with client-go's leader election.
 package lease
 
 import (
@@ -33,7 +33,7 @@ const (
 	releaseTimeout = 5 * time.Second
 )
 
-// Lease lets one loop of a scope work at a time. Two would be safe, but each would repeat the
+// Lease lets only one loop of a scope work at a time. Two would be safe, but each would repeat the
 // work of the other.
 type Lease struct {
 	// Client reads and writes the lease.
@@ -44,8 +44,8 @@ type Lease struct {
 	ExitIfHeld bool
 	// Log logs a line for the user who runs the loop.
 	Log func(format string, args ...any)
-	// OnChange, if set, is called with namespace/name of the lease when it is acquired, renewed,
-	// lost, or released.
+	// OnChange, if set, is called with namespace/name of the lease when Hold starts, and when the
+	// lease is acquired, renewed, lost, or released.
 	OnChange func(lease string, held bool)
 	// Clock is the clock of renewals and of the fence; nil means the clock of the machine.
 	Clock clock.PassiveClock
@@ -58,7 +58,7 @@ type Lease struct {
 	// Only Hold and its election use the following fields.
 	resumed bool   // the lease was not free at the start, or was lost
 	failing bool   // the last request failed, and the log says so
-	said    string // the last line
+	said    string // the last line that say logged
 }
 
 // HeldError reports that another loop holds the lease.
@@ -70,11 +70,11 @@ func (e *HeldError) Error() string {
 
 var errLeaseLost = errors.New("could not renew the lease in time")
 
-// Hold acquires the lease and calls work while the lease is held. If the lease is lost, the context
-// of work ends, and Hold tries to acquire it again. When work returns, Hold releases the lease and
-// returns the error of work. It returns nil if ctx ends while Hold waits, and an error at once if
-// the lease cannot be read or written at the start. resumed is false only if the lease was free at
-// the start.
+// Hold acquires the lease, calls work, releases the lease when work returns, and returns the error
+// of work. If the lease is lost, the context of work ends, and Hold starts again when work has
+// returned. Hold returns nil if ctx ends while it waits for the lease, and an error at once if the
+// lease cannot be read or written at the start. resumed is false only if the lease was free at the
+// start and has not been lost.
 func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed bool) error) error {
 	l.notify(false)
 	for ctx.Err() == nil {
@@ -88,7 +88,7 @@ func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed
 	return nil
 }
 
-// elect acquires the lease, and calls work until it is done or the lease is lost.
+// elect acquires the lease, and calls work once. It returns errLeaseLost if the lease is lost.
 func (l *Lease) elect(ctx context.Context, work func(ctx context.Context, resumed bool) error) error {
 	var looking sync.WaitGroup
 	defer looking.Wait()
@@ -166,8 +166,8 @@ func quiet(ctx context.Context) klog.Logger {
 	return logr.Discard()
 }
 
-// ended reports whether another loop is known to have ended. After a restart of a container, the
-// other loop may have had the PID of this process.
+// ended reports whether another loop is known to have ended. After a restart of a container, this
+// process may have reused the PID of the other loop.
 func (l *Lease) ended(other leaserecord.Loop) bool {
 	reused := other.Machine != "" && other.Machine == l.Self.Machine && other.PID == l.Self.PID
 	return other.Holder != l.Self.Holder && (other.Ended || reused)

@@ -120,10 +120,10 @@ func TestHoldResumes(t *testing.T) {
 type leaseStore struct {
 	mu    sync.Mutex
 	lease *coordinationv1.Lease
-	// writes lists all requested writes. refuse, if set, returns an error for those to refuse.
+	// writes lists all requested writes. refuse, if set, returns an error for each write to refuse.
 	writes []*coordinationv1.Lease
 	refuse func(*coordinationv1.Lease) error
-	// list, if set, returns the leases of a list.
+	// list, if set, returns the leases in the response to a list of the namespace a.
 	list func() []*coordinationv1.Lease
 }
 

@@ -1,5 +1,5 @@
-// Package memory holds what the loop remembers of objects between reconciles, under one lock. It is
-// safe to lose all of it, because a new loop starts with none.
+// Package memory holds what the loop remembers of objects between reconciles, under one lock.
+// Losing the memory is safe, because a new loop starts without one.
 package memory
 
 import (
@@ -32,7 +32,7 @@ type Object struct {
 	Unanswered []string
 	// Created and Deleted count pods since the last event that reported the numbers.
 	Created, Deleted int
-	// Failing counts the plans in a row for which the server failed to do a write.
+	// Failing counts the plans in a row whose strategy.Outcome was Failing.
 	Failing int
 	// NameTaken is the last message about the holder of the Deployment's name.
 	NameTaken string
@@ -43,7 +43,7 @@ type Object struct {
 	Logged map[problem.Code]bool
 }
 
-// Wrote notes the resourceVersion in the server's response to a write of a resource; "" is ignored.
+// Wrote records the resourceVersion in the response to a write of a resource; "" is ignored.
 func (o *Object) Wrote(resource, version string) {
 	if version == "" {
 		return
@@ -64,13 +64,13 @@ type Progress struct {
 	DryRun *plan.DryRun
 }
 
-// entry is an Object, and what event handlers also use under the lock.
+// entry is an Object, plus fields that need the lock, because event handlers also use them.
 type entry struct {
 	Object
 	reconciles
 	// lastLine is the last line of the log about the object.
 	lastLine string
-	// progress is nil before the first plan or failure. convergingSince is zero while ready.
+	// progress is nil before a plan or failure. convergingSince is zero while the object is ready.
 	progress        *Progress
 	convergingSince time.Time
 }
@@ -84,7 +84,7 @@ type Memory struct {
 	metrics *metrics.Metrics
 }
 
-// New returns an empty memory, which observes in metrics how long objects converge.
+// New returns an empty memory, which observes in metrics how long objects take to converge.
 func New(metrics *metrics.Metrics) *Memory {
 	return &Memory{objects: map[Key]*entry{}, changed: make(chan struct{}, 1), metrics: metrics}
 }
@@ -126,19 +126,19 @@ func (m *Memory) update(k Key, change func(*entry)) {
 	}
 }
 
-// Repeated notes a line about an object, and reports whether the last line was the same.
+// Repeated records a line about an object, and reports whether the previous line was the same.
 func (m *Memory) Repeated(k Key, line string) (repeated bool) {
 	m.update(k, func(e *entry) { repeated, e.lastLine = e.lastLine == line, line })
 	return repeated
 }
 
-// Planned notes the progress of the loop with an object after a plan for it.
+// Planned records the progress of the loop with an object after a plan for the object.
 func (m *Memory) Planned(k Key, now time.Time, v plan.View, p plan.Actions, dryRun *plan.DryRun) {
 	ready := p.Ready(v)
 	m.setProgress(k, now, ready, Progress{Converged: ready && !p.StatusLater, DryRun: dryRun})
 }
 
-// Failed notes that a reconcile of an object failed.
+// Failed records that a reconcile of an object failed.
 func (m *Memory) Failed(k Key, now time.Time, err error) {
 	m.setProgress(k, now, false, Progress{Failure: err.Error()})
 }
@@ -176,5 +176,5 @@ func (m *Memory) Notify() {
 	}
 }
 
-// Changed returns a channel that holds a value after a change of progress.
+// Changed returns a channel that holds a value after a call of Notify.
 func (m *Memory) Changed() <-chan struct{} { return m.changed }

@@ -18,14 +18,14 @@ const (
 type reconciles struct {
 	number  int64    // of the last one
 	reasons []string // for the next one
-	// running means that the last reconcile has not ended. began is when it began, and items is how
-	// many pods and nodes it has read.
+	// running means that the last reconcile has not ended. began is when it began. items counts the
+	// pods and nodes that were last read.
 	running bool
 	began   time.Time
 	items   int
 }
 
-// Because notes a reason for the next reconcile of an object.
+// Because records a reason for the next reconcile of an object.
 func (m *Memory) Because(k Key, why ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -34,7 +34,7 @@ func (m *Memory) Because(k Key, why ...string) {
 	}
 }
 
-// Begin notes that a reconcile has begun, and returns its number and the reasons for it.
+// Begin records that a reconcile has begun, and returns its sequence number and the reasons for it.
 func (m *Memory) Begin(k Key, now time.Time) (number int64, reasons []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,10 +45,10 @@ func (m *Memory) Begin(k Key, now time.Time) (number int64, reasons []string) {
 	return m.begun, reasons
 }
 
-// Saw notes how many items the reconcile of an object read.
+// Saw records how many items the reconcile of an object read.
 func (m *Memory) Saw(k Key, items int) { m.update(k, func(e *entry) { e.items = items }) }
 
-// End notes the end of a reconcile.
+// End records the end of a reconcile.
 func (m *Memory) End(k Key) { m.update(k, func(e *entry) { e.running = false }) }
 
 // Rest returns how long the next reconcile of an object must wait; zero or less if it is due.
@@ -57,7 +57,7 @@ func (m *Memory) Rest(k Key, now time.Time) (rest time.Duration) {
 	return rest
 }
 
-// Number returns the number of the last reconcile of an object, or zero if there was none.
+// Number returns the sequence number of the last reconcile of an object, or zero without one.
 func (m *Memory) Number(k Key) (number int64) {
 	m.update(k, func(e *entry) { number = e.number })
 	return number

@@ -85,7 +85,7 @@ func (m *Metrics) Know(kind string) {
 	m.Convergence.WithLabelValues(kind)
 }
 
-// Reconciled counts a reconcile of an object of a kind as done or, if err is set, as failed.
+// Reconciled counts a reconcile for a kind, with the result "error" if err is set, or else "done".
 func (m *Metrics) Reconciled(kind string, err error) {
 	result := "done"
 	if err != nil {
@@ -94,7 +94,7 @@ func (m *Metrics) Reconciled(kind string, err error) {
 	m.reconciles.WithLabelValues(kind, result).Inc()
 }
 
-// Lead notes whether this process holds a lease, given as namespace/name.
+// Lead records whether this process holds a lease, given as namespace/name.
 func (m *Metrics) Lead(lease string, held bool) {
 	value := 0.0
 	if held {
@@ -103,7 +103,7 @@ func (m *Metrics) Lead(lease string, held bool) {
 	m.leading.WithLabelValues(lease).Set(value)
 }
 
-// Count returns a RoundTripper that counts requests. Their latency ends when the response begins.
+// Count returns a RoundTripper that counts requests. Their latency excludes the response body.
 func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		start := time.Now()

@@ -16,7 +16,7 @@ import (
 // notPaused is the prefix of the message about a pause annotation with an invalid time.
 const notPaused = "not paused: "
 
-// pauseMessage returns the message about a pause or, after notPaused, about an invalid one, or "".
+// pauseMessage returns the message about a pause, prefixed with notPaused if it is invalid, or "".
 func pauseMessage(s plan.Status) string {
 	switch c := meta.FindStatusCondition(s.Conditions, apis.ConditionPaused); {
 	case c == nil:
@@ -29,8 +29,8 @@ func pauseMessage(s plan.Status) string {
 	return ""
 }
 
-// Pause logs the transitions of the condition Paused, and records events. An earlier loop has
-// already reported a pause in the stored status, so a loop that starts only logs it.
+// Pause logs the transitions of the condition Paused, and records events. If the stored status has
+// the pause, an earlier loop has recorded the event, so a loop that starts only logs the pause.
 func (r *Reporter) Pause(k memory.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions, rec *memory.Object) {
 	if v.Owner.Deleting {
 		return

@@ -24,10 +24,10 @@ import (
 // Line is a line of the log, about an object or about the loop itself.
 type Line struct {
 	Text string
-	// Kind (plural.group), Namespace, and Name identify the object. A line about
-	// the loop has only the namespace, empty for all.
+	// Kind (plural.group), Namespace, and Name identify the object. A line about the loop has only
+	// Namespace, which is empty for all namespaces.
 	Kind, Namespace, Name string
-	// Reconcile is the number of the object's last reconcile, or zero for a line about the loop.
+	// Reconcile is the sequence number of the object's last reconcile, or zero without an object.
 	Reconcile int64
 }
 
@@ -46,8 +46,8 @@ func (r *Reporter) Logf(format string, args ...any) {
 	r.Log(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: r.Namespace})
 }
 
-// LogObject logs a line about one object, unless its last line was the same, and
-// reports whether it did.
+// LogObject logs a line about one object, unless the last line about the object was the same, and
+// reports whether it logged the line.
 func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // joined errors
 	if r.Objects.Repeated(k, line) {
@@ -57,8 +57,8 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	return true
 }
 
-// Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. It
-// counts pods and names other children. It logs nothing if only revisions and labels are written.
+// Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged.
+// Other children are named. Plan does nothing if only revisions and labels are written.
 func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.Object) {
 	var deeds []string
 	pods := map[plan.Reason]int{}
@@ -86,7 +86,7 @@ func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.O
 	r.LogObject(k, "%d → %s: %s", plan.Active(v.Pods), problem.Quantity(p.Status.Desired, "pod"), strings.Join(deeds, ", "))
 }
 
-// State logs that an object has converged, or logs and records an event about why it cannot.
+// State logs that an object has converged, or logs why it cannot converge and records an event.
 func (r *Reporter) State(k memory.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions, rec *memory.Object) {
 	// Do not rely on the conditions, because the kind may have none.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
@@ -102,8 +102,8 @@ func (r *Reporter) State(k memory.Key, on *corev1.ObjectReference, v plan.View, 
 	}
 }
 
-// Result records events for the results of a plan: the pods created and deleted, once all
-// operations are done, other children by name, and refusals, which it also logs.
+// Result records events for the results of a plan, and also logs refusals. The events for created
+// and deleted pods give only numbers, and wait until all operations are done.
 func (r *Reporter) Result(k memory.Key, on *corev1.ObjectReference, rec *memory.Object, p plan.Actions, out *strategy.Outcome, done bool) {
 	if p.NameTaken != "" && p.NameTaken != rec.NameTaken {
 		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// health answers the probes. A loop that waits for its lease is ready to take over. A running
-// loop is ready once its caches have synced, and healthy while no reconcile is stuck, even
-// after it has lost its lease.
+// health answers the probes. A loop that waits for its lease counts as ready, because it can take
+// over. A running loop is ready once its caches have synced, and healthy while no reconcile is
+// stuck, even after it has lost its lease.
 type health struct {
 	mu    sync.Mutex
 	loops map[string]loopHealth // by namespace
@@ -20,7 +20,7 @@ type health struct {
 type loopHealth struct {
 	// waits is the reason why the loop does not run, or "" if it runs.
 	waits string
-	// synced reports whether all caches are filled. stuck returns a stuck reconcile, or "".
+	// synced reports whether all caches are filled. stuck returns a message if a reconcile hangs.
 	synced func() bool
 	stuck  func() string
 }
@@ -55,7 +55,7 @@ func (of loopHealth) ready() (ok bool, words string) {
 	return false, "starting; filling the caches"
 }
 
-// page returns a handler that succeeds if all loops pass, and lists the loops with their words.
+// page returns a handler that lists the words of judge for each loop, and fails if one is not ok.
 func (h *health) page(judge func(loopHealth) (ok bool, words string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		h.mu.Lock()

@@ -21,8 +21,8 @@ type Lease struct {
 	IfHeld string
 }
 
-// runWithLease runs the loop of a namespace while it holds the lease. The clients of the loop can
-// write only then. If another loop holds the lease and IfHeld is exit, it returns ErrPrecondition.
+// runWithLease runs the loop of a namespace while it holds the lease. Otherwise, its clients cannot
+// write. If another loop holds the lease and IfHeld is exit, the error is ErrPrecondition.
 func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespace string) error {
 	client, err := coordinationv1client.NewForConfig(kube.WithProtobuf(config))
 	if err != nil {

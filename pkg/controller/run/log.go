@@ -22,7 +22,7 @@ import (
 // collectors.
 type Log struct {
 	Format string // human, text, or json
-	// qualified adds the namespace to lines for people.
+	// qualified means that lines for people have the namespace.
 	qualified bool
 
 	outputs []*output
@@ -30,9 +30,9 @@ type Log struct {
 	records *slog.Logger // nil if Format is human
 }
 
-// Open starts the log. Lines are written to standard output, or to standard error with linesToErr,
-// like client-go's log. Records of both are written to standard error. The loop never waits for a
-// reader. errOut is standard error for other writers.
+// Open starts the log. Lines go to standard output, or to standard error if linesToErr is set.
+// Records and the log of client-go always go to standard error. The loop never waits for a reader.
+// errOut is standard error for other writers.
 func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr bool) (errOut io.Writer) {
 	toErr := l.output(streams.ErrOut, verbosity)
 	if l.Format != "human" {
@@ -52,7 +52,7 @@ func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr
 	return toErr
 }
 
-// output returns an output to a stream, which Close closes.
+// output returns an output to a stream. Log.Close closes the output.
 func (l *Log) output(to io.Writer, verbosity int) *output {
 	o := newOutput(to, func(lines int) []byte {
 		text := fmt.Sprintf("%d lines were dropped because the output was blocked", lines)

@@ -12,14 +12,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// refusedAgain is how long the loop waits before it retries a namespace in which it lacks
-// rights.
+// refusedAgain is how long the loop waits before it retries a skipped namespace.
 const refusedAgain = 30 * time.Second
 
-// runInEach runs in several namespaces at the same time. A loop that runs forever skips the
-// namespaces in which it lacks rights and retries them, as long as it works in at least one.
-// Any other error on the first try stops all of them. A loop that ends by itself does what it
-// can and returns all errors.
+// runInEach runs a loop in each namespace, all at the same time. If the loops run forever, it skips
+// and retries a namespace whose error affects only that namespace (triedAgain), as long as another
+// loop works. Any other error stops all loops. Loops that end by themselves do what they can, and
+// runInEach returns all their errors.
 func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -47,7 +46,7 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 }
 
 // runBesideOthers runs in one of several namespaces, and skips it while the loop cannot work there.
-// If all are skipped then, it returns the error. skip changes the number of skipped namespaces.
+// If that leaves none, it returns the error. skip adds to the number of skipped namespaces.
 func (o *Options) runBesideOthers(ctx context.Context, namespace string, run func(context.Context, string) error, skip func(int64) (all bool)) error {
 	var said error
 	for first := true; ; first = false {
@@ -70,8 +69,8 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, run fun
 }
 
 // triedAgain reports whether an error affects only one namespace, which is tried again later. At
-// first, these are missing rights and a missing namespace. Later, these are all errors but
-// ErrPrecondition, because the other loops continue.
+// first, only missing rights and a missing namespace do. Later, every error except ErrPrecondition
+// does, because the other loops continue.
 func triedAgain(err error, first bool) bool {
 	if first || err == nil || errors.Is(err, outcome.ErrPrecondition) {
 		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)

@@ -24,7 +24,7 @@ import (
 const (
 	// evaluateEvery is how often the objects that have not converged are evaluated.
 	evaluateEvery = 2 * time.Second
-	// evaluatedAtOnce is the maximum number of objects evaluated then. Each costs a few requests.
+	// evaluatedAtOnce is the maximum number of objects per evaluation. Each costs a few requests.
 	evaluatedAtOnce = 20
 	// lastLook limits the final evaluation after the timeout.
 	lastLook = 10 * time.Second
@@ -89,8 +89,8 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 	return err
 }
 
-// awaitConvergence returns nil when every object has converged, errGivenUp when all others have
-// failed (hasFailed), or the cause of the end of ctx.
+// awaitConvergence returns nil when every object has converged, errGivenUp when every object that
+// has not converged has failed (hasFailed), or the cause of the end of ctx.
 func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Controller) error {
 	ticker := time.NewTicker(evaluateEvery)
 	defer ticker.Stop()
@@ -133,8 +133,8 @@ func (o *Options) awaitConvergence(ctx context.Context, loop *controller.Control
 	}
 }
 
-// hasFailed reports whether the grace period of an object is over, or whether the object is
-// paused, so that it will not converge either.
+// hasFailed reports whether the grace period of an object is over. Unless the period is endless, a
+// paused object has failed, too, because it will not converge.
 func (o *Options) hasFailed(ctx context.Context, s controller.State, period *grace.Period) bool {
 	report, at, err := o.evaluate(ctx, s)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package run runs the controller in the foreground: its namespaces, kinds, leases, log, and
-// probes, and runs that end by themselves.
+// Package run runs the controller in the foreground. It handles the namespaces, kinds, leases, log,
+// and probes, and also runs that end by themselves.
 package run
 
 import (
@@ -31,8 +31,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// DefaultWorkers is the default number of objects that are reconciled in parallel, so that one slow
-// request does not delay the others.
+// DefaultWorkers is the default number of objects that are reconciled in parallel, so that a slow
+// request for one object does not delay the others.
 const DefaultWorkers = 8
 
 // Options configures a run of the controller.

@@ -1,5 +1,5 @@
-// Package holder reads who holds the leases of loops. A holder on this machine that was
-// killed could not release its lease, so the package checks whether its process still runs.
+// Package holder reads who holds the leases of loops. A process that was killed could not release
+// its lease, so the package checks whether a holder on this machine still runs.
 package holder
 
 import (

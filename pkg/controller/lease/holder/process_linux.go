@@ -21,8 +21,8 @@ func Machine() string {
 	return strings.TrimSpace(string(boot)) + "/" + space
 }
 
-// Alive reports whether a process on this machine runs. It cannot detect that the PID was
-// reused; the lease then has to expire. A zombie does not run.
+// Alive reports whether a process on this machine runs. A zombie does not run. If the PID was
+// reused, Alive reports true, so that the lease has to expire.
 func Alive(pid int) bool {
 	return syscall.Kill(pid, 0) != syscall.ESRCH && !ended(pid)
 }

@@ -29,8 +29,8 @@ type Scope struct {
 	Namespace string
 	// Kinds lists the kinds from the flags, as plural.group; empty means all shipped kinds.
 	Kinds []string
-	// Declared means that the loop also reconciles all kinds that CRDs declare. Kinds is empty
-	// then.
+	// Declared means that the loop also reconciles all kinds that CRDs declare. If it is set, Kinds
+	// is empty.
 	Declared bool
 	// Selector selects the objects by their labels; empty means all.
 	Selector string
@@ -51,7 +51,7 @@ func (s Scope) Lease() (namespace, name string) {
 	return namespace, name
 }
 
-// anyDeclared stands for all kinds in a lease, including those that CRDs declare.
+// anyDeclared is the value of the annotation AnnotationKinds for a scope with Declared.
 const anyDeclared = "*"
 
 // kinds returns the sorted kinds, so that the order on the command line does not matter.
@@ -89,7 +89,7 @@ func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 }
 
 // Overlaps reports whether two scopes may share objects. It does not compare the selectors, because
-// an object can have labels for both.
+// an object may match both.
 func (s Scope) Overlaps(other Scope) bool {
 	if s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {
 		return false
@@ -122,8 +122,8 @@ func (s Scope) String() string {
 type Loop struct {
 	// Holder identifies the process; it is empty if the lease was released.
 	Holder string
-	// User, Host, and PID describe where it runs. Machine distinguishes hosts of the same name
-	// (apis.AnnotationMachine). All may be empty.
+	// User, Host, and PID describe who runs the loop, and where. Machine distinguishes hosts of the
+	// same name (apis.AnnotationMachine). All may be empty.
 	User, Host, Machine string
 	PID                 int
 	// Ended means that the process is known to have ended, even if the lease has not expired.
@@ -177,9 +177,9 @@ func (l Loop) Annotations() map[string]string {
 const Longest = time.Minute
 
 // Live reports whether the loop holds its lease, has not ended, and last renewed the lease less
-// than Longest away from now. A command that reads the lease once uses it. Longest exceeds the
-// duration of a lease, because the clocks of two machines differ. So a loop that was killed on
-// another machine stays live for up to Longest.
+// than Longest before or after now. It is for commands that read the lease only once. Longest
+// exceeds the duration of a lease, because the clocks of two machines differ. So a loop that was
+// killed on another machine stays live for up to Longest.
 func (l Loop) Live(now time.Time) bool {
 	return l.Holder != "" && !l.Ended && now.Sub(l.Renewed).Abs() < Longest
 }

@@ -40,27 +40,26 @@ const (
 	// AnnotationPausedUntil holds the end of the pause, as RFC 3339, or PausedForever.
 	AnnotationPausedUntil = Prefix + "paused-until"
 	// AnnotationPausedBy holds the user who paused the object. AnnotationPausedReason holds the
-	// reason. An object of another controller has both next to the field that pauses it.
+	// reason. For other controllers, "pause" sets both along with the field that pauses the object.
 	AnnotationPausedBy     = Prefix + "paused-by"
 	AnnotationPausedReason = Prefix + "paused-reason"
 	// PausedForever is the end of a pause that lasts until someone resumes the object.
 	PausedForever = "forever"
 )
 
-// AnnotationRemovedSlots lists the slots that an object has given up, such as "1,4". Its pods are
-// in the lowest of all other slots. "scale --remove" and "scale --reuse" write it.
+// AnnotationRemovedSlots lists the slots that an object has given up, such as "1,4". The object's
+// pods are in the lowest other slots. "scale --remove" and "scale --reuse" write it.
 const AnnotationRemovedSlots = Prefix + "removed-slots"
 
-// AnnotationParked holds a ParkedCount, as JSON: the count of an object that is scaled to zero for
-// a time, and who did that.
+// AnnotationParked holds a ParkedCount, as JSON: the count to restore to an object that is scaled
+// to zero for a time, and who scaled it.
 const AnnotationParked = Prefix + "parked"
 
-// AnnotationFailedRevision holds the number of the last revision of an object that a command
-// reverted because its pods never became ready.
+// AnnotationFailedRevision holds the number of the revision that a command last reverted because
+// its pods never became ready.
 const AnnotationFailedRevision = Prefix + "failed-revision"
 
-// AnnotationLastScale holds, as JSON, the last change of the count of an object by "scale".
-// "scale --undo" reads it.
+// AnnotationLastScale holds, as JSON, how "scale" last changed the count, for "scale --undo".
 const AnnotationLastScale = Prefix + "last-scale"
 
 // AnnotationDefaultContainer holds the name of the container whose log kubectl shows by default.
@@ -93,15 +92,15 @@ const (
 	AnnotationUser = "imoocpod.dev/user"
 	AnnotationHost = "imoocpod.dev/host"
 	AnnotationPID  = "imoocpod.dev/pid"
-	// AnnotationMachine identifies one boot of one machine and one process namespace on it, unlike
-	// the host name. It is empty if unknown.
+	// AnnotationMachine identifies one boot of a machine and a PID namespace on it. Unlike the host
+	// name, it is unique. It is empty if unknown.
 	AnnotationMachine = "imoocpod.dev/machine"
 	// AnnotationVersion is the version of the program.
 	AnnotationVersion = "imoocpod.dev/version"
 	// AnnotationNamespace holds the namespace that the loop reconciles, or "" for all.
-	// AnnotationKinds lists the kinds, as plural.group with commas. An empty list means all shipped
-	// kinds, and "*" also includes the kinds that CRDs declare. AnnotationSelector holds the
-	// selector of the objects, or "" for all.
+	// AnnotationKinds lists the kinds as plural.group, separated by commas. An empty list means all
+	// shipped kinds, and "*" also includes the kinds that CRDs declare. AnnotationSelector holds
+	// the selector of the objects, or "" for all.
 	AnnotationNamespace = "imoocpod.dev/namespace"
 	AnnotationKinds     = "imoocpod.dev/kinds"
 	AnnotationSelector  = "imoocpod.dev/selector"

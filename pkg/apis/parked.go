@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// ParkedCount is the JSON value of AnnotationParked: the count of an object that is scaled to zero
-// for a time.
+// ParkedCount is the JSON value of AnnotationParked. It holds the count to restore to an object
+// that is scaled to zero for a time.
 type ParkedCount struct {
 	// Replicas is the count before the object was parked, in the field at Path.
 	Replicas int32  `json:"replicas"`

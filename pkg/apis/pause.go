@@ -63,8 +63,8 @@ const (
 	ReasonResumed      = "Resumed"
 )
 
-// Condition returns the condition Paused that the controller writes for a pause. active reports
-// whether the pause is in force.
+// Condition returns the condition Paused that the controller writes for a pause. active means that
+// the pause is in force.
 func (p Pause) Condition(active bool) metav1.Condition {
 	c := metav1.Condition{Type: ConditionPaused, Status: metav1.ConditionFalse}
 	switch {
@@ -83,7 +83,7 @@ func (p Pause) Condition(active bool) metav1.Condition {
 // String describes until when the object is paused, by whom, and why, for readers in any time zone.
 func (p Pause) String() string { return p.text(p.Until.Format(time.RFC3339)) }
 
-// Text returns String with the end as Clock formats it: "paused until 14:05 by alice: INC-7".
+// Text is like String, but Clock formats the end: "paused until 14:05 by alice: INC-7".
 func (p Pause) Text(now time.Time) string { return p.text(Clock(p.Until, now)) }
 
 func (p Pause) text(until string) string {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// MaxRemoved is the maximum number of slots that an object can give up. MaxRemovedText is the
-// maximum length of their annotation in bytes. Every copy of the object contains the annotation.
+// MaxRemoved limits the slots that an object can give up, and MaxRemovedText limits the bytes of
+// the annotation that lists them, because every copy of the object contains that annotation.
 const (
 	MaxRemoved     = 1000
 	MaxRemovedText = MaxRemoved * len("2147483647,")
@@ -59,7 +59,7 @@ func (r Removed) Has(s Slot) bool {
 	return found
 }
 
-// With returns r with more slots. It returns an error if the result exceeds MaxRemoved.
+// With returns the union of r and more. It returns an error if the union exceeds MaxRemoved.
 func (r Removed) With(more ...Slot) (Removed, error) {
 	all := slices.Concat(r, more)
 	slices.Sort(all)
@@ -95,8 +95,8 @@ func (r Removed) end(n int32) Slot {
 	return end
 }
 
-// Reuse splits r for a count that grows. reused has the lowest slots, at most one for each new pod,
-// and left has the others. No existing pod has to move to another slot.
+// Reuse splits r for a count that grows from before to after. reused has the lowest slots, at most
+// one for each new pod, and left has the others. Existing pods keep their slots.
 func (r Removed) Reuse(before, after int32) (left, reused Removed) {
 	left = r
 	for len(left) > 0 && len(reused) < int(after-before) && left[0] < left.end(after) {

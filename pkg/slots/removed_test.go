@@ -54,8 +54,8 @@ func TestRemovedWith(t *testing.T) {
 	}
 }
 
-// The wanted slots are the lowest that are not removed. Removing a slot moves no other pod,
-// and neither does returning removed slots.
+// The wanted slots are the lowest that are not removed. Removing a slot moves no other pod, and
+// neither does reusing removed slots.
 func TestWantedSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		removed, err := Removed(nil).With(drawSlots(t, "removed")...)

@@ -83,8 +83,7 @@ func OfPod(pod *corev1.Pod, owner string, uid types.UID) (slot Slot, replaces ty
 	return FromName(pod.Name, owner, uid, ""), ""
 }
 
-// FromName returns the slot whose pod has the name, or None if PodName returns that
-// name for no slot of the owner.
+// FromName is the inverse of PodName. It returns None if no slot of the owner has the name.
 func FromName(pod, owner string, uid, replaces types.UID) Slot {
 	suffix := pod[strings.LastIndexByte(pod, '-')+1:]
 	number, err := strconv.ParseInt(suffix, 10, 33) // removed slots can push numbers above MaxInt32

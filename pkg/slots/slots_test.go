@@ -33,7 +33,7 @@ func TestPodNameIsALabelAndLeadsBackToItsSlot(t *testing.T) {
 	})
 }
 
-// Names never change, because other versions must find the pods of this one.
+// Pod names never change, so that other versions of this program find the pods of this version.
 func TestPodNamesStayAsTheyAre(t *testing.T) {
 	for _, test := range []struct {
 		owner string

@@ -44,8 +44,8 @@ func Contested() wait.Backoff {
 	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1, Jitter: 0.1}
 }
 
-// Retry calls change again while it returns a conflict, within the limits of Contested. If the
-// context ends in between, Retry returns the cause, and not the last conflict as client-go does.
+// Retry calls change until it returns no conflict, within the limits of Contested. If the context
+// ends in between, Retry returns the cause, and not the last conflict as client-go does.
 func Retry(ctx context.Context, change func() error) error {
 	err := retry.OnError(Contested(), apierrors.IsConflict, change)
 	if cause := context.Cause(ctx); cause != nil && apierrors.IsConflict(err) {

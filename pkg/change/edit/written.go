@@ -24,7 +24,7 @@ type Field struct {
 	// the response, because a webhook may have changed the value.
 	Before, After any
 
-	// parents has the paths of the objects around the field that did not exist, innermost first.
+	// parents has the paths of the enclosing objects that did not exist before, innermost first.
 	parents []fieldpath.Path
 }
 
@@ -145,9 +145,8 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 	return edits, nil
 }
 
-// restore returns the value now without the change from before to after. It keeps all other
-// changes. If someone else has changed a part that the write changed, restore returns an error with
-// that part.
+// restore undoes the change from before to after in the value now, and keeps all other changes. If
+// someone else has changed a part that the write changed, restore returns an error with that part.
 func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError) {
 	if same(after, now) {
 		return before, nil
@@ -185,8 +184,8 @@ func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError)
 	return n, nil
 }
 
-// inOrder returns elements as a list, in the order of now. Elements that now lacks are inserted at
-// their positions in before.
+// inOrder returns elements as a list, in the order of now. Other elements are inserted at their
+// positions in before.
 func inOrder(elements map[string]any, now, before any) []any {
 	var list []any
 	left := maps.Clone(elements)

@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A revert restores what the change made if it is still there, and nothing else.
+// A revert undoes the whole change if it is still in place, and keeps all other changes.
 func TestReverse(t *testing.T) {
 	t.Parallel()
 	const before = "spec: {labels: {a: '1'}, containers: [{name: a, image: a:1, env: [{name: W, value: w}, {name: X, value: x}]}, {name: b, image: b:1}]}"

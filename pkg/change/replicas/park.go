@@ -73,7 +73,7 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 }
 
 // Unpark plans to restore the count that an object remembers, and to remove the annotation. Anyone
-// who can annotate the object can name any field, so a field that counts does not list is an
+// who can annotate the object can name any field, so a field that is not in counts is an
 // outcome.ErrRefused. If someone has set a count other than zero since, the error is an
 // outcome.ErrOverwritten.
 func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {

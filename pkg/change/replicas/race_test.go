@@ -32,7 +32,7 @@ type server struct {
 	dynamic.ResourceInterface
 
 	obj *unstructured.Unstructured
-	// others act before the requests, in this order.
+	// others holds the acts of other writers, one before each request.
 	others []func()
 	// wrote is called with the object before and after each write.
 	wrote func(before, after *unstructured.Unstructured)

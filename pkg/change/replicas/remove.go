@@ -266,7 +266,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 			return Result{}, err
 		}
 	}
-	// From here on, a lower count set by anyone deletes these pods.
+	// From now on, whoever lowers the count deletes these pods.
 	c.Current = now
 	done, err := Set(ctx, t.Resource(client), t, field, c)
 	if err != nil && len(c.DryRun) == 0 {
@@ -323,6 +323,6 @@ func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Po
 	return err
 }
 
-// specReplicas returns the path of the count in all kinds of other controllers whose pods can be
-// chosen.
+// specReplicas returns the path of the count, which is the same in all kinds of other controllers
+// whose pods can be chosen.
 func specReplicas() fieldpath.Path { return fieldpath.Fields("spec", "replicas") }

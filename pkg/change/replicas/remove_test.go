@@ -102,7 +102,7 @@ func (s *shelf) put(apiVersion, kind, name string, fields map[string]any) *unstr
 	return created
 }
 
-// guard returns the operation of a patch that fails if an object has changed since put.
+// guard returns the patch operation that fails if an object has changed since put added it.
 func (s *shelf) guard(name string) string {
 	return `{"op":"replace","path":"/metadata/resourceVersion","value":"` + s.versions[name] + `"}`
 }
@@ -545,8 +545,8 @@ func TestRemoveFromAReplicaSetOfADeployment(t *testing.T) {
 	}
 }
 
-// A ReplicaSet without a controller, or with another one, does not belong to the
-// Deployment. A ReplicaSet can also be scaled by itself.
+// A ReplicaSet without a controller, or with another one, does not belong to the Deployment. A
+// ReplicaSet without a controller can be scaled directly.
 func TestRemoveWithOtherReplicaSets(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

@@ -1,5 +1,5 @@
-// Package replicas writes the replica count of one object. If the new count does not depend on the
-// object, it sends one request. Otherwise, the write requires the version that was read.
+// Package replicas writes the replica count of one object, through /scale or in its field. If the
+// new count depends on the present one, the write requires the version that was read.
 package replicas
 
 import (
@@ -233,7 +233,7 @@ func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
 
 // setField sets the count in the object itself. seen is the object as it was read before, or nil to
-// read it first. with adds further edits, and may be nil.
+// read it first. Further edits come from with, which may be nil.
 func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, seen *unstructured.Unstructured, path fieldpath.Path, c Request, with beside) (Result, error) {
 	var done Result
 	w, err := edit.Apply(ctx, objects, t.Name, seen, func(obj *unstructured.Unstructured) (p edit.Plan, err error) {

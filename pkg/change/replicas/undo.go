@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// lastScale is the JSON value of the annotation apis.AnnotationLastScale: the last change of the
-// count of an object by this program.
+// lastScale is the JSON value of the annotation apis.AnnotationLastScale. It describes how this
+// program last changed the count of an object.
 type lastScale struct {
 	From *int32 `json:"from"`
 	To   *int32 `json:"to"`

@@ -33,8 +33,8 @@ func ofFoo() observe.Target {
 	return observe.Target{Kind: kinds.ImoocPod(), Namespace: "shop", Name: "foo"}
 }
 
-// Undone returns the earlier count only while the present count is the one that this
-// program wrote with it.
+// Undone returns the earlier count only while the object still has the count that this program
+// wrote together with it.
 func TestUndone(t *testing.T) {
 	t.Parallel()
 	const last = `{"from":3,"to":5,"path":".spec.replicas"}`
@@ -239,7 +239,7 @@ func TestUndoneAtZero(t *testing.T) {
 	}
 }
 
-// The command to go back names the field if it is not the one of the kind.
+// The command to go back names the field unless it is the kind's own.
 func TestUndoneNamesTheField(t *testing.T) {
 	t.Parallel()
 	size := fieldpath.Fields("spec", "size")

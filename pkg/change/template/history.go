@@ -32,8 +32,8 @@ type NoHistoryError struct {
 
 func (e *NoHistoryError) Error() string { return fmt.Sprintf("%s has no history: %s", e.Target, e.Why) }
 
-// History returns the revisions of a target, which must have its Object: the ControllerRevisions
-// and numbered ReplicaSets that it controls. It returns a NoHistoryError if there are none.
+// History returns the revisions of a target, which are the ControllerRevisions and numbered
+// ReplicaSets that it controls, or a NoHistoryError if there are none. t.Object must be set.
 func History(ctx context.Context, client dynamic.Interface, t observe.Target) (revision.History, error) {
 	if t.Namespace == "" {
 		return revision.History{}, &NoHistoryError{t, "revisions are kept in namespaces, and it is in none"}

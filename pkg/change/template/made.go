@@ -64,8 +64,8 @@ func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
 	return value, err == nil
 }
 
-// covers reports whether a value in a pod equals after wherever before and after differ. Elements
-// of lists are compared by name.
+// covers reports whether a value in a pod has every change from before to after. Elements of lists
+// are compared by name.
 func covers(pod, before, after any) bool {
 	if reflect.DeepEqual(before, after) {
 		return true

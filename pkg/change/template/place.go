@@ -37,9 +37,9 @@ func (e *UnknownPlaceError) Error() string {
 	return fmt.Sprintf("cannot tell which field of %s is its %s", e.Target, e.What)
 }
 
-// FindPlaces returns the fields of a target, which must have its Object: the known fields of its
-// kind, or else the only one in its schema. If there is not exactly one, it returns an
-// UnknownPlaceError. images means that an image field is enough.
+// FindPlaces returns the fields that are known for the kind of a target, or else the only candidate
+// in its schema. If there is not exactly one candidate, it returns an UnknownPlaceError. images
+// means that an image field is enough. t.Object must be set.
 func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, error) {
 	if known, is, err := knownPlaces(t, images); is || err != nil {
 		return known, err

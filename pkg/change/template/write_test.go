@@ -30,7 +30,7 @@ type server struct {
 	dynamic.ResourceInterface
 
 	obj *unstructured.Unstructured
-	// others is the number of patches before which someone changes the object.
+	// others is how many more patches meet an object that someone else has just changed.
 	others  int
 	gets    int
 	patches int

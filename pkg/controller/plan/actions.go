@@ -14,13 +14,13 @@ import (
 type Actions struct {
 	// Operations are the writes of children, in order.
 	Operations []Operation
-	// NameTaken is a message about the child whose name the owner wants, if someone else owns that
-	// child, or "".
+	// NameTaken is a message about a child that has a name that the owner wants, but belongs to
+	// someone else. It is "" if there is none.
 	NameTaken string
 	// Status is the status that the owner should have.
 	Status Status
-	// WriteStatus means that Status has to be written now. StatusLater means that it has to be
-	// written at Recheck.
+	// WriteStatus means that Status has to be written now. StatusLater means that Status has to be
+	// written after Recheck.
 	WriteStatus, StatusLater bool
 	// Recheck is the time until the next plan if there is no event, or zero to wait for an event.
 	Recheck time.Duration
@@ -43,7 +43,7 @@ type Operation struct {
 	// that a new pod is for.
 	Replaces types.UID
 	Node     string
-	// Optional means that the operations after it do not depend on it.
+	// Optional means that later operations do not depend on this one.
 	Optional bool
 	// Reason is why a pod is deleted.
 	Reason Reason
@@ -51,7 +51,7 @@ type Operation struct {
 	Fields map[string]any
 	// Number is the number that a revision gets.
 	Number int64
-	// Text describes the operation, or is "" if its verb, kind, and name do.
+	// Text describes the operation, or is "" if its verb, kind, and name are description enough.
 	Text string
 }
 
@@ -86,7 +86,7 @@ const (
 	Surplus Reason = "surplus"
 	// Finished pods have run to their end, and are replaced.
 	Finished Reason = "finished"
-	// Outdated pods have an older template, or a name that no wanted slot has, and are replaced.
+	// Outdated pods have an older template or fill no wanted slot, and are replaced.
 	Outdated Reason = "outdated"
 )
 
@@ -117,9 +117,9 @@ func (p Actions) count(verb Verb) int {
 	return n
 }
 
-// Decide returns the actions for an owner: the writes of its revisions, and then the actions of
-// rules, which plan by the strategy of its kind. If the owner is paused, only its status is
-// written, and it is planned again when the pause ends.
+// Decide returns the actions for an owner: the writes of its revisions, and then the actions that
+// rules, the planner of its kind, returns. If the owner is paused, only its status is written, and
+// it is planned again when the pause ends.
 func Decide(v View, rules func(View) Actions) Actions {
 	p := rules(v)
 	if history := Revisions(v); len(history) > 0 {
@@ -132,7 +132,7 @@ func Decide(v View, rules func(View) Actions) Actions {
 	return p
 }
 
-// sooner returns the shorter of two delays. Zero means that there is no delay.
+// sooner returns the shorter of two delays. A delay of zero counts as absent.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || (b != 0 && b < a) {
 		return b

@@ -9,8 +9,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// A create waits for the operations before it. Other operations do not wait for a deletion or a
-// label.
+// Later operations do not depend on a deletion or on restored labels. They depend on all others.
 func TestOptionalOperations(t *testing.T) {
 	pods := view(2, "0u 5")
 	old := with(deployment(3, "nginx"), func(d *Deployment) { d.Name, d.UID = "old", "o" })

@@ -67,8 +67,8 @@ func (r Refusal) left(now time.Time) time.Duration {
 	return left(r.At, doubled(refusalDelay, maxRefusalDelay, r.Count), now)
 }
 
-// left returns the remaining part of a delay. It is zero if the delay begins in the future, because
-// the clock was set back.
+// left returns the remaining part of a delay. It is zero if the delay begins in the future, which
+// means that the clock was set back.
 func left(begins time.Time, delay time.Duration, now time.Time) time.Duration {
 	if now.Before(begins) {
 		return 0

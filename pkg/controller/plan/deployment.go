@@ -142,7 +142,7 @@ func ownDeployment(v View) *Deployment {
 	return &v.Deployments[i]
 }
 
-// NameTaken returns a message about a child whose name an object of a kind wants, and its owner.
+// NameTaken returns a message about a child that has a wanted name but belongs to someone else.
 func NameTaken(kind, child, ownedBy string) string {
 	if ownedBy == "" {
 		return fmt.Sprintf("%s already exists and is not owned by this %s", child, kind)

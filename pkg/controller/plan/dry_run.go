@@ -10,14 +10,14 @@ import (
 
 // DryRun describes what the loop would do for an object.
 type DryRun struct {
-	// Pods is the number of active pods, and Desired the number that the object wants.
+	// Pods is the number of active pods, and Desired is the number that the object wants.
 	Pods    int   `json:"pods"`
 	Desired int32 `json:"desired"`
-	// Create and Label list the names of pods.
+	// Create names the pods to create, and Label names the pods whose labels are restored.
 	Create []string    `json:"create"`
 	Delete []DryDelete `json:"delete"`
 	Label  []string    `json:"label,omitempty"`
-	// Apply is the name of the Deployment to write, and Remove lists those to delete.
+	// Apply is the name of the Deployment to write, and Remove names the Deployments to delete.
 	Apply  string   `json:"apply,omitempty"`
 	Remove []string `json:"remove,omitempty"`
 	// History describes the writes of revisions, such as "create revision 3".

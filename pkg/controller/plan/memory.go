@@ -36,8 +36,8 @@ type Refusal struct {
 	// Reason is the reason of a condition, such as QuotaExceeded. Message is the message of that
 	// condition.
 	Reason, Message string
-	// Generation is the generation of the owner that was refused. After a change of the owner, the
-	// create is retried at once.
+	// Generation is the generation of the owner at the refusal. After the owner changes, the create
+	// is retried at once.
 	Generation int64
 	// At is the time of the last refusal, and Count is the number of refusals in a row.
 	At    time.Time
@@ -51,7 +51,7 @@ type Unrecorded struct {
 	Generation int64
 }
 
-// Refused returns the memory with a refused create of a slot, or of all slots for slots.None.
+// Refused returns the memory after a refusal for one slot, or for all slots if slot is slots.None.
 func (m Memory) Refused(slot slots.Slot, r Refusal) Memory {
 	r.Count = 1
 	if old := m.Refusals[slot]; old.Generation == r.Generation {
@@ -65,7 +65,7 @@ func (m Memory) Refused(slot slots.Slot, r Refusal) Memory {
 	return m
 }
 
-// Accepted returns the memory without the refusal of all slots, because creates succeed again.
+// Accepted returns the memory without the refusal for all slots, because creates succeed again.
 func (m Memory) Accepted() Memory {
 	m.Refusals = maps.Clone(m.Refusals)
 	delete(m.Refusals, slots.None)
@@ -84,7 +84,7 @@ func (m Memory) wait(slot slots.Slot, v View) time.Duration {
 	return wait
 }
 
-// refusal returns the refusal to report, if any: that of all slots, or else of the lowest slot.
+// refusal returns the refusal for all slots or else for the lowest slot, and whether there is one.
 func (m Memory) refusal() (Refusal, bool) {
 	if len(m.Refusals) == 0 {
 		return Refusal{}, false

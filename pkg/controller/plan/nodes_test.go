@@ -31,8 +31,8 @@ func node(words string) *corev1.Node {
 	return n
 }
 
-// nodesView returns a view with nodes, and with pods from words such as "a" (of node a, ready). The
-// letters of pods follow a colon.
+// nodesView returns a view with nodes and pods. The word "a" stands for a ready pod of node a, and
+// "a:n" for one that is not ready. The letters are those of pods and rolling.
 func nodesView(template corev1.PodSpec, nodes, pods string) View {
 	v := View{Owner: Owner{Name: "foo", UID: uid, Generation: 1, Template: &corev1.PodTemplateSpec{Spec: template}, TemplateHash: "new"}, Now: noon}
 	for words := range strings.SplitSeq(nodes, ",") {
@@ -171,7 +171,7 @@ func TestTolerated(t *testing.T) {
 	}
 }
 
-// A plan of nodes does not check a terminating pod again: a lost pod is not replaced.
+// Nodes does not check a terminating pod again, because it does not replace a lost pod.
 func TestEndingPodOfANodeIsNotRechecked(t *testing.T) {
 	if p := Nodes(nodesView(corev1.PodSpec{}, "a,b", "a b:t")); p.Recheck != 0 {
 		t.Errorf("looks again after %v", p.Recheck)

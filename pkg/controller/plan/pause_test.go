@@ -107,8 +107,8 @@ func TestConditionPaused(t *testing.T) {
 	}
 }
 
-// During a pause, the conditions still report that pods are ready, and failures that exist without
-// the pause.
+// During a pause, the conditions still report that all pods are ready, and that the object has
+// converged.
 func TestPauseLeavesOtherConditions(t *testing.T) {
 	v := view(2, "0 1")
 	v.Owner.Pause = until(time.Hour)

@@ -117,7 +117,7 @@ func ending(v View) map[types.UID]time.Time {
 }
 
 // missing returns creates for the slots that have no pod and for which there is room, lowest slot
-// first. They have no names yet, because most plans use none of them.
+// first. They have no names yet, because fill may drop them.
 func missing(v View, pods []Pod, s slotSet) []Operation {
 	live := int32(0)
 	taken := make(map[slots.Slot]bool, len(pods))
@@ -191,8 +191,8 @@ func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	return m
 }
 
-// deletions returns the deletions of pods, and the time until the next finished pod is due or a
-// terminating pod counts as stuck, or zero if there is none.
+// deletions returns the deletions of pods. recheck is the time until a finished pod is due or a
+// terminating pod counts as stuck, or zero if there is no such pod.
 func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, recheck time.Duration) {
 	var misplaced []Pod
 	filling := make([]Pod, 0, len(pods))
@@ -239,7 +239,7 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 		list = append(list, pod.delete(Surplus))
 	}
 	if !moving {
-		// Delete a pod that is not ready first. The next one waits until this pod is gone and its
+		// First delete a pod that is not ready. The next one waits until this pod is gone and its
 		// replacement is ready.
 		i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
 		if i < 0 && ready {
@@ -257,7 +257,7 @@ func (p Pod) delete(why Reason) Operation {
 }
 
 // fillers returns the UID of the active pod that fills a wanted slot, by slot. After a stuck pod
-// was replaced, a slot can have two active pods. The pod with the ordinary name fills it then.
+// was replaced, a slot can have two active pods, and the one with the ordinary name fills it.
 func fillers(pods []Pod, s slotSet) map[slots.Slot]types.UID {
 	filled := make(map[slots.Slot]types.UID, len(pods))
 	for _, pod := range pods {

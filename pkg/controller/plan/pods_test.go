@@ -72,7 +72,7 @@ func deeds(p Actions) string {
 	return strings.Join(words, " ")
 }
 
-// operations returns the operations of a plan that have a verb.
+// operations returns the operations of a plan that have the verb.
 func operations(p Actions, verb Verb) []Operation {
 	return slices.DeleteFunc(slices.Clone(p.Operations), func(o Operation) bool { return o.Verb != verb })
 }
@@ -414,8 +414,8 @@ func TestRowOfRefusalsEnds(t *testing.T) {
 	}
 }
 
-// A refusal of all slots, such as a quota, is forgotten when no pod is missing. A refusal of one
-// slot is forgotten when the slot is filled.
+// A refusal for all slots, such as one by a quota, is forgotten when no pod is missing. A refusal
+// for one slot is forgotten when the slot is filled.
 func TestRefusalIsForgotten(t *testing.T) {
 	for _, test := range []struct {
 		pods    string
@@ -493,8 +493,8 @@ func TestFinishedPodIsNotReady(t *testing.T) {
 	}
 }
 
-// If someone sets the clock back, nothing waits until it shows the old time again. A terminating
-// pod gets its full time once more, because it may still run.
+// If someone sets the clock back, no delay lasts until the clock shows the old time again. A
+// terminating pod gets its full time once more, because it may still run.
 func TestClockThatIsSetBack(t *testing.T) {
 	v := view(3, "0f 1t")
 	v.Memory = Pods(v).Memory.Refused(2, Refusal{Generation: 1, At: noon})

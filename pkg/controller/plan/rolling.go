@@ -14,11 +14,11 @@ func (v View) outdated(p Pod) bool {
 }
 
 // roll returns deletions of outdated pods that fill wanted slots, highest slot first. A slot's name
-// is free only when its pod is gone, so there are never more pods than slots. The bound limits the
-// number of slots without a ready pod, for whatever reason. Pods that are not ready are already
-// counted, so they are replaced at once. A new pod that does not become ready counts as well. A
-// broken template therefore takes down no more pods than the bound, and the next template replaces
-// them.
+// is free only when its pod is gone, so there are never more pods than slots. The bound
+// (maxUnavailable) limits the slots without a ready pod, for whatever reason. Pods that are not
+// ready are already counted, so they are replaced at once. A new pod that does not become ready
+// counts as well. A broken template therefore takes down no more pods than the bound, and the next
+// template replaces them.
 func roll(v View, s slotSet, filling []Pod) []Operation {
 	room := max(1, int(s.count)/maxUnavailable) - int(s.count)
 	var outdated []Pod

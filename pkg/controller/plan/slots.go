@@ -17,10 +17,10 @@ type slotSet struct {
 	removed slots.Removed
 	// all lists the slots, lowest first.
 	all iter.Seq[slots.Slot]
-	// nodes maps the slots to the names of their nodes, or is nil if the slots are numbered. All
-	// numbered slots share room for as many pods as there are slots, and stuck pods in them are
-	// replaced. The slot of a node waits only for its own previous pod. While that pod is stuck, no
-	// other pod could run on the node.
+	// nodes maps the slots to the names of their nodes, or is nil if the slots are numbered.
+	// Numbered slots share one limit, the number of slots, and stuck pods in them are replaced. The
+	// slot of a node waits only for its own previous pod. A stuck pod there is not replaced,
+	// because the node could not run another pod.
 	nodes map[slots.Slot]string
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Status is the status that a plan computes for an owner, whatever the names of its fields are.
+// Status is the status that a plan computes for an owner, independent of the kind's field names.
 type Status struct {
 	// ObservedGeneration is the generation that the plan is for.
 	ObservedGeneration int64
@@ -53,12 +53,12 @@ func mask[T any](value *T, path []string) {
 	}
 }
 
-// StatusInterval is the minimum time between two writes of a status, except for the first write for
-// a generation and the write that reports convergence.
+// StatusInterval is the minimum time between two writes of a status, except for those that report a
+// new generation, convergence, or the start or end of a pause.
 const StatusInterval = time.Second
 
-// maxEarly is the maximum number of such early writes in a row. A few changes in a row are reported
-// at once. The status of an object that changes all the time is written once in a StatusInterval.
+// maxEarly is the maximum number of such early writes in a row. A few changes are reported
+// immediately, but a status that changes all the time is written only once per StatusInterval.
 const maxEarly = 4
 
 // Written is a status as it was written, and as the server stored it.
@@ -68,8 +68,8 @@ type Written struct {
 	// Status is the status that was sent. Stored may lack parts of it, because a server drops
 	// fields that are not in the schema of the CRD.
 	Status, Stored Status
-	// Early counts the writes less than StatusInterval after their predecessors, since the last
-	// break of two StatusIntervals.
+	// Early counts the writes that followed another one within StatusInterval, since the last break
+	// of at least two StatusIntervals.
 	Early int
 }
 
@@ -105,7 +105,7 @@ func (v View) lastWrittenStatus() Status {
 	return v.Owner.Status
 }
 
-// decideStatus sets Status to found with the conditions, and whether it is written now or later.
+// decideStatus adds the conditions to found, stores it as Status, and decides when to write it.
 func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condition) {
 	stored := v.lastWrittenStatus()
 	found.ObservedGeneration = v.Owner.Generation
@@ -182,7 +182,7 @@ func stopped(reason, message string) metav1.Condition {
 	return condition(apis.ConditionProgressing, metav1.ConditionFalse, reason, message)
 }
 
-// invalid returns the plan for an invalid owner, in which only the status is written.
+// invalid returns the plan for an invalid owner, which writes only the status.
 func invalid(v View, found Status) Actions {
 	p := Actions{Memory: v.Memory}
 	found.Desired = v.lastWrittenStatus().Desired
@@ -194,14 +194,14 @@ func invalid(v View, found Status) Actions {
 	return p
 }
 
-// podsStatus sets the status of an owner that controls its pods, and whether it is written.
+// podsStatus sets the status of an owner that controls its pods, and decides when to write it.
 func (p *Actions) podsStatus(v View, s slotSet) {
 	found := countPods(v, s)
 	p.decideStatus(v, found, readyCondition(found, s.nodes == nil), p.podsProgress(v, s, found), failureCondition(p.Memory, v.Owner.Problem))
 }
 
 // countPods returns the counts and the names of active pods. It leaves out pods on nodes that need
-// not have one. A pod of the kind's other plan counts as current only, so that the object is not
+// not have one. A pod of the kind's other plan counts only as current, so that the object is not
 // ready while the pod exists.
 func countPods(v View, s slotSet) Status {
 	found := Status{Desired: s.count}
@@ -229,8 +229,8 @@ func countPods(v View, s slotSet) Status {
 	return found
 }
 
-// readyCondition returns the condition Ready. If counted is set, the owner has a replica count, so
-// that zero pods are intended.
+// readyCondition returns the condition Ready. If counted is set, the owner has a replica count, and
+// a count of zero is intended.
 func readyCondition(s Status, counted bool) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
 		return condition(apis.ConditionReady, metav1.ConditionFalse, reason, fmt.Sprintf(format, args...))

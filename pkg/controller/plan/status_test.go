@@ -98,8 +98,8 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 	}
 }
 
-// If a count changes all the time, the status is written a few times at once and then once a
-// second, and is right a second after the last change.
+// If a count changes all the time, the status is written immediately a few times, and later once a
+// second. It is right a second after the last change.
 func TestStatusOfAFlappingCount(t *testing.T) {
 	v := view(1, "0")
 	writes, now := 0, noon
@@ -134,7 +134,7 @@ func TestStatusOfAFlappingCount(t *testing.T) {
 	if p = step(); v.Owner.Status.ObservedGeneration != v.Owner.Generation || p.StatusLater {
 		t.Errorf("the status is that of generation %d, want %d", v.Owner.Status.ObservedGeneration, v.Owner.Generation)
 	}
-	// After a while, a change and its end are reported at once again.
+	// After a break, a change and its end are reported immediately again.
 	now = now.Add(2 * StatusInterval)
 	for _, words := range []string{"0n", "0"} {
 		v.Owner.Generation++
@@ -296,7 +296,7 @@ func TestMessagesOfProgress(t *testing.T) {
 	}
 }
 
-// Of several refusals, the condition reports the refusal of all slots, or else of the lowest slot.
+// Of several refusals, the condition reports the one for all slots, or else for the lowest slot.
 func TestReportedRefusal(t *testing.T) {
 	for _, test := range []struct {
 		refused []slots.Slot
@@ -316,7 +316,7 @@ func TestReportedRefusal(t *testing.T) {
 	}
 }
 
-// A plan with a single operation writes. A plan with only a status does not.
+// Writes is true for a plan with one operation, and false for a plan with only a status.
 func TestWrites(t *testing.T) {
 	if !(Actions{Operations: make([]Operation, 1)}).Writes() {
 		t.Error("an operation is no write")

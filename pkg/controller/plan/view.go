@@ -1,6 +1,6 @@
 // Package plan decides what a reconcile does. It returns the actions for a view of one owner and
-// its children. It imports no client, no clock, and no context, so that each of its rules is a
-// table test. docs/architecture.md lists the rules.
+// its children. It imports no client, no clock, and no context, so that table tests can cover all
+// rules. docs/architecture.md lists the rules.
 package plan
 
 import (
@@ -82,7 +82,7 @@ type Pod struct {
 	// Terminating means that the pod has a deletion timestamp. Grace is its grace period.
 	Terminating bool
 	Grace       time.Duration
-	// Ready reports whether the pod is ready. ReadySince is the time at which it became ready.
+	// Ready is true if the pod is ready. ReadySince is the time at which it became ready.
 	Ready      bool
 	ReadySince time.Time
 	// Template is the template hash in the label of the pod, or "" if the pod has none.
@@ -110,8 +110,8 @@ func Active(pods []Pod) int {
 	return n
 }
 
-// stuckTerminatingAfter is the time after its grace period at which a terminating pod counts as
-// stuck. Its node does not respond, so it is unknown whether the pod still runs.
+// stuckTerminatingAfter is how long a pod may outlast its grace period before it counts as stuck.
+// The node of a stuck pod does not respond, so it is unknown whether the pod still runs.
 const stuckTerminatingAfter = 5 * time.Minute
 
 // stuckTerminating reports whether the pod should have been gone long ago. This is the only case in

@@ -191,7 +191,7 @@ func (w *world) execute(p Actions, upTo int) {
 	}
 }
 
-// settle lets time pass: pods start, and terminating ones go unless they are lost.
+// settle lets time pass: pods become ready, and terminating pods disappear unless they are lost.
 func (w *world) settle() {
 	for name, p := range w.pods {
 		switch {
@@ -330,7 +330,7 @@ func (w *world) mustConverge() {
 	}
 }
 
-// mustRest executes plans, and fails if they still have operations after a bounded number.
+// mustRest executes a bounded number of plans, and fails if anything is left to do.
 func (w *world) mustRest() {
 	bound := 3*len(w.pods) + 3*int(w.owner.Desired) + 5
 	for range bound {

@@ -41,7 +41,7 @@ func deploymentChild() child {
 	}
 }
 
-// completeDeployment sets the Deployment that an object wants, or why it cannot have one.
+// completeDeployment sets the Deployment that an object wants, or the reason why there is none.
 func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
 	var err error
 	if v.Problem == "" {

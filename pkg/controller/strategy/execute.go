@@ -25,12 +25,12 @@ const (
 	// writeTimeout bounds a write that the server does not answer. A write is finished even if the
 	// loop stops.
 	writeTimeout = 30 * time.Second
-	// Slice is how long one plan is executed. Failures and, if all workers are busy, other objects
-	// wait for that long. After each slice, the cache must catch up, which takes almost a second on
-	// a busy server, and SlowStart begins with one write again.
+	// Slice limits how long one plan is executed. A longer slice delays retries and, if all workers
+	// are busy, other objects. After each slice, the cache must catch up, which takes almost a
+	// second on a busy server, and SlowStart begins with one write again.
 	Slice = 15 * time.Second
-	// sliceLeast is the minimum number of writes that each batch may begin, so that SlowStart can
-	// add parallel writes even on a slow server.
+	// sliceLeast is the number of writes that each batch may begin even after the slice, so that
+	// SlowStart can add parallel writes on a slow server.
 	sliceLeast = 2 * maxBatch
 )
 
@@ -51,8 +51,8 @@ type Work struct {
 	Object *unstructured.Unstructured
 	Of     plan.Owner
 	Plan   plan.Actions
-	// Failing counts the plans in a row in which the server failed before. The MaxFailing-th
-	// failure in a row counts as a refusal.
+	// Failing counts the consecutive earlier plans in which the server failed. The MaxFailing-th
+	// consecutive failure counts as a refusal.
 	Failing, MaxFailing int
 	// Current reports whether the plan still matches the owner.
 	Current func() bool
@@ -69,7 +69,7 @@ type child struct {
 	// fields returns the fields to create, apply, or patch, without the name, the owner, and the
 	// preconditions.
 	fields func(*Work, plan.Operation) (map[string]any, error)
-	// applied returns the fields of a child that plans compare, or is nil if no child is applied.
+	// applied returns the fields that plans compare. It is nil for a kind that is never applied.
 	applied func(*unstructured.Unstructured) (map[string]any, error)
 }
 
@@ -105,8 +105,8 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	return o, done, errors.Join(o.failures...)
 }
 
-// batch returns how many of the first operations run in parallel: those that do the
-// same with children of the same kind.
+// batch returns how many operations, from the first one, run in parallel: those with the same verb
+// and the same kind.
 func batch(operations []plan.Operation) int {
 	n := 1
 	for n < len(operations) && operations[n].Verb == operations[0].Verb && operations[n].Kind == operations[0].Kind {
@@ -186,9 +186,9 @@ func preconditions(op plan.Operation) *metav1.Preconditions {
 	return p
 }
 
-// meetHolder handles a create that failed because a child has the name. If the owner has that
-// child, an earlier attempt or another loop created it, and the cache has not seen it yet. A child
-// of someone else is left alone, and the create counts as refused.
+// meetHolder handles a create that failed because a child has the name. If that child belongs to
+// the owner, an earlier attempt or another loop created it, and the cache has not seen it yet. A
+// child of someone else is left alone, and the create counts as refused.
 func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) error {
 	holder, err := w.client(op.Kind).Get(ctx, op.Name, metav1.GetOptions{})
 	switch {

@@ -58,7 +58,7 @@ func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) 
 }
 
 // forNode sets the affinity and the tolerations of a pod as a DaemonSet does, so that the pod runs
-// on the node and nowhere else. The node meets the other requirements of the template.
+// on the node and nowhere else. The plan has already checked the template's own node affinity.
 func forNode(pod *corev1.Pod, node string) {
 	pod.Spec.Tolerations = plan.DaemonTolerations(pod.Spec)
 	only := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{

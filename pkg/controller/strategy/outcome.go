@@ -23,8 +23,8 @@ type Outcome struct {
 	// Written has the highest resourceVersion of the children that were written, by
 	// resource.
 	Written map[string]string
-	// Unanswered lists the names of the pods that may exist, because the server did not accept or
-	// reject their creates.
+	// Unanswered lists the names of the pods that may exist, because the server neither accepted
+	// nor rejected their creates.
 	Unanswered []string
 	// Applied is the Deployment that was applied, if one was.
 	Applied *plan.Applied
@@ -102,7 +102,7 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
 }
 
 // refuse adds a refusal, and returns errStopped if it stops other operations. It keeps the first
-// one for a slot. Of those for revisions or labels, it keeps the message that sorts first.
+// refusal for each slot. For revisions and labels, it keeps the message that sorts first.
 func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

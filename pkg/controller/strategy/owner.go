@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Owner returns what a plan reads of an object.
+// Owner returns the part of an object that plans read.
 func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.Owner {
 	v := plan.Owner{
 		Kind:        kind.Kind,

@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// PodRecord is the part of a pod that the cache keeps if the pod may belong to an owner, a tenth of
-// the object. Of any other pod, the cache keeps only a *metav1.ObjectMeta.
+// PodRecord is the part that the cache keeps of a pod that may belong to an owner, about a tenth.
+// Of any other pod, the cache keeps only a *metav1.ObjectMeta.
 type PodRecord struct {
 	metav1.ObjectMeta
 	Pod plan.Pod
@@ -168,8 +168,8 @@ func identityFields(w *Work, op plan.Operation) (map[string]any, error) {
 	return map[string]any{"metadata": map[string]any{"labels": labels}}, nil
 }
 
-// sendPod creates or deletes a pod with the typed client, which speaks protobuf. It returns the
-// pod, which the Delete method of that client does not.
+// sendPod creates or deletes a pod with the typed client, which speaks protobuf. It returns even a
+// deleted pod, unlike the Delete method of that client.
 func (w *Work) sendPod(ctx context.Context, op plan.Operation) (metav1.Object, error) {
 	if op.Verb == plan.Create {
 		return w.Core.Pods(w.Namespace).Create(ctx, w.newPod(op), metav1.CreateOptions{FieldManager: kinds.FieldManager})

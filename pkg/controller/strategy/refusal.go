@@ -9,9 +9,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// RefusalReason reports whether the server refused a write for a reason that an early retry
-// will not change, and returns the reason for a condition. Everything else (a broken
-// connection, a busy server, credentials that are being renewed) is worth an early retry.
+// RefusalReason reports whether the server refused a write for a reason that an early retry will
+// not change, and returns the reason to set in a condition. Everything else (a broken connection, a
+// busy server, credentials that are being renewed) is worth an early retry.
 func RefusalReason(err error) (reason string, refused bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -42,8 +42,8 @@ func serverFailed(err error) bool {
 	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }
 
-// answered reports whether the server rejected a write. If it did not, it may have done the write
-// before the connection broke, or before the server failed.
+// answered reports whether a write failed because the server rejected it. After any other error,
+// the write may have succeeded before the connection broke or the server failed.
 func answered(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !serverFailed(err)

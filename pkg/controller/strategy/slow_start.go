@@ -8,17 +8,17 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxBatch is the maximum number of parallel writes. On a busy server, it decides the share of
-// creates among all requests, such as those of the scheduler and the kubelets. A ReplicaSet has up
-// to 250. HTTP/2 allows 100 on a connection, so 128 need two connections. With more, the loop and
-// the server would only use more resources for the same result.
+// maxBatch is the maximum number of parallel writes. On a busy server, it decides the loop's share
+// of all requests, next to the scheduler and the kubelets. The ReplicaSet controller has up to 250.
+// An HTTP/2 connection allows 100, so 128 need two connections. With more, the loop and the server
+// would only use more resources for the same result.
 const maxBatch = 128
 
 // SlowStart calls do for each item, in parallel. It starts with one call and allows one more with
-// every success, so the number of parallel calls doubles in the time of one call. After the first
-// error, or once proceed returns false or ctx ends, it begins no further call, so that only the
-// calls in flight are wasted. It returns when all calls have returned, with the number of calls
-// that it has begun and the first error.
+// every success, so the number of parallel calls doubles in the time of one call. It begins no call
+// after the first error, after ctx ends, or while proceed returns false, so that only the calls in
+// flight are wasted. It returns when all calls have returned, with the number of calls that it has
+// begun and the first error.
 func SlowStart[T any](ctx context.Context, items []T, proceed func() bool, do func(context.Context, T) error) (begun int, err error) {
 	results := make(chan error)
 	size, running := 1, 0
@@ -42,7 +42,7 @@ func SlowStart[T any](ctx context.Context, items []T, proceed func() bool, do fu
 	}
 }
 
-// Recover calls do and turns a panic into an error, because a problem with one object must not stop
+// Recover calls do. It turns a panic into an error, because a problem with one object must not stop
 // the loop for others.
 func Recover(ctx context.Context, do func() error) (err error) {
 	defer func() {

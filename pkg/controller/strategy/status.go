@@ -25,8 +25,8 @@ func counts(at kinds.StatusPaths, s *plan.Status) map[*int32][]string {
 // foreign is the value of a count whose field holds something that no plan can have written.
 const foreign = -1
 
-// DecodeStatus returns the part of a stored status that plans write. Values of other types become
-// values that no plan finds, so that the status is written again.
+// DecodeStatus returns the part of a stored status that plans write. A value of the wrong type
+// becomes one that no plan computes, so that the status is written again.
 func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Status {
 	var s plan.Status
 	if len(at.ObservedGeneration) > 0 {
@@ -95,8 +95,8 @@ func indexOfCondition(stored []any, name string) int {
 	})
 }
 
-// EncodeStatus returns the status of an object with a plan's status in it. Fields of others stay,
-// also within a condition. A list of names is never null, because schemas reject null.
+// EncodeStatus returns the status of an object with a plan's status merged into it. Fields of
+// others stay, also within a condition. A list of names is never null, because schemas reject null.
 func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
 	stored, _ := obj.Object["status"].(map[string]any)
 	object := map[string]any{}

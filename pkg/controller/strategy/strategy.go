@@ -25,8 +25,8 @@ type Strategy struct {
 	Plan func(plan.View) plan.Actions
 	// PodIndex is the name of the index that has the pods of an object under its UID.
 	PodIndex string
-	// Input watches the objects besides pods that plans read, or is nil if there are none. All
-	// plans read a cluster-scoped object. Any other object is read only by the plan of its
+	// Input watches what plans read besides pods, or is nil if there is nothing else. A
+	// cluster-scoped object is read by all plans, and any other object only by the plan of its
 	// controller.
 	Input func(Clients) informer.Source
 

@@ -31,7 +31,7 @@ type Candidate struct {
 	Form Form
 	// Pattern means that the object has no such element. Path shows how to select one.
 	Pattern bool
-	// Declared reports whether the schema has the field, not only the object.
+	// Declared means that the schema has the field, and not only the object.
 	Declared bool
 	// Value is the image in the object, or "" if there is none.
 	Value string
@@ -106,8 +106,8 @@ func namesImage(name string) bool {
 	return strings.Contains(name, "image") && !strings.Contains(name, "pull") && !strings.Contains(name, "download")
 }
 
-// apart reports whether images in a field with the name are not the images of the kind's own
-// containers.
+// apart reports whether the images in a field with the name belong to something other than the
+// kind's own containers.
 func apart(name string) bool {
 	switch name = strings.ToLower(name); name {
 	case "containers", "initcontainers", "ephemeralcontainers", "sidecars", "extracontainers", "additionalcontainers",

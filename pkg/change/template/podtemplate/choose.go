@@ -1,7 +1,7 @@
 package podtemplate
 
-// Choose returns the field to write, and whether it is unambiguous: the only candidate is a pod
-// template, or a string .spec.image in the schema.
+// Choose returns the field to write, and whether it is unambiguous. That requires that the only
+// candidate is a pod template, or a string .spec.image in the schema.
 func Choose(all []Candidate) (Candidate, bool) {
 	if len(all) != 1 || all[0].Pattern {
 		return Candidate{}, false
@@ -17,7 +17,7 @@ func Choose(all []Candidate) (Candidate, bool) {
 }
 
 // ChooseTemplate is like Choose, but returns only a pod template. A template next to an image field
-// is ambiguous, because it may only add to what the operator generates.
+// is ambiguous, because it may be a mere addition to what the operator generates.
 func ChooseTemplate(all []Candidate) (Candidate, bool) {
 	only, is := Choose(all)
 	return only, is && only.Form == Template

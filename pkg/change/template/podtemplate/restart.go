@@ -26,8 +26,8 @@ var (
 	errInPlace     = errors.New("its strategy updates pods in place, so a changed annotation restarts nothing")
 )
 
-// RestartField returns the path of the field that takes the time of a restart: own, the kind's own
-// path, if that is not "", or an annotation of the pod template.
+// RestartField returns the path of the field for the time of a restart. It is own, the path known
+// for the kind, if that is not "", and otherwise an annotation (restartPath).
 func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any, own string) ([]string, error) {
 	if own != "" {
 		return fieldpath.FieldNames(own)
@@ -91,8 +91,8 @@ func mayRollOut(kind kinds.Kind, obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// hasTemplate returns an error if an object of any other kind has no pod template and so
-// cannot be restarted.
+// hasTemplate returns an error if an object of any other kind has no pod template, or if its schema
+// allows no annotations there. Such an object cannot be restarted.
 func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 	containers, _, err := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
 	if err != nil || len(containers) == 0 {
@@ -112,7 +112,7 @@ func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 }
 
 // RestartTime returns the time to write into the restart field of an object. Times have whole
-// seconds, so a second restart in the same second would change nothing and is an error.
+// seconds, so another restart in the same second would change nothing, and is an error.
 func RestartTime(obj *unstructured.Unstructured, path []string, at time.Time) (string, error) {
 	now := at.Format(time.RFC3339)
 	before, _, err := unstructured.NestedString(obj.Object, path...)

@@ -106,7 +106,7 @@ func SetEnv(template map[string]any, pattern string, settings []EnvSetting) erro
 	return nil
 }
 
-// Env returns an environment with the settings. Existing variables keep their positions.
+// Env returns an environment with the settings applied. Existing variables keep their positions.
 func Env(before []any, settings []EnvSetting) []any {
 	after := slices.Clone(before)
 	for _, s := range settings {
@@ -128,8 +128,8 @@ func Env(before []any, settings []EnvSetting) []any {
 	return after
 }
 
-// ListEnv returns the lines that "kubectl set env --list" prints for a field of an object, which is
-// an environment, or a pod template whose matching containers are listed.
+// ListEnv returns the lines that "kubectl set env --list" prints for a field of an object. The
+// field is an environment, or a pod template whose matching containers are listed.
 func ListEnv(object string, field any, pattern string) ([]string, error) {
 	template, is := field.(map[string]any)
 	if !is {

@@ -122,8 +122,8 @@ func changeOfTemplate(from, to map[string]any) []string {
 	return append(all, fieldsChanged("", from, to, "spec", "metadata")...)
 }
 
-// changeOfContainers describes the changes in a list of containers. If one is set, it leaves out
-// the name of the only container.
+// changeOfContainers describes the changes in a list of containers. one means that there is only
+// one container, whose name it leaves out.
 func changeOfContainers(from, to any, one bool) []string {
 	was, is := byName(from), byName(to)
 	var all []string
@@ -196,8 +196,7 @@ func changeOfEnv(prefix string, from, to any) []string {
 	return all
 }
 
-// changeOfValue describes the change of a field. If both values are strings, it includes
-// them.
+// changeOfValue describes the change of a field. It includes only values that are strings.
 func changeOfValue(name string, from, to any) string {
 	was, wasText := from.(string)
 	is, isText := to.(string)
@@ -212,7 +211,7 @@ func changeOfValue(name string, from, to any) string {
 	return name + " changed"
 }
 
-// fieldsChanged describes the fields that changed without their values, each with a prefix.
+// fieldsChanged names the fields that changed, each with a prefix, but not their values.
 func fieldsChanged(prefix string, from, to map[string]any, except ...string) []string {
 	var all []string
 	for _, key := range differing(from, to, except...) {

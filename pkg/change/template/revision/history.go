@@ -41,9 +41,9 @@ func (h History) Current() int {
 	return slices.IndexFunc(h.Revisions, func(r Revision) bool { return Same(r.Fields, h.Now) })
 }
 
-// Change returns the change that made a revision: the difference from the one before, and its
-// cause unless that repeats the difference. For the oldest revision, it is the cause or else a
-// summary.
+// Change describes the change that made a revision: the difference from the one before, and the
+// cause unless it repeats the difference. If the one before is unknown, it returns the cause or
+// else a summary.
 func (h History) Change(i int) string {
 	r, before := h.Revisions[i], h.before(i)
 	if before == nil {
@@ -75,7 +75,7 @@ func (h History) stale(i int) bool {
 }
 
 // before returns the revision that the object had before revision i, or nil if it is unknown. If
-// the object has returned to that revision since, it has a higher number now.
+// the object has returned to that revision since, that revision has a higher number now.
 func (h History) before(i int) *Revision {
 	r, next := h.Revisions[i], i+1
 	if next == len(h.Revisions) || h.Revisions[next].Number != r.Number-1 {
@@ -130,10 +130,10 @@ func (h History) Find(fields []Field) (Revision, bool) {
 	return h.Revisions[i], true
 }
 
-// RolledOutBefore returns the number of the oldest revision before newer that still has one of the
-// pods, which are given by their labels. Such a pod means that the rollout of newer never
-// completed, because its controller replaces all older pods. Without such pods, the rollout may or
-// may not have completed, because the status of an object describes only its current revision.
+// RolledOutBefore returns the number of the oldest revision before newer from which one of the pods
+// was made. Such a pod means that the rollout of newer never completed, because its controller
+// replaces all older pods. Without such pods, the rollout may or may not have completed, because
+// the status of an object describes only its current revision. pods holds the labels of each pod.
 func (h History) RolledOutBefore(newer Revision, pods []map[string]string) (older int64, found bool) {
 	for _, r := range slices.Backward(h.Revisions) {
 		if r.Number < newer.Number && slices.ContainsFunc(pods, r.Made) {

@@ -201,7 +201,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("the history is %q, want %q", got, want)
 	}
 
-	// The controller has not seen the last change, so the newest revision is the one before.
+	// The controller has not seen the last change, so the newest revision is the previous one.
 	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "", "")}, now("c"), "", "")
 	if r, err := h.Pick(0); err != nil || r.Number != 2 || h.Current() != -1 {
 		t.Errorf("the one before is %d, %v; want 2", r.Number, err)

@@ -13,8 +13,7 @@ const (
 	// ControllerName is the name of the controller's Deployment and of the objects that belong to
 	// it.
 	ControllerName = "imoocpod-controller"
-	// LabelVersion is the label of the Deployment that holds the version of the
-	// program that installed it.
+	// LabelVersion is the label with the version of the program that installed the Deployment.
 	LabelVersion = "app.kubernetes.io/version"
 	// ControllerLabel selects the Deployments of controllers.
 	ControllerLabel = "app.kubernetes.io/name=" + ControllerName
@@ -42,8 +41,8 @@ type Settings struct {
 	Version string
 }
 
-// Controller returns the controller's objects in the order in which to apply them. They are those
-// of the kustomization in this directory or, for one namespace, of the one in namespaced.
+// Controller returns the controller's objects in the order in which to apply them. They are the
+// objects of the kustomization in this directory or, for one namespace, in the directory namespaced.
 func Controller(s Settings) ([]*unstructured.Unstructured, error) {
 	dirs := []string{"rbac", "controller"}
 	if !s.AllNamespaces {
@@ -124,7 +123,7 @@ func (s Settings) putDeployment(obj *unstructured.Unstructured) error {
 	return unstructured.SetNestedMap(obj.Object, pod, "spec", "template", "spec")
 }
 
-// edit changes each element of a list of an object.
+// edit calls change for each element of the list in a field, and stores the list.
 func edit(object map[string]any, field string, change func(map[string]any)) error {
 	list, found, err := unstructured.NestedSlice(object, field)
 	if err != nil || !found {

@@ -462,7 +462,7 @@ func TestTablesHaveTheirColumns(t *testing.T) {
 				columns = 0
 				continue
 			}
-			n := strings.Count(line, "|") - strings.Count(line, `\|`) // also in code
+			n := strings.Count(line, "|") - strings.Count(line, `\|`) // pipes in code count, too
 			if columns == 0 {
 				columns = n
 			}

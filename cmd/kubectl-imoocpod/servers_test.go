@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// deadline is how long a command may take that should end by itself. It is far
-// more than one needs on a busy machine.
+// deadline limits a command that should end by itself. It is far longer than any
+// command needs, even on a busy machine.
 const deadline = 2 * time.Minute
 
 // result is the result of a command.
@@ -87,7 +87,7 @@ func runProgram(ctx context.Context, t *testing.T, server, command string) resul
 	return result{program.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// verbs returns every verb that sends requests, with kinds of objects that it finds in
+// verbs returns every verb that sends requests, with objects whose kinds are found in
 // different ways.
 func verbs() []string {
 	return []string{
@@ -100,8 +100,8 @@ func verbs() []string {
 	}
 }
 
-// A server that is broken, in whatever way, ends every verb within the time for
-// one request, with one line and the exit code for it.
+// However a server is broken, every verb ends within the timeout of one request,
+// with one error line and the exit code for that fault.
 func TestBrokenServers(t *testing.T) {
 	t.Parallel()
 	others := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -109,7 +109,7 @@ func TestBrokenServers(t *testing.T) {
 	}))
 	t.Cleanup(others.Close)
 	const page = "<html>\n<head><title>Log in</title></head>\n<body>\nUser:\n</body>\n</html>\n"
-	places := make(chan struct{}, 16) // there are many, and the machine may be small
+	places := make(chan struct{}, 16) // limits the parallel commands, because the machine may be small
 	for name, test := range map[string]struct {
 		server string
 		// timeout is the request timeout, or "" if no request to the server reaches it.

@@ -128,7 +128,7 @@ func perform(t *testing.T, text string) string {
 //	permit                    gives all rights back
 //	set TYPE NAME PATH YAML   changes a field as another client
 //	delete TYPE NAME          deletes an object at once
-//	in DURATION DIRECTIVE     does that during a later command
+//	in DURATION DIRECTIVE     follows DIRECTIVE after DURATION, during a later command
 func (x *stage) direct(word, rest string) error {
 	args := strings.Fields(rest)
 	switch word {

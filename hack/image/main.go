@@ -1,8 +1,8 @@
-// Command image builds a container image as an OCI image layout, without a
-// container engine: a single layer with a single file.
+// Command image builds a container image with a single file, as an OCI image
+// layout. It needs no container engine.
 //
-// ko needs no engine, either, but pulls its base from a registry or an engine,
-// even "scratch", so it does not work offline; see docs/adr/0007-libraries.md.
+// ko needs no engine, either, but does not work offline, because it pulls even the
+// base "scratch" from a registry or an engine. See docs/adr/0007-libraries.md.
 //
 // It is a module of its own to keep its dependencies out of the go.mod of the
 // plugin.
@@ -114,7 +114,7 @@ func layerOf(program string) (v1.Layer, error) {
 	}, tarball.WithMediaType(types.OCILayer))
 }
 
-// write replaces the layout in dir by one with a single image, and returns its digest.
+// write replaces the layout in dir with a layout of one image, and returns the image's digest.
 func write(image v1.Image, tag, dir string) (v1.Hash, error) {
 	digest, err := image.Digest()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // TestImage checks that the image contains only the program, that it runs the program
-// as nobody, and that the program needs nothing else. The program is built like in the
+// as nobody, and that the program needs nothing else. The program is built as in the
 // Dockerfile.
 func TestImage(t *testing.T) {
 	t.Parallel()

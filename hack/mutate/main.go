@@ -3,9 +3,9 @@
 // it.
 //
 // It builds the tests of a package once, with all mutants compiled in, and enables
-// one in each run. So a mutant costs a run of the tests, and not a build. PACKAGE:TEST
-// runs only the tests that match TEST. A mutant costs only the tests that reach it, so
-// slow tests are best given one by one.
+// one mutant in each run. So a mutant costs a run of the tests, and not a build. Each
+// argument is a suite. PACKAGE:TEST is the suite of the tests that match TEST. A mutant
+// runs only the suites that reach it, so slow tests are best given one by one.
 package main
 
 import (
@@ -163,7 +163,7 @@ func writeMutants(pkg *goPackage, dir string) ([]mutant, error) {
 // The result of a mutant.
 const (
 	killed     = "killed"      // a test fails
-	timedOut   = "timed out"   // the tests need ten times their processor time: an endless loop
+	timedOut   = "timed out"   // the tests need ten times their usual processor time, as in an endless loop
 	lived      = "lived"       // all tests pass
 	notCovered = "not covered" // no test reaches the code
 )
@@ -215,8 +215,8 @@ func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 	return s, os.RemoveAll(reached)
 }
 
-// command returns a run of the tests. The timeout is CPU time, so a busy machine
-// fails no test. Memory is limited, too, because an endless loop may fill it.
+// command returns a run of the tests. It limits CPU time, so that a busy machine does
+// not fail tests. It also limits memory, because an endless loop may fill it.
 func (s *suite) command(ctx context.Context, env string) *exec.Cmd {
 	script := fmt.Sprintf(`ulimit -t %d; ulimit -v 8000000; exec "$0" "$@"`, s.seconds)
 	args := append([]string{"-c", script, s.binary, "-test.failfast", "-test.cpu=1", "-test.timeout=10m"}, s.args...)

@@ -149,7 +149,7 @@ func (m *mutation) binary(node *ast.BinaryExpr, edits *fileEdits) {
 		edits.wrap(from, to, fmt.Sprintf("%s(%d, ", change.function, changeTo(change.logical)), ") })")
 		edits.replace(op, after, ", func() bool { return (")
 	}
-	// Strings have no operator but +.
+	// Skip strings, which have + but not -.
 	if change.arithmetic != 0 && m.isNumber(node) && m.info.Types[node].Value == nil {
 		edits.wrap(from, to, fmt.Sprintf("%s(%d, ", change.function, changeTo(change.arithmetic)), ")")
 		edits.replace(op, after, ", ")

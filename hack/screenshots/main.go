@@ -25,15 +25,15 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// shot describes a picture: the screen of a terminal of a given size after a command
-// has exited. The screen must show words.
+// shot describes a picture of a terminal with cols columns and rows rows, taken after
+// command has exited. The screen must contain words.
 type shot struct {
 	name       string
 	cols, rows int
 	command    string
 	words      string
-	// first lists the commands to run before. Those that end in "&" continue in the
-	// background.
+	// first lists the commands to run before command. Those that end in "&" continue in
+	// the background.
 	first []string
 }
 
@@ -75,7 +75,7 @@ func run(ctx context.Context, out string) error {
 				behind.Go(func() { _ = cmd.Run() })
 				continue
 			}
-			// Some commands are expected to exit with another code than 0.
+			// Some commands are expected to exit with a code other than 0.
 			var exit *exec.ExitError
 			if text, err := shell(ctx, line).CombinedOutput(); err != nil && !errors.As(err, &exit) {
 				return fmt.Errorf("%s: %w\n%s", line, err, text)
@@ -125,8 +125,8 @@ const (
 	faint                 = "#7d8590"
 )
 
-// color returns the color of a cell: one of the eight of a terminal, or its
-// default.
+// color returns the SVG color for a color of the terminal, or the default text
+// color if the terminal color is not in the table.
 func color(c vt10x.Color) string {
 	colors := map[vt10x.Color]string{1: "#ff7b72", 2: "#56d364", 3: "#e3b341", 6: "#76e3ea", 9: "#ff7b72", 10: "#56d364", 11: "#e3b341", 14: "#76e3ea"}
 	if found, ok := colors[c]; ok {

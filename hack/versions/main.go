@@ -1,6 +1,6 @@
-// Command versions runs end-to-end tests against versions of Kubernetes, and writes their
-// columns of the table in docs/versions.md. The oldest and the middle version run all tests.
-// The other versions run only the tests of the table.
+// Command versions runs end-to-end tests against versions of Kubernetes, and writes a column
+// for each into the table in docs/versions.md. The oldest and the middle version run all
+// tests. The other versions run only the tests of the table.
 //
 //	go run ./hack/versions [-table] [VERSION ...]
 package main
@@ -144,9 +144,9 @@ func command(env []string, stdout io.Writer, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// test runs "go test" and adds the result of each top-level test, such as "pass". It prints
-// the output of failed tests. A package that fails, for example in the build, has a result,
-// too.
+// test runs "go test" and stores the result of each top-level test, such as "pass", in
+// results. It prints the output of failed tests. If a package fails, for example in the
+// build, it stores a result for the package.
 func test(env []string, results map[string]string, args ...string) error {
 	flags := 0
 	if strings.HasPrefix(args[0], "-C") {

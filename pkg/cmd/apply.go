@@ -30,7 +30,7 @@ type applier struct {
 	print  *genericclioptions.PrintFlags
 	out    io.Writer
 
-	// printer is reused for all objects of an output format. It is nil before the first.
+	// printer is set when the first object is printed in an output format, and prints the others.
 	printer printers.ResourcePrinter
 }
 
@@ -84,7 +84,7 @@ func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
 		return err
 	}
 	if *a.print.OutputFormat != "" {
-		a.printer = printer // the same YAML printer separates the documents
+		a.printer = printer // a YAML printer separates documents only if it is reused
 	}
 	return printer.PrintObj(obj, a.out)
 }

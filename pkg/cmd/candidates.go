@@ -39,8 +39,8 @@ func (e *choiceError) add(format string, args ...any) {
 	e.lines = append(e.lines, escape.Line(fmt.Sprintf(format, args...)))
 }
 
-// chooseField returns an error about an unknown replica field with a command for each possible
-// field, likeliest first. Other errors stay unchanged. count holds the flags of the count.
+// chooseField extends the error about an unknown replica field with the possible fields, likeliest
+// first, and with commands for them. Other errors stay unchanged. count holds flags like --replicas.
 func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, count ...string) error {
 	var unknown *discover.UnknownFieldError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -103,8 +103,8 @@ func remarks(c candidates.Field) string {
 	return s
 }
 
-// choosePlace returns an error about an unknown pod template with a command for each possible
-// field, shallow ones first. Other errors stay unchanged.
+// choosePlace extends the error about an unknown pod template with the possible fields, shallow
+// ones first, and with commands for them. Other errors stay unchanged.
 func (o *commonOptions) choosePlace(err error, command commandline.Command) error {
 	var unknown *template.UnknownPlaceError
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
@@ -159,8 +159,8 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 	return fmt.Errorf("%s has no field %s%s", t, path, didYouMean(nearest))
 }
 
-// nearestTo returns the words that a user may have meant by a misspelled word. It makes the
-// words commands, because cobra suggests only commands.
+// nearestTo returns the words that a user may have meant by a misspelled word. It turns each
+// word into a command, because cobra suggests only commands.
 func nearestTo(word string, words []string) []string {
 	if len(word) < 3 {
 		return nil // it would be similar to too many words
@@ -179,7 +179,7 @@ func didYouMean(nearest []string) string {
 	return fmt.Sprintf("; did you mean %s?", strings.Join(nearest, " or "))
 }
 
-// suggestTypes wraps run to add similar types of the server to errors about unknown types.
+// suggestTypes wraps run to add types with similar names to errors about unknown types.
 func suggestTypes(c *kube.Factory, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)

@@ -153,8 +153,8 @@ func (c *changer) find(ctx context.Context) (found []observe.Target, errs []erro
 	return found, errs
 }
 
-// confirm prints the counts that will change if there are several, and reports whether to change
-// them. If more than one becomes zero, it asks, as "kubectl delete -i" does.
+// confirm reports whether to change the counts. If there are several, it prints them and, if more
+// than one becomes zero, asks the user, as "kubectl delete -i" does.
 func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error) {
 	if len(changes) < 2 {
 		return true, nil
@@ -174,7 +174,7 @@ func (c *changer) confirm(changes []printer.CountChange, yes bool) (bool, error)
 // ask reports whether the user agrees to a change. It reports true without asking if yes is set,
 // in a dry run, or if there is no terminal.
 func (c *changer) ask(what string, yes bool) (bool, error) {
-	in, is := c.streams.In.(io.ReadWriter) // a terminal is both
+	in, is := c.streams.In.(io.ReadWriter) // a terminal can be read and written
 	if yes || c.flags.dryRun != "none" || !is || !terminal.Is(in) || !terminal.Is(c.streams.ErrOut) {
 		return true, nil
 	}
@@ -192,9 +192,8 @@ func (c *changer) ask(what string, yes bool) (bool, error) {
 	return false, nil
 }
 
-// make makes the changes one by one and then waits for all of them, because the objects
-// become ready at the same time. A failed change does not stop the others. It joins all
-// errors with errs.
+// make makes the changes one by one, and then waits for all objects in parallel. A failed
+// change does not stop the others. The returned error joins errs and the new errors.
 func (c *changer) make(ctx context.Context, all []planned, errs []error) error {
 	var changes []*change
 	for _, p := range all {
@@ -252,21 +251,21 @@ func (c *changer) edits() edit.Options {
 	return edit.Options{FieldManager: c.flags.manager, DryRun: c.flags.dryRun.server(), Local: c.flags.dryRun.client()}
 }
 
-// edit edits a target with its object. On conflict, it reads the object and calls plan again.
+// edit writes the edits of plan for t.Object. On conflict, it reads the object and plans again.
 func (c *changer) edit(ctx context.Context, t *observe.Target, plan func(*unstructured.Unstructured) (edit.Plan, error)) (edit.Written, error) {
 	c.beginWarning(t)
 	return edit.Apply(ctx, t.Resource(c.finder.Dynamic), t.Name, t.Object, plan, c.edits())
 }
 
-// beginWarning starts to read the leases of controllers, for the warning that report prints.
+// beginWarning starts reading the leases of controllers, for the warning that report prints.
 func (c *changer) beginWarning(t *observe.Target) {
 	if !c.waits {
 		c.loops.begin(t)
 	}
 }
 
-// edited returns a change from done, the result of its write. until is the condition to wait
-// for. A revert returns undone, and also makes the edits that marks returns unless marks is nil.
+// edited returns the change that done describes. until is the condition to wait for. The revert
+// returns the text undone, and also makes the edits that marks returns, unless marks is nil.
 func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
 	return &change{
 		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Conditions: []observe.Condition{until}},

@@ -36,8 +36,8 @@ const (
 	beginnings = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 )
 
-// Arguments returns the arguments in argv. If kubectl called the program for completions, they
-// follow cobra's completion command, whose output kubectl can parse.
+// Arguments returns the arguments in argv. If kubectl called the program for completions, cobra's
+// completion command is prepended, because kubectl can parse its output.
 func Arguments(argv []string) []string {
 	if strings.TrimSuffix(filepath.Base(argv[0]), ".exe") == completionProgram {
 		return append([]string{cobra.ShellCompRequestCmd}, argv[1:]...)
@@ -102,8 +102,8 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// bounded returns a completion that calls find, which sends requests. If find takes longer than
-// completionTimeout, it offers nothing.
+// bounded returns a completion that offers the harmless results of find that begin with the typed
+// word. If find takes longer than completionTimeout, the completion offers nothing.
 func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
@@ -127,8 +127,8 @@ func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, w
 	}
 }
 
-// unquoted lists the characters with which a shell runs a command or writes a file. Some versions
-// of kubectl put a completion into the command line of bash without quotes.
+// unquoted lists characters with which an unquoted word can make a shell run a command or write a
+// file. Some versions of kubectl do not quote completions in the command line of bash.
 const unquoted = "$`;&|<>!\\"
 
 // harmless returns the completions that are safe to print and to run, with escaped descriptions.
@@ -221,8 +221,8 @@ func (f completer) types(suffix string) []cobra.Completion {
 	return words
 }
 
-// names returns the names of a type's objects, with the prefix and their states, except for those
-// in named.
+// names returns the prefixed names of a type's objects, with the states of the objects as
+// descriptions. It leaves out the names in named.
 func (f completer) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
 	namespace, _, err := f.c.Namespace()
 	if err != nil {
@@ -263,7 +263,7 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	return fmt.Sprintf("%d/%d ready", o.Ready, o.Desired)
 }
 
-// paths completes the possible replica fields of the named object, the actual one first.
+// paths completes the possible replica fields of the named object, starting with the known one.
 func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	targets, _ := (&targetFlags{args: args}).find(ctx, &commonOptions{clients: f.c})
 	finder, err := f.c.Finder()

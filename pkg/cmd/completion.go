@@ -25,7 +25,7 @@ type completionOptions struct {
 	// called is the path by which the program was called, usually by kubectl, which found it on
 	// PATH.
 	called string
-	// words lists the possible arguments. do is the action of the given one.
+	// words lists the possible arguments. do is the action of the argument that was given.
 	words []completionWord
 	do    func(io.Writer) error
 }
@@ -104,8 +104,8 @@ func (o *completionOptions) complete(args []string) error {
 func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }
 
 // install creates the link that kubectl looks for, next to the program as it was called, so that
-// both are on PATH. If the program is itself a link of krew, the new link points to that link,
-// so that it stays valid after an upgrade.
+// both are on PATH. If the program is itself a link of krew, the new link points to krew's link,
+// and so stays valid after an upgrade.
 func (o *completionOptions) install(out io.Writer) error {
 	plugin, link, err := o.places()
 	if err != nil {

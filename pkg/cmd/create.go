@@ -19,7 +19,7 @@ import (
 )
 
 type createOptions struct {
-	// change holds files, whose objects are created unchanged, or the names of new objects.
+	// change.targets holds files, whose objects are created unchanged, or names of new objects.
 	change changeFlags
 
 	replicas int32

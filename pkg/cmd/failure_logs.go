@@ -24,7 +24,7 @@ const (
 	linesOfFailure = 10
 	// logsWithin limits the time for the logs of all failed objects.
 	logsWithin = 10 * time.Second
-	// lastLineWithin and lastLineBytes limit reading the last line.
+	// lastLineWithin and lastLineBytes limit the time and the bytes for the last line of a log.
 	lastLineWithin = 2 * time.Second
 	lastLineBytes  = 4096
 )
@@ -101,8 +101,8 @@ func lastLines(ctx context.Context, c *kube.Factory, container logs.Container, l
 	return logs.LastLines(ctx, logs.Server(core), container, lines, most)
 }
 
-// addLastLogLine adds the last log line to the most serious problem of a crashing pod, unless
-// the object is ready. It skips a log that cannot be read quickly.
+// addLastLogLine adds the last log line to the most serious problem that is a crash, unless the
+// object is ready. It adds nothing if the log cannot be read quickly.
 func addLastLogLine(ctx context.Context, c *kube.Factory, e status.Snapshot, r *status.Report) {
 	i := slices.IndexFunc(r.Problems, problem.Problem.Crash)
 	if i < 0 || r.Verdict == status.Ready {

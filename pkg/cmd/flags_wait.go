@@ -15,16 +15,16 @@ type waitFlags struct {
 	observe.Limits
 	// logs means that the last log lines of a failed container are printed.
 	logs bool
-	// own holds these flags, and given reports whether one of them was given.
+	// given reports whether a flag in own was given. own holds the flags of the wait.
 	given func(flag string) bool
 	own   *pflag.FlagSet
 }
 
-// failAfter is the default time that an object can be failed before the wait fails. A kubelet
-// retries after 10 and then after 20 seconds, so it has retried at least once by then.
+// failAfter is the default time that an object must stay failed before the wait fails. A kubelet
+// retries after 10 seconds, and again after 20, so it retries at least once before the wait fails.
 const failAfter = 20 * time.Second
 
-// addFlags adds the flags except --timeout, because zero has another meaning in each verb.
+// addFlags adds the flags except --timeout, whose zero value means something else in each verb.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	own := f.addFailFlags(cmd)
 	addDuration(own, &f.Settle, "settle", "How long the objects must stay ready, such as 30s, before the wait is over.")
@@ -32,7 +32,8 @@ func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().AddFlagSet(own)
 }
 
-// addFailFlags adds --fail-after. It returns the flags of the wait that cmd has by then.
+// addFailFlags adds --fail-after. It stores and returns a flag set with --fail-after, and with
+// --timeout and --on-failure if cmd has them.
 func (f *waitFlags) addFailFlags(cmd *cobra.Command) *pflag.FlagSet {
 	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	for _, added := range []string{"timeout", "on-failure"} {
@@ -98,7 +99,7 @@ type changeWaitFlags struct {
 	onFailure onFailure
 }
 
-// addTimeout adds --timeout of a verb that may wait without a limit.
+// addTimeout adds the --timeout flag for a verb that may wait without a limit.
 func addTimeout(cmd *cobra.Command, timeout *time.Duration) {
 	addDuration(cmd.Flags(), timeout, "timeout", "The length of time to wait before giving up, such as 1m. A value above zero implies --wait. With --wait, zero means no limit.")
 }

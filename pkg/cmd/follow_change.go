@@ -25,7 +25,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
-// change is the change of an object, and what to wait for.
+// change is a change that was made to an object, with the conditions to wait for.
 type change struct {
 	observe.WaitTarget
 	written edit.Written
@@ -65,8 +65,8 @@ func (o *commonOptions) followChanges(ctx context.Context, format string, flags 
 	return errs
 }
 
-// conclude returns the error of a wait, together with the result of the revert if one was
-// requested.
+// conclude adds hints to the error of an interrupted wait or an overwritten change. If requested,
+// it reverts a change that did not become ready, and adds the result to the error.
 func (o *commonOptions) conclude(ctx context.Context, flags *changeWaitFlags, c *change, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrInterrupted):
@@ -194,8 +194,8 @@ func (o *commonOptions) awaitShown(ctx context.Context, format string, limits ob
 	return a.Wait(ctx, all)
 }
 
-// goalOf returns the end of "2 of 3 objects are …". If the targets have different goals, which
-// all mean that they are ready, it is "ready".
+// goalOf returns the end of "2 of 3 objects are …". If the goals of the targets differ, it
+// returns "ready", because all of them mean that.
 func goalOf(all []observe.WaitTarget) string {
 	goal := func(w observe.WaitTarget) string { return w.Conditions[len(w.Conditions)-1].Done }
 	if slices.ContainsFunc(all, func(w observe.WaitTarget) bool { return goal(w) != goal(all[0]) }) {

@@ -102,8 +102,8 @@ func (o *historyOptions) run(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
-// show shows the revisions of one object. If named is set, it prints above and the name of the
-// object before a table.
+// show shows the revisions of one object. If named is set, a table begins with the text in above
+// and the name of the object.
 func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *observe.Target, named bool, above string) error {
 	if err := t.Read(ctx, client); err != nil {
 		return err

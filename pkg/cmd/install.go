@@ -28,10 +28,10 @@ type installOptions struct {
 	dryRun  dryRun
 	timeout time.Duration
 
-	// controller reports whether to install the controller with these settings.
+	// controller means that the controller is installed, too, with these settings.
 	controller bool
 	settings   deploy.Settings
-	// roles reports whether to install the roles, without bindings.
+	// roles means that the roles are installed, too, without bindings.
 	roles bool
 	// given reports whether a flag was given.
 	given func(flag string) bool
@@ -165,8 +165,8 @@ func (o *installOptions) awaitController(ctx context.Context) error {
 	return outcome.Join(o.common.awaitAll(ctx, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
 }
 
-// objects returns the roles and the controller's objects, if the flags select them. The default
-// namespace of the controller, if it is used, is first.
+// objects returns the roles and the controller's objects that the flags select, and sets the
+// controller's namespace. If that is SystemNamespace, the Namespace object is first.
 func (o *installOptions) objects() (objs []*unstructured.Unstructured, err error) {
 	if o.roles {
 		namespace, _, err := o.common.clients.Namespace()

@@ -126,7 +126,7 @@ func (o *kindsNewOptions) sayNext() error {
 	return nil
 }
 
-// says reports whether an existing CRD has at least the annotations and the spec of another one.
+// says reports whether a CRD has at least the wanted annotations and spec, and is not being deleted.
 func says(there, wanted *unstructured.Unstructured) bool {
 	notes := there.GetAnnotations()
 	for key, value := range wanted.GetAnnotations() {

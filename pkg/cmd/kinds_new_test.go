@@ -9,7 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// A printed CRD can be read again, and an invalid one is refused. Neither needs a server.
+// A printed CRD can be read again, and invalid arguments are refused. Neither needs a server.
 func TestKindsNewAndRBAC(t *testing.T) {
 	t.Parallel()
 	run := func(args ...string) (string, error) {

@@ -21,7 +21,7 @@ type kindsRBACOptions struct {
 	print  *genericclioptions.PrintFlags
 	word   string
 	file   string
-	// commented reports whether to print the binding commands, too.
+	// commented means that the commands that bind the roles are printed as comments.
 	commented bool
 	printer   printers.ResourcePrinter
 }

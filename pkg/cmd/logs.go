@@ -130,7 +130,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	return outcome.Join(append(errs, reader.Once(ctx, slices.Concat(all...))...))
 }
 
-// containers returns the selected containers of a target. If there are none, it reports why.
+// containers returns the selected containers of a target. If there are none, it prints why or fails.
 func (o *logsOptions) containers(ctx context.Context, t observe.Target, out *logs.Output) ([]logs.Container, error) {
 	snapshot, _, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {

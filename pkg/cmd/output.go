@@ -29,9 +29,9 @@ func withOperation(flags *genericclioptions.PrintFlags, operation string) *gener
 	return &with
 }
 
-// linePrinter returns the printer of the flags. An unknown format is a usage error. It escapes
-// lines with the names of objects, but no other format. The lines go through a buffer, because
-// kubectl's name printer ignores errors of its writer.
+// linePrinter returns the printer of the flags, or a usage error if the format is unknown. The
+// printer escapes lines with the names of objects, but no other format. The lines go through a
+// buffer, because kubectl's name printer ignores errors of its writer.
 func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {
 	p, err := flags.ToPrinter()
 	if err != nil {
@@ -87,8 +87,8 @@ func listFormats(flags *genericclioptions.PrintFlags) []string {
 	return append(flags.AllowedFormats(), "custom-columns", "wide")
 }
 
-// listPrinter returns the printer of a format other than a table. kubectl does not export its
-// printer of custom columns.
+// listPrinter returns the printer of a format other than a table. Custom columns have a printer in
+// this program, because kubectl does not export its own.
 func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.ResourcePrinter, error) {
 	format := *flags.OutputFormat
 	if spec, is := strings.CutPrefix(format, "custom-columns"); is {

@@ -155,7 +155,7 @@ func (o *parkOptions) park(ctx context.Context, c *changer, t *observe.Target, p
 		p, err := plan(obj)
 		words := fmt.Sprintf("%d → %d", p.Before, p.After)
 		if o.back && err == nil && p.Kept == "" && words != shown {
-			shown = words // before the write, because others can write the count that an object remembers
+			shown = words // before the write, because anyone may have edited the saved count
 			c.tell("%s: %s", t, c.flags.dryRun.mark(words))
 			if p.By != c.user() {
 				c.tell("%s: parked by %s, according to its annotation", t, cmp.Or(p.By, "someone"))

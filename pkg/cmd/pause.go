@@ -59,7 +59,7 @@ an object that has pods. See docs/pause.md.`,
 	return o.change.command(cmd, o.change.complete, o.pause)
 }
 
-// pause pauses an object with annotations. For objects of other programs, it calls turnOn.
+// pause sets the annotations that pause an object. For objects of other programs, it calls turnOn.
 func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	if t.Object.GetDeletionTimestamp() != nil {
 		return nil, fmt.Errorf("%s is being deleted and cannot be paused", t)
@@ -129,8 +129,8 @@ func pauseEdits(until, by, reason string) []fieldpath.Edit {
 	return edits
 }
 
-// editPause edits an object, unless another object has the same name by now. If edits is nil, the
-// object is already in the wanted state. back holds the verb and the flags that revert the edits.
+// editPause edits an object. It fails if another object has the name by now. If edits is nil, the
+// object is already in the wanted state. back is the verb that reverts the edits, with its flags.
 func editPause(ctx context.Context, c *changer, t *observe.Target, edits []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	done := edit.Written{Object: t.Object}
 	if edits != nil {
@@ -166,8 +166,8 @@ func findSwitch(finder *discover.Finder, t *observe.Target) ([]string, error) {
 	return nil, errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
 }
 
-// setSwitch sets the field that pauses an object of another program to on, and makes the edits in
-// marks. If the field already has that value, it changes nothing.
+// setSwitch sets the field that pauses an object of another program to the value of on, and makes
+// the edits in marks. If the field already has the value, it changes nothing.
 func setSwitch(ctx context.Context, c *changer, t *observe.Target, path []string, on bool, marks []fieldpath.Edit, until observe.Condition, back ...string) (*change, error) {
 	field := "." + strings.Join(path, ".")
 	if now, _ := fieldpath.Object(t.Object.Object, path[:len(path)-1]...)[path[len(path)-1]].(bool); now == on {

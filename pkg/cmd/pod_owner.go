@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// podOwners replaces each pod by the object that owns it, without duplicates, and prints a line
+// podOwners replaces each pod with the object that owns it, without duplicates, and prints a line
 // that ends in doing, such as "showing", and the owner. For a pod without an owner, it returns
 // an error that suggests the command instead.
 func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {

@@ -71,7 +71,7 @@ func (o *scaleOptions) field(ctx context.Context, c *changer, t *observe.Target)
 	return field, c.chooseField(err, "scale", t, o.countFlags()...)
 }
 
-// groupPath reads the target and returns the path of the count of --group.
+// groupPath reads the target and returns the path of the count that --group selects.
 func (o *scaleOptions) groupPath(ctx context.Context, c *changer, t *observe.Target) (*fieldpath.Path, error) {
 	if err := t.Read(ctx, c.finder.Dynamic); err != nil {
 		return nil, err

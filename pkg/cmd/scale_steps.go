@@ -75,7 +75,7 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*loca
 }
 
 // inSteps changes the count of one object in steps. Each step begins when the previous one is
-// ready and nobody else has changed the count.
+// ready. A step fails if someone else has changed the count.
 func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) error {
 	t := l.target
 	now, err := replicas.Count(ctx, t.Resource(c.finder.Dynamic), *t, l.field)

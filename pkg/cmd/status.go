@@ -38,7 +38,7 @@ type statusOptions struct {
 	color     color
 	noHeaders bool
 
-	// write prints reports in the output format, which may be table.
+	// write prints reports in the output format. If that is a table, it uses the field table.
 	write     func(io.Writer, []status.Report) error
 	table     printer.Table
 	client    dynamic.Interface
@@ -192,8 +192,8 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 	return reports, withoutRepeats(errs)
 }
 
-// withoutRepeats returns the errors that are not nil, without repeated Forbidden errors. If the
-// server refuses a list, it does not name the object.
+// withoutRepeats removes nil errors and repeated Forbidden errors. The error for a refused list
+// does not name an object, so it is the same for all objects.
 func withoutRepeats(errs []error) []error {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err error) bool {

@@ -82,7 +82,7 @@ func hasStatus(kind kinds.Kind) bool {
 	return kind.Resource.Group == "" && kind.Resource.Resource == "replicationcontrollers"
 }
 
-// withReplicas replaces pods by their owners, and returns errors for objects that have
+// withReplicas replaces pods with their owners, and returns errors for objects that have
 // neither replicas nor pods.
 func (o *statusOptions) withReplicas(ctx context.Context, targets []observe.Target, errs []error) ([]observe.Target, []error) {
 	targets, failed := o.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))

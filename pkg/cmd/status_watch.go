@@ -88,7 +88,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	o.table.Types = slices.ContainsFunc(sources, func(s observe.Source) bool { return s.Kind.CRD() != sources[0].Kind.CRD() })
 	w := &statusWatch{statusOptions: o, toList: len(sources)}
 	connection := &follow.Connection{Changed: func(lost time.Time) {
-		_ = escape.PrintLine(o.streams.ErrOut, "%s", printer.Connection(lost)) // the watch matters more
+		_ = escape.PrintLine(o.streams.ErrOut, "%s", printer.Connection(lost)) // an error must not end the watch
 	}}
 	extent, onScreen := o.extent(), false
 	if on := o.terminal(); on != nil {
@@ -190,7 +190,7 @@ func (w *statusWatch) noteListed(ctx context.Context, found bool, refused error)
 	if !apierrors.IsForbidden(refused) {
 		w.listed = true
 	} else if w.refused == nil || refused.Error() < w.refused.Error() {
-		w.refused = refused // the same one in every run
+		w.refused = refused // so that every run returns the same error
 	}
 	switch {
 	case w.toList > 0 || w.found:
@@ -205,5 +205,5 @@ func (w *statusWatch) noteListed(ctx context.Context, found bool, refused error)
 func (w *statusWatch) warnUnlisted(kind kinds.Kind, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = escape.PrintLine(w.streams.ErrOut, "Warning: cannot list %s, trying again: %v", kind.CRD(), err) // the watch matters more
+	_ = escape.PrintLine(w.streams.ErrOut, "Warning: cannot list %s, trying again: %v", kind.CRD(), err) // an error must not end the watch
 }

@@ -124,7 +124,7 @@ func withType(name string) string {
 	return name
 }
 
-// scope returns an error, with kubectl's message, if names are combined with selecting flags.
+// scope returns an error like kubectl's if names are malformed or combined with selecting flags.
 func (f *targetFlags) scope(args []string) error {
 	if f.allNamespaces && f.fromFiles() {
 		return usageErrorf("-A cannot be used together with -f or -k")
@@ -226,7 +226,7 @@ func kindNamed(ctx context.Context, c *kube.Factory, word string) (kinds.Kind, e
 	return c.KindNamed(ctx, word)
 }
 
-// name resolves arguments that name objects without reading the objects. If flags select
+// name resolves names of objects to targets, and does not read the objects. If flags select
 // objects, it returns nothing.
 func (f *targetFlags) name(ctx context.Context, c *kube.Factory) (found []observe.Target, errs []error) {
 	if f.given() {
@@ -306,8 +306,8 @@ func separate(err error) []error {
 	return []error{err}
 }
 
-// explainTypes adds advice to errors about unknown types: what to install, which variable names
-// the type, and how to name objects.
+// explainTypes adds advice to errors about unknown types: what to install, which environment
+// variable holds the type, and how to name objects.
 func (f *targetFlags) explainTypes(errs []error) []error {
 	args := f.args
 	for i, err := range errs {

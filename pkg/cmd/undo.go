@@ -61,8 +61,8 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	return made, err
 }
 
-// show prints a change before it is written, because not only an object's controller can write
-// its revisions. It prints a line and, if the line does not contain the whole change, a diff.
+// show prints a change before it is written, because the controller is not the only one that can
+// write revisions. It prints a line and, if the line does not contain the whole change, a diff.
 func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	change := revision.Change(now, want)
 	if change == "" || c.flags.dryRun != "none" {

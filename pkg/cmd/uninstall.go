@@ -152,9 +152,9 @@ func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceI
 	return true, observe.WaitUntilGone(ctx, objects, present, o.timeout)
 }
 
-// clear makes sure that no objects of the CRDs are left. It deletes the objects, after their
-// pods, if --delete-objects is set, or else returns an error if there are any. They must go
-// before their CRD, without which the garbage collector may overlook that they are gone.
+// clear makes sure that no objects of the CRDs are left. With --delete-objects, it deletes them
+// after their pods. Otherwise, it returns an error if there are any. A CRD must outlive its
+// objects, or the garbage collector may overlook that they are gone.
 func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) error {
 	found := make([][]*unstructured.Unstructured, len(kinds.Shipped()))
 	var refusals []error

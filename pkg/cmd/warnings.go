@@ -38,8 +38,8 @@ func (o *commonOptions) warnPaused(t *observe.Target) {
 }
 
 // warnOfCompetitors warns about autoscalers, budgets, and other writers before a change of the
-// count. Failing to read them does not prevent the change. after returns the new count. If it
-// fails, so does the change, and there is no warning.
+// count. Failing to read them does not prevent the change. after returns the new count. If after
+// fails, there is no warning, because the change will fail, too.
 func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target, after func(now int64) (int32, error)) {
 	snapshot, _, err := observe.Read(ctx, o.clients, *t, observe.Extent{Competitors: true})
 	if err != nil {
@@ -60,8 +60,8 @@ func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target
 // and does nothing if the user cannot. A nil loopWarner, as in a dry run, does nothing.
 type loopWarner struct {
 	commonOptions
-	// cached and current return the controllers. A consistent list may take 100 ms longer than
-	// one from the server's cache (KEP-2340), so it is read only to confirm a warning.
+	// cached and current return the controllers. current needs a consistent list, which may take
+	// 100 ms longer than cached (KEP-2340), so it is called only to confirm a warning.
 	cached, current func() []leaserecord.Loop
 	warned          []string
 }

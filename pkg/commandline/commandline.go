@@ -33,11 +33,11 @@ func (c Command) In(namespace string) Command {
 	return c.With("-n", namespace)
 }
 
-// Context holds the flags by which a pasted command reaches the same cluster as the same user,
-// as words: "--context", "staging". The zero value adds no flags.
+// Context holds the words of the flags that select the same cluster and the same user in a pasted
+// command, such as "--context", "staging". The zero value adds no flags.
 type Context []string
 
-// Line returns the command as one line, quoted for a shell. The flags precede a "--".
+// Line returns the command as one line, quoted for a shell. The flags in c come before any "--".
 func (c Context) Line(cmd Command) string {
 	at := slices.Index(cmd.words, "--")
 	if at < 0 {

@@ -26,13 +26,13 @@ func Cell(s string) string { return visible(s, maxCell, false) }
 
 // Line returns s, escaped, for one line.
 //
-// Newlines and tabs become blanks. Characters that are not graphic in Unicode become visible
-// escapes, as do graphic ones that show nothing: control characters, line and paragraph
-// separators, bidirectional controls, zero-width characters, tags. So does a byte that is not
-// UTF-8. The escapes are those of Go: \x1b, \u202e, \U000e0041, \xff.
+// Newlines and tabs become blanks. Invisible characters become visible escapes: control
+// characters, separators, bidirectional controls, zero-width characters, tags, and all others
+// that Unicode does not define as graphic. A byte that is not UTF-8 is escaped, too. The
+// escapes are those of Go: \x1b, \u202e, \U000e0041, \xff.
 //
-// A zero-width joiner stays between two emoji, which it combines. Its other uses, in Persian
-// and in scripts of India, are escaped, because they can also hide text.
+// A zero-width joiner stays between two emoji, which it combines. It is escaped elsewhere,
+// even in Persian and in scripts of India, because it can hide text.
 //
 // Text that needs none of this is returned unchanged, without an allocation. Escaping twice
 // changes nothing.
@@ -60,7 +60,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// visible escapes s and cuts it to a number of bytes. Newlines and tabs stay if lines is set.
+// visible escapes s and cuts it to most bytes. Newlines and tabs stay if lines is set.
 func visible(s string, most int, lines bool) string {
 	if len(s) <= most && clean(s, lines) {
 		return s

@@ -13,7 +13,7 @@ import (
 type HintedError struct {
 	Err  error
 	Text string
-	// Command is printed after the text, which may be empty, unless Command is nil.
+	// Command, if it is not nil, is printed after the text, which may be empty.
 	Command *commandline.Command
 }
 

@@ -37,7 +37,7 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 	// ErrGone means that the object was deleted during the wait.
 	ErrGone = errors.New("deleted")
-	// ErrNotReady means that the object is not ready, and may become ready.
+	// ErrNotReady means that the object is not ready, but may still become ready.
 	ErrNotReady = errors.New("not ready")
 	// ErrForbidden means that the user is not allowed to read what the command needs.
 	ErrForbidden = errors.New("forbidden")
@@ -83,7 +83,7 @@ func (e *UnknownTypeError) Error() string {
 type NotServedError struct {
 	// CRD is the name of the missing custom resource definition.
 	CRD string
-	// Shipped reports whether this program can install it.
+	// Shipped means that this program can install the CRD.
 	Shipped bool
 	Err     error
 }

@@ -30,7 +30,7 @@ type Controller struct {
 	Metrics *metrics.Metrics
 	// Kill ends the controller like kill -9; Stop ends it like Ctrl-C.
 	Kill, Stop func()
-	// Done is closed when the controller has ended; Err is then set.
+	// Done is closed when the controller has ended, after Err is set.
 	Done chan struct{}
 	Err  error
 
@@ -75,8 +75,8 @@ func (c *Cluster) StartControllerFor(t *testing.T, namespace string, kinds []kin
 	return c.StartControllerWith(t, controller.Options{Kinds: kinds, Namespace: namespace, Clock: clk}, interceptors...)
 }
 
-// StartControllerWith is StartController with options. It fills in the clients and the
-// observers.
+// StartControllerWith is StartController with options. It overwrites the clients, the
+// number of workers, the metrics, and the log.
 func (c *Cluster) StartControllerWith(t *testing.T, opts controller.Options, interceptors ...Interceptor) *Controller {
 	t.Helper()
 	l := &Controller{Done: make(chan struct{}), Metrics: metrics.New("test")}

@@ -56,7 +56,7 @@ type want struct {
 	sent, acknowledged time.Time
 }
 
-// wants reports whether the slot is wanted: one of the lowest slots not removed.
+// wants reports whether a slot is one of the w.replicas lowest slots that are not removed.
 func (w want) wants(slot int32) bool {
 	below := slot
 	for _, removed := range w.removed {
@@ -299,8 +299,8 @@ func (g *glance) looks() {
 	g.at, g.written = time.Now(), map[string]bool{}
 }
 
-// writes records a write of a pod, and returns the start of the interval of wanted
-// states that allow it.
+// writes records a write of a pod, and returns the start of the interval in which a
+// requested state must allow the write.
 func (g *glance) writes(d *Driver, r *http.Request, pod string) (from time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

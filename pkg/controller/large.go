@@ -28,6 +28,11 @@ func isOutline(obj *unstructured.Unstructured) bool {
 // its outline. This limits how much memory one object can take, whoever wrote it.
 func trimOwner(kind kinds.Kind) cache.TransformFunc {
 	return informer.Trim(func(u *unstructured.Unstructured) (any, error) {
+		// client-go trims the objects of a streamed list twice. An object from the server has this
+		// time, whatever its annotations are.
+		if created := u.GetCreationTimestamp(); isOutline(u) && created.IsZero() {
+			return u, nil
+		}
 		u.SetManagedFields(nil)
 		u.SetAnnotations(plannedAnnotations(u))
 		if strategy.Size(u.Object) <= maxCached {

@@ -422,7 +422,9 @@ func TestChangedRevisionsAreRepaired(t *testing.T) {
 func TestHistoryOfALargeObject(t *testing.T) {
 	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 		fields := ofAnyKind(kind, "a")
-		fields["metadata"] = map[string]any{"annotations": map[string]any{"note": strings.Repeat("x", maxCached)}}
+		if err := unstructured.SetNestedField(fields, strings.Repeat("x", maxCached), "spec", "note"); err != nil {
+			t.Fatal(err)
+		}
 		foo := w.create(kind, "default", "foo", fields)
 		w.start()
 		w.converges()

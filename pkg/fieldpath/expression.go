@@ -98,7 +98,7 @@ func cutValue(word string) (expression string, value *string) {
 	return word, nil
 }
 
-// holds reports whether the only result of a JSONPath expression equals value, if value is not nil.
+// holds reports whether the only result of an expression equals value. A nil value accepts any.
 func holds(results [][]reflect.Value, value *string) (bool, error) {
 	switch {
 	case len(results) == 0 || len(results[0]) == 0:

@@ -31,8 +31,8 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 	return manager, at
 }
 
-// ManagedBy reports whether an entry of managedFields has the field of obj, or has the list or
-// object around the field as a whole.
+// ManagedBy reports whether an entry of managedFields has the field at the path in obj, or has the
+// whole list or object around it.
 func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) bool {
 	return p.managedAt(entry, obj) > 0
 }

@@ -229,7 +229,7 @@ func Integer(value any) (int64, bool) {
 	case int64:
 		return n, true
 	case float64:
-		// The highest float64 below 2^63 and the lowest int64 itself are exact.
+		// As a float64, MinInt64 is exact, but MaxInt64 is rounded up to 2^63, which would overflow.
 		if n == math.Trunc(n) && n >= math.MinInt64 && n < math.MaxInt64 {
 			return int64(n), true
 		}

@@ -86,8 +86,8 @@ func (s Step) place(list []any) (int, []any, error) {
 }
 
 // Typed converts a word from the command line to the type at the path in a schema. Without a type,
-// the word becomes an integer, a boolean, or a JSON object, list or string if it is one, or else a
-// string.
+// an integer, a boolean, and a JSON object, list or string are converted to that type. Any other
+// word becomes a string.
 func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	switch kind := p.typeIn(schema); kind {
 	case "string":

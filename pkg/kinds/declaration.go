@@ -39,7 +39,7 @@ const (
 	AnnotationDeploymentNamePath = declares + "deployment-name-path"
 	// AnnotationNameLabel is the pod label whose value is the object's name.
 	AnnotationNameLabel = declares + "name-label"
-	// annotationHistoryLimit is the number of old revisions that are kept of an object if
+	// annotationHistoryLimit is the number of old revisions to keep for an object if
 	// .spec.revisionHistoryLimit is not set.
 	annotationHistoryLimit = declares + "revision-history-limit"
 	// The others name status fields.

@@ -64,7 +64,7 @@ spec:
                   properties: {type: {type: string}, status: {type: string}}
 `
 
-// crdWith returns the CRD of Widgets with some annotations, after a call of change unless nil.
+// crdWith returns the CRD of Widgets with annotations. change, unless nil, is applied to the CRD.
 func crdWith(t *testing.T, annotations map[string]string, change func(crd map[string]any)) *unstructured.Unstructured {
 	t.Helper()
 	crd := &unstructured.Unstructured{}
@@ -187,7 +187,7 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{"plan": "pods", "replicas-path": ".spec.size", "image-path": ".spec.image"}
 	for name, test := range map[string]struct {
-		annotations map[string]string // "-" removes an annotation of good
+		annotations map[string]string // the value "-" removes the key from good
 		change      func(crd map[string]any)
 		want        string
 	}{

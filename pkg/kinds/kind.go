@@ -28,7 +28,7 @@ type Kind struct {
 	Kind string
 	// Singular is the name of one object in messages.
 	Singular string
-	// Clusterwide reports whether the objects are cluster-scoped.
+	// Clusterwide means that the objects are cluster-scoped.
 	Clusterwide bool
 	// ReplicasPath is the field of the desired count. It is empty if the field is unknown or
 	// does not exist.
@@ -59,7 +59,7 @@ func (k Kind) Shipped() bool {
 
 // BuiltIn reports whether the kind is built into Kubernetes.
 func (k Kind) BuiltIn() bool {
-	// The last two are not in the client's scheme, because extension servers inside the API
+	// The two groups below are not in the client's scheme, because extension servers inside the API
 	// server serve them.
 	return scheme.Scheme.IsGroupRegistered(k.Resource.Group) ||
 		slices.Contains([]string{"apiextensions.k8s.io", "apiregistration.k8s.io"}, k.Resource.Group)
@@ -94,9 +94,8 @@ func (k Kind) CRD() string {
 // IsPod reports whether objects of the kind are pods.
 func (k Kind) IsPod() bool { return k.CRD() == "pods" }
 
-// Desired returns the desired count of an object. The default is one, as in the API
-// conventions. A value other than a whole number from 0 to 2147483647 is an error, because a
-// schema need not forbid it.
+// Desired returns the desired count of an object. The default is one, as in the API conventions. A
+// schema may allow values other than whole numbers from 0 to 2147483647, but these are an error.
 func (k Kind) Desired(obj *unstructured.Unstructured) (int32, error) {
 	path := k.ReplicasPath
 	if len(path) == 0 {

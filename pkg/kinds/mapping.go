@@ -20,8 +20,8 @@ type Mapping struct {
 	DeploymentNamePath []string
 	// NameLabel is the pod label whose value is the name of the object.
 	NameLabel string
-	// HistoryLimit is the number of old revisions that are kept of an object without its own
-	// limit. If HistoryLimit is nil, the default of the built-in kinds applies.
+	// HistoryLimit is the number of old revisions to keep for an object without its own limit. If
+	// HistoryLimit is nil, the default of the built-in kinds applies.
 	HistoryLimit *int32
 	// Status declares the status fields.
 	Status StatusPaths
@@ -30,15 +30,15 @@ type Mapping struct {
 // StatusPaths holds the paths of the status fields, from the root of the object. A field whose
 // path is empty is not written.
 type StatusPaths struct {
-	// Selector holds the label selector of the pods as text.
+	// Selector is the path of the label selector of the pods as text.
 	Selector []string
-	// Desired, Current, Updated, Ready, and Available hold counts of pods.
+	// Desired, Current, Updated, Ready, and Available are the paths of counts of pods.
 	Desired, Current, Updated, Ready, Available []string
-	// PodNames holds the sorted names of the pods; it is never null.
+	// PodNames is the path of the sorted list of pod names, which is never null.
 	PodNames []string
 	// ObservedGeneration and Conditions follow the API conventions.
 	ObservedGeneration, Conditions []string
-	// Empty maps the names of required status fields without a path to empty values.
+	// Empty has an empty value, by name, for each required status field that has no path.
 	Empty map[string]any
 }
 

@@ -17,8 +17,8 @@ func (k Kind) LabelsPods() bool {
 }
 
 // PodSelector returns a selector that matches all pods of an object. It is the owner label of this
-// program or, for workloads like those of apps/v1, their own selector, because these release pods
-// that do not match. Otherwise, it is "", which matches everything.
+// program or, for workloads like those of apps/v1, .spec.selector, because their controllers
+// release pods that do not match. Otherwise, it is "", which matches everything.
 func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 	if k.LabelsPods() {
 		return apis.LabelOwner + "=" + string(obj.GetUID())

@@ -47,9 +47,9 @@ func RevisionData(kind Kind, obj *unstructured.Unstructured) (map[string]any, er
 // defaultHistoryLimit is the limit of the built-in kinds.
 const defaultHistoryLimit = 10
 
-// RevisionHistoryLimit returns the number of revisions without pods that are kept of an object. It
-// is .spec.revisionHistoryLimit, or else the annotation of its CRD, or else 10. Invalid values are
-// ignored, because a schema need not forbid them.
+// RevisionHistoryLimit returns the number of revisions without pods that are kept for an object. It
+// is .spec.revisionHistoryLimit, or else the annotation of its CRD, or else 10. Invalid values,
+// which a schema may allow, are ignored.
 func RevisionHistoryLimit(kind Kind, obj *unstructured.Unstructured) int {
 	if n, found, err := unstructured.NestedInt64(obj.Object, "spec", "revisionHistoryLimit"); found && err == nil && n >= 0 && n <= math.MaxInt32 {
 		return int(n)

@@ -10,7 +10,7 @@ import (
 )
 
 // The roles of a controller allow it to watch the objects of its kind and to write their status.
-// They include CRDs only if the kind is not shipped, because its CRD then has the declaration.
+// They include CRDs only for a kind that is not shipped, because its CRD has the declaration.
 func TestRolesOfAKind(t *testing.T) {
 	t.Parallel()
 	has := func(role rbacv1.ClusterRole, group, resource string, verbs ...string) bool {

@@ -35,7 +35,7 @@ type Scaffold struct {
 //go:embed scaffold.yaml
 var manifest string
 
-// CRD returns a complete CRD whose kind "run-controller" reconciles. It returns an error if
+// CRD returns a complete CRD for a kind that "run-controller" reconciles. It returns an error if
 // the scaffold is invalid.
 func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	resource, err := s.resource()
@@ -85,8 +85,8 @@ func addCount(spec map[string]any, names []string) {
 	}
 }
 
-// plural returns the resource with the plural that clients guess, except for endings such as that
-// of "box", for which the guess is wrong.
+// plural returns the resource with the plural that clients guess. For names such as "box", the
+// guess is wrong, so it appends "es" instead.
 func (s Scaffold) plural() schema.GroupVersionResource {
 	guess, singular := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: s.Group, Version: "v1alpha1", Kind: s.Kind})
 	for _, end := range []string{"x", "z", "ch", "sh"} {

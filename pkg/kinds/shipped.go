@@ -38,7 +38,7 @@ func ImoocPod() Kind {
 	}
 }
 
-// AppService returns the kind AppService, which applies a Deployment under a name of its own.
+// AppService returns the kind AppService, which applies a Deployment that the spec names.
 func AppService() Kind {
 	return Kind{
 		Resource:     appcontroller.GroupVersion().WithResource("appservices"),

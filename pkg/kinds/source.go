@@ -4,8 +4,8 @@ package kinds
 type Source struct {
 	// Schema is the OpenAPI schema, or nil if it is unknown.
 	Schema map[string]any
-	// StatusServed reports whether the kind has the /status subresource, so that only a
-	// controller writes the status.
+	// StatusServed means that the kind has the /status subresource, so that only a controller writes
+	// the status.
 	StatusServed bool
 	// SpecPath, StatusPath, and SelectorPath are the paths of /scale, or "" if unknown.
 	SpecPath, StatusPath, SelectorPath string

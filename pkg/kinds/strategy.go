@@ -26,9 +26,9 @@ type strategyRules struct {
 	name Strategy
 	// keeps completes the description of a scaffolded CRD.
 	keeps string
-	// counted reports whether objects have a replica count.
+	// counted means that objects have a replica count.
 	counted bool
-	// ownsPods reports whether objects own their pods directly.
+	// ownsPods means that objects own their pods directly.
 	ownsPods bool
 	// readSpec reads the annotations that only this strategy has; it may be nil.
 	readSpec func(*declaration, *Mapping)

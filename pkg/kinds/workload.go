@@ -17,8 +17,8 @@ type workload struct {
 	template []string
 	// pauseSwitch is the path of the boolean field that pauses the object, or nil.
 	pauseSwitch []string
-	// rollsOut reports whether the controller replaces pods when the template changes. As in
-	// kubectl, such workloads can be restarted and have revisions.
+	// rollsOut means that the controller replaces pods when the template changes. As in kubectl, such
+	// workloads can be restarted and have revisions.
 	rollsOut bool
 }
 

@@ -36,9 +36,9 @@ type connection struct {
 	broken map[string]error
 	// silent is the number of groups that have timed out since the last response.
 	silent int
-	// responded reports whether there was a complete response.
+	// responded means that there was a complete response.
 	responded bool
-	// busySince is the time since which all responses request a retry; zero if the last does not.
+	// busySince is the start of the current series of responses that request a retry, or else zero.
 	busySince time.Time
 }
 
@@ -90,7 +90,7 @@ func (c *connection) noteFailure(group string, err error) {
 }
 
 // noteResponse records a complete response. client-go retries a request up to ten times, and waits
-// as the Retry-After header requires. noteResponse deletes a header that exceeds the timeout.
+// as Retry-After requires. noteResponse deletes this header if the wait would exceed the timeout.
 func (c *connection) noteResponse(group string, resp *http.Response, timeout time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,7 @@ func (c *connection) noteResponse(group string, resp *http.Response, timeout tim
 }
 
 // addPage counts a page of a list, and returns an error if a server announces more and more pages.
-// All lists share a limit, which is maxResponseBytes for each list that has begun.
+// All lists share a limit of maxResponseBytes times the number of lists.
 func (c *connection) addPage(req *http.Request, bytes int) error {
 	query := req.URL.Query()
 	switch {

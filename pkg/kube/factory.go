@@ -1,5 +1,5 @@
 // Package kube makes the clients of one command, and limits the time and memory of their requests.
-// It also finds kinds by name, and adds to server errors what is missing.
+// It also finds kinds by name, and names the missing CRD in server errors.
 package kube
 
 import (
@@ -54,8 +54,7 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 	c := &Factory{flags: &pflag.FlagSet{}, errOut: streams.ErrOut}
 	c.Flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
-		// The server protects itself by priority and fairness. A limit here would only slow down
-		// the command.
+		// API Priority and Fairness protects the server. A limit here would only slow down the command.
 		config.QPS = -1
 		config.WarningHandler = warnings
 		c.announcePlugin(config)
@@ -101,8 +100,8 @@ func (c *Factory) Namespaces() (all []string, given bool, err error) {
 	return all, given, err
 }
 
-// NoNamespace returns the namespace of the command, and reports whether it does not exist. It
-// reports false if the user is not allowed to read the namespace.
+// NoNamespace returns the namespace of the command. missing is true only if the server responds
+// that the namespace does not exist.
 func (c *Factory) NoNamespace(ctx context.Context) (namespace string, missing bool) {
 	namespace, _, err := c.Namespace()
 	if err != nil || namespace == metav1.NamespaceDefault {
@@ -191,7 +190,7 @@ func (c *Factory) Dynamic() (*dynamic.DynamicClient, error) {
 	return clientOf(c, dynamic.NewForConfig)
 }
 
-// Core returns the client for pods and events, which speaks protobuf.
+// Core returns the protobuf client for pods and events.
 func (c *Factory) Core() (*corev1client.CoreV1Client, error) {
 	return clientOf(c, func(config *rest.Config) (*corev1client.CoreV1Client, error) {
 		return corev1client.NewForConfig(WithProtobuf(config))

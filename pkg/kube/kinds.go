@@ -148,7 +148,7 @@ func (c *Factory) declaredKinds(ctx context.Context, crds []metav1.PartialObject
 		if err != nil {
 			return nil, fmt.Errorf("read the CRD %s: %w", crds[i].Name, err)
 		}
-		// "kinds" and "check" report a declaration that is wrong.
+		// The commands "kinds" and "check" report an invalid declaration.
 		if kind, err := kinds.Declared(crd); err == nil && !kind.Shipped() {
 			declared = append(declared, kind)
 		}

@@ -38,7 +38,7 @@ func Explain(kind kinds.Kind, err error) error {
 // unknownType is the prefix of the error of resource.Builder about an unknown type.
 const unknownType = "the server doesn't have a resource type "
 
-// ExplainType adds the missing CRD to an error about a missing type. The error is from
+// ExplainType names the missing CRD in an error about a missing type. The error is from
 // resource.Builder or, if the type is still in the discovery cache, from the server.
 func ExplainType(err error) error {
 	if word, is := strings.CutPrefix(err.Error(), unknownType); is {

@@ -41,7 +41,7 @@ type BadResponseError struct {
 	Problem string
 
 	tooLong bool
-	// unusable means that the response is JSON, but invalid or about an object that was not requested.
+	// unusable means that a response declared as JSON is invalid or about an object not requested.
 	unusable bool
 }
 
@@ -56,8 +56,8 @@ type boundedTransport struct {
 	base     http.RoundTripper
 }
 
-// RoundTrip sends a request unless its API group is broken. It reads the whole response, because
-// callers only log later errors. The body of a watch or a container's log is left to the caller.
+// RoundTrip sends a request unless its API group is broken. It reads the whole response, so that
+// errors in the body fail the request. The body of a watch or a log is left to the caller.
 func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.used.Store(true)
 	group := groupOf(req.URL.Path)
@@ -75,7 +75,7 @@ func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return t.exchange(req, group)
 }
 
-// exchange sends a request and records the result in the connection. A watch makes it patient.
+// exchange sends a request and records the result. A watch or a followed log sets patient.
 func (t *boundedTransport) exchange(req *http.Request, group string) (*http.Response, error) {
 	watch, log := req.URL.Query().Has("watch"), isLog(req.URL.Path)
 	if watch || req.URL.Query().Has("follow") {
@@ -149,7 +149,7 @@ type boundedBody struct {
 	maxBytes int64
 	mine     atomic.Int64 // the held bytes of this body; Close may run during a Read of a watch
 	lines    bool
-	// passedOn means that the body does not count as held, because callers do not keep a log.
+	// passedOn means that the body, a log, does not count as held, because callers do not keep it.
 	passedOn bool
 	// partRead, if set, is called after each partBytes of the body.
 	partRead func()
@@ -227,8 +227,8 @@ func checkFormat(resp *http.Response) error {
 	return &BadResponseError{Server: resp.Request.URL.Host, Problem: fmt.Sprintf("sent %s, which is not a format of the Kubernetes API", format)}
 }
 
-// checkObject rejects a successful response whose object is not the one requested. Callers
-// would change that object next, or report it as done.
+// checkObject rejects a successful response whose object is not the requested one. Otherwise,
+// callers would change the wrong object next, or report it as done.
 func checkObject(resp *http.Response, data []byte) error {
 	req := resp.Request
 	if resp.StatusCode >= http.StatusMultipleChoices || mediaType(resp) != "application/json" {

@@ -67,7 +67,7 @@ func TestTimeOfSilence(t *testing.T) {
 	for name, test := range map[string]struct {
 		paths    []string
 		patient  bool
-		timeouts time.Duration // their number
+		timeouts time.Duration // the number of timeouts, not a duration
 		sent     int
 	}{
 		"all answered":                         {[]string{"/api", "/apis", "/version"}, false, 0, 3},

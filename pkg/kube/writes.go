@@ -21,8 +21,8 @@ func (w *Writes) UnderWay() bool { return w.unanswered.Load() > 0 }
 
 type writesKey struct{}
 
-// Finish returns a context for writes. A write that has started is not canceled with the context,
-// so that a user who interrupts a command still sees its result.
+// Finish returns a context for writes. Canceling it does not cancel a write that has started, so
+// that a user who interrupts a command still sees the result of the write.
 func (w *Writes) Finish(ctx context.Context) context.Context {
 	return context.WithValue(ctx, writesKey{}, w)
 }
@@ -55,7 +55,7 @@ func (t *boundedTransport) write(req *http.Request, group string) (*http.Respons
 	return nil, err
 }
 
-// changes reports whether a request is a write. Dry runs are not, and neither are queries
+// changes reports whether a request is a write. Dry runs do not count as writes, nor do queries
 // that are sent as objects, such as a SelfSubjectAccessReview.
 func changes(req *http.Request) bool {
 	switch {

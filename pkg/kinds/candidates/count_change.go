@@ -13,8 +13,8 @@ type CountChange struct {
 	percent bool
 }
 
-// ParseCountChange reads +2, -1, 50% or -50%: a whole number, or a percentage of the
-// present count that is not less than -100%.
+// ParseCountChange reads a whole number, such as +2 or -1, or a percentage of the present count,
+// such as 50% or -50%. The lowest percentage is -100%.
 func ParseCountChange(word string) (CountChange, error) {
 	parts := regexp.MustCompile(`^([+-]?[0-9]+)(%?)$`).FindStringSubmatch(word)
 	if parts == nil {
@@ -32,8 +32,8 @@ func ParseCountChange(word string) (CountChange, error) {
 }
 
 // From returns the count after the change. Percentages are rounded away from zero, so that any
-// nonzero change changes any nonzero count. It is an error if the result is negative or exceeds 32
-// bits.
+// nonzero change changes any nonzero count. It is an error if the result is negative or exceeds
+// MaxInt32.
 func (s CountChange) From(count int64) (int32, error) {
 	if count < 0 || count > math.MaxInt32 {
 		return 0, fmt.Errorf("the present count %d is not valid", count)

@@ -81,7 +81,7 @@ func within(n Node) string {
 	return ""
 }
 
-// bound returns a bound of the schema, or nil if there is none. It adds next to an exclusive bound.
+// bound returns a bound of the schema, or nil if there is none. next corrects an exclusive bound.
 func bound(schema map[string]any, key string, next int64) *int64 {
 	n, is := fieldpath.Integer(schema[key])
 	if !is {

@@ -82,8 +82,8 @@ func Multiplies(name string) bool {
 	return Unit(name) == "shard" || slices.ContainsFunc(Words(name), func(word string) bool { return word == "hosts" || word == "per" })
 }
 
-// Total returns the number of pods for the counts in some fields. It is nil if no field has a value
-// or the total exceeds 32 bits.
+// Total returns the number of pods for the values of the fields. It is nil if no field has a valid
+// value or the total exceeds MaxInt32.
 func Total(fields []Field) *int32 {
 	pods, each := map[string]int64{}, map[string]int64{}
 	for _, c := range fields {

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// looksLikeCount reports whether an integer field may be a replica count, by its name
-// and that of the field around it: by its whole name (replicas, clustersize) or by its
-// last words (numberOfInstances, workerReplicas).
+// looksLikeCount reports whether the name of an integer field suggests a replica count: the whole
+// name (replicas, clustersize) or its last words (numberOfInstances, workerReplicas). within is the
+// name of the field around it.
 func looksLikeCount(name, within string) bool {
 	words := Words(name)
 	if len(words) == 0 || slices.ContainsFunc(words, bounds) {
@@ -38,8 +38,8 @@ func looksLikeCount(name, within string) bool {
 	return len(words) == 1 && strings.HasSuffix(last, "replicas") && !strings.HasPrefix(last, "min") && !strings.HasPrefix(last, "max")
 }
 
-// endsInUnit reports whether the words before a tally name something with replicas. A pool, group,
-// or set counts only after a unit.
+// endsInUnit reports whether the words before a tally end in a unit, or in a word such as cluster.
+// Pool, group, and set are accepted only after a unit.
 func endsInUnit(words []string) bool {
 	last := words[len(words)-1]
 	switch last {

@@ -23,10 +23,10 @@ type Node struct {
 	Schema map[string]any
 	Value  any
 	Steps  []fieldpath.Step
-	// Depth counts the fields below .spec.
+	// Depth is the number of fields on the path below .spec.
 	Depth int
-	// Pattern is set if the object has no such element. The steps show how to select one,
-	// with Unknown for its key.
+	// Pattern means that the object has no such element. The steps show how to select one, with
+	// Unknown for its key.
 	Pattern bool
 }
 

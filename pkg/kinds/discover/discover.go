@@ -26,7 +26,7 @@ type Discovered struct {
 	Field *Field
 	// Candidates lists possible replica fields if Field is unknown.
 	Candidates []candidates.Field
-	// PerNode reports whether the kind runs a pod on every node and has no count.
+	// PerNode means that the kind runs a pod on every node and has no count.
 	PerNode bool
 	// Err is the error if the discovery failed.
 	Err error
@@ -98,7 +98,7 @@ func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstruc
 	return paths, nil
 }
 
-// Discover finds the replica field of a kind, or else candidates or the reason for having none.
+// Discover finds the replica field of a kind, or else sets Candidates, PerNode, or Err.
 func (f *Finder) Discover(ctx context.Context, kind kinds.Kind) Discovered {
 	field, err := f.Find(ctx, kind, nil, nil)
 	var unknown *UnknownFieldError

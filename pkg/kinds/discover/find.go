@@ -23,7 +23,7 @@ import (
 
 // Field is the replica field of a kind.
 type Field struct {
-	// Scale reports whether the count is set through the /scale subresource.
+	// Scale means that the count is set through the /scale subresource.
 	Scale bool
 	// Path is the field in the object. It is nil for a custom kind with /scale if the user cannot
 	// read its CRD.
@@ -47,7 +47,7 @@ type UnknownFieldError struct {
 	// Candidates lists possible fields, likeliest first. If it is empty, the kind has no replica
 	// count.
 	Candidates []candidates.Field
-	// Unread means that the user must not read the CRD, which may name the field.
+	// Unread means that the user is not allowed to read the CRD, which may name the field.
 	Unread bool
 }
 
@@ -61,10 +61,10 @@ func (e *UnknownFieldError) Error() string {
 	return fmt.Sprintf("%s has no /scale, and its CRD does not name the replica field", e.Kind.CRD())
 }
 
-// Is makes the error one of permissions if the CRD was not read.
+// Is makes the error match outcome.ErrForbidden if the CRD was not read.
 func (e *UnknownFieldError) Is(target error) bool { return e.Unread && target == outcome.ErrForbidden }
 
-// Total returns the sum of the candidate counts of an object, or nil as in candidates.Total.
+// Total returns the number of pods for the candidate counts, or nil as in candidates.Total.
 func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
 
 // NoCountError means that objects of a kind run a pod on every node and have no count.
@@ -81,7 +81,7 @@ type Finder struct {
 	Discovery discovery.CachedDiscoveryInterface
 	Dynamic   dynamic.Interface
 
-	// answers caches the answers about kinds.
+	// answers maps each question to its cached answer.
 	answers sync.Map
 	// unread means that the server has refused to return a CRD.
 	unread atomic.Bool
@@ -132,8 +132,8 @@ func (f *Finder) Invalidate() {
 	f.Discovery.Invalidate()
 }
 
-// serves reports whether the server serves a subresource of a kind. It reads each version only
-// once, because a group may have thousands of types.
+// serves reports whether the server serves a subresource of a kind. It reads the resource list of a
+// version only once, because it may have thousands of types.
 func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
 	version := kind.Resource.GroupVersion()
 	served, err := once(f, version.WithKind(""), "", func() (sets.Set[string], error) {
@@ -199,8 +199,8 @@ func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Un
 // Unread reports whether the server has refused to return a CRD.
 func (f *Finder) Unread() bool { return f.unread.Load() }
 
-// Undeclared returns an error about what a CRD does not declare. If the CRD was not read, the
-// error says so, and is an ErrForbidden.
+// Undeclared returns err, which is about a missing declaration. If the CRD was not read, the result
+// mentions this and wraps ErrForbidden.
 func (f *Finder) Undeclared(err error) error {
 	if err == nil || !f.Unread() {
 		return err

@@ -79,7 +79,7 @@ func TestFindGuessesNothing(t *testing.T) {
 	f := s.finder()
 	for _, test := range []struct {
 		object string
-		total  int32 // -1 is none
+		total  int32 // -1 means nil
 	}{
 		{"{}", -1},
 		{"{spec: {replicas: 2, readers: {replicas: 3}}}", 5},

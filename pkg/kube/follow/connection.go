@@ -25,8 +25,8 @@ type Connection struct {
 	reported bool
 }
 
-// note records the result of a request. An error status from the server does not count as a loss
-// of the connection unless it is transient.
+// note records the result of a request. An error status from the server counts as a loss of the
+// connection only if it is transient.
 func (c *Connection) note(err error) {
 	switch {
 	case Transient(err):

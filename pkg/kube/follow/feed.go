@@ -30,7 +30,7 @@ type Object interface {
 type Feed[T Object, V any] struct {
 	// keep converts an object to a value. It may drop fields of the object.
 	keep func(T) V
-	// compare orders the values. It is zero only for two values of the same object.
+	// compare orders the values. It returns zero only for two values of the same object.
 	compare func(a, b V) int
 	// refers, if set, returns the UID and the kind of the object to which a value refers: its
 	// controller, or what an event is about. Both are empty if there is none.
@@ -54,12 +54,12 @@ type Feed[T Object, V any] struct {
 type Index[V any] struct {
 	// Of maps the UID of an object to the values that refer to it, in order.
 	Of map[types.UID][]V
-	// Kinds lists the kinds of the objects, each once.
+	// Kinds lists the kinds of the objects to which values refer, each once.
 	Kinds []schema.GroupVersionKind
 }
 
-// Subscriber is notified of changes. If Matters is set, it gets the UIDs of a changed object and of
-// the objects to which it refers, and reports whether to call Notify.
+// Subscriber is notified of changes. Matters, if set, gets the UIDs of a changed object and of the
+// objects to which that object refers, and reports whether to call Notify.
 type Subscriber struct {
 	Matters func(...types.UID) bool
 	Notify  func()
@@ -70,8 +70,8 @@ func New[T Object, V any](keep func(T) V, compare func(a, b V) int) *Feed[T, V] 
 	return &Feed[T, V]{keep: keep, compare: compare, known: make(chan struct{}), subscribers: map[any]Subscriber{}, all: []V{}}
 }
 
-// By makes the feed index its values by the objects to which they refer. It must be called before
-// Run and Index.
+// By sets how to find the object to which a value refers, as required by Index. It must be called
+// before Run and Index.
 func (f *Feed[T, V]) By(refers func(V) (types.UID, schema.GroupVersionKind)) {
 	f.refers = refers
 }
@@ -121,7 +121,7 @@ func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.List
 	return err
 }
 
-// Run follows the selected objects until the context ends or an error is permanent. If the user
+// Run follows the selected objects until the context ends or an error is not transient. If the user
 // can list but not watch, it polls.
 func (f *Feed[T, V]) Run(ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection) {
 	listed := false

@@ -398,8 +398,8 @@ func TestFeedThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// If the user is not allowed to list pods, at first or any longer, a feed returns the error and
-// does not list again.
+// If the user is not, or no longer, allowed to list pods, a feed returns the error and does not
+// list again.
 func TestFeedThatMayNotList(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {

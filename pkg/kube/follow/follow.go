@@ -52,8 +52,8 @@ type Handler[T runtime.Object] struct {
 }
 
 // Objects passes the selected objects to a handler, and then every change, until the handler is
-// done, the context ends, or a request fails. It resumes a watch that breaks and retries transient
-// errors, except in the first list. Lists request the most recent version.
+// done, the context ends, or a request fails. It resumes a watch that breaks, and retries after a
+// transient error except in the first list. It always lists the most recent version.
 func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection, h Handler[T]) error {
 	for first := true; ; first = false {
 		list, err := listAll(ctx, from, selected)
@@ -172,7 +172,7 @@ func listAll(ctx context.Context, from Source, selected metav1.ListOptions) (run
 	return list, err
 }
 
-// expired reports whether a resourceVersion or a watch has expired.
+// expired reports whether an error means that a resourceVersion or a watch has expired.
 func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }
 
 // followChanges calls changed for each change since a resourceVersion.

@@ -216,7 +216,7 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 		what   string
 		lost   bool // before the call
 		script script
-		want   []bool // the losses that are reported
+		want   []bool // the reported changes; true means lost
 	}{
 		{"the first list", true, script{}, []bool{true, false}},
 		{"a first list that fails", false, script{lists: []error{errAway}}, nil},

@@ -26,8 +26,8 @@ type Description struct {
 	Kind        string
 	Labels      map[string]string
 	Annotations map[string]string
-	// Template is the pod template of an ImoocPod. Spec and Status are the fields of any other
-	// object.
+	// Template is the pod template of an object with the strategy "pods". Spec and Status are the
+	// fields of any other object.
 	Template     *corev1.PodTemplateSpec
 	Spec, Status any
 }
@@ -217,7 +217,7 @@ func (t *text) nodes(nodes []status.Node, indent string) {
 	}
 }
 
-// eventRows returns rows for the events of pods, with the names of the pods, or for other events.
+// eventRows returns the events of pods, with the pod names, or the other events if ofPods is false.
 func eventRows(events []problem.Event, ofPods bool, now time.Time) [][]string {
 	rows := [][]string{{"Pod", "Type", "Reason", "Age", "From", "Message"}}
 	for _, e := range events {
@@ -239,7 +239,7 @@ func eventRows(events []problem.Event, ofPods bool, now time.Time) [][]string {
 	return rows
 }
 
-// generation returns the generation of an object and, if its status has one, the observed one.
+// generation returns the generation of an object and, if known, the observed generation.
 func generation(m status.Metadata) string {
 	if m.ObservedGeneration == 0 {
 		return fmt.Sprint(m.Generation)

@@ -27,7 +27,7 @@ func TestDiffYAML(t *testing.T) {
 	}
 }
 
-// DiffYAML must not take quadratic time. Every other line of these objects is equal, which is its
+// DiffYAML must not take quadratic time. Every other line of these objects is equal, which is the
 // worst case.
 func TestDiffOfManyLines(t *testing.T) {
 	t.Parallel()

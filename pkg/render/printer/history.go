@@ -15,9 +15,9 @@ type Revision struct {
 	// By is the user or the manager that made the revision, or "" if unknown.
 	By     string `json:"by,omitempty"`
 	Change string `json:"change,omitempty"`
-	// NeverReady reports whether the revision was reverted because its pods did not become ready.
+	// NeverReady means that the revision was reverted because its pods did not become ready.
 	NeverReady bool `json:"neverReady,omitempty"`
-	// Current reports whether the object has this revision now.
+	// Current means that the object has this revision now.
 	Current bool `json:"current"`
 }
 

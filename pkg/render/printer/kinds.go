@@ -22,14 +22,14 @@ type Kind struct {
 	Error string `json:"error,omitempty"`
 	// Candidates lists possible replica fields if Field is unknown.
 	Candidates []string `json:"candidates,omitempty"`
-	// MayScale reports whether the user is allowed to change the count, or is nil if unknown.
+	// MayScale is true if the user is allowed to change the count, or nil if that is unknown.
 	MayScale *bool `json:"mayScale,omitempty"`
 	// Objects is the number of objects in all namespaces, or nil if unknown.
 	Objects *int64 `json:"objects,omitempty"`
-	// Reconciled reports whether "run-controller" can reconcile the kind.
+	// Reconciled means that "run-controller" can reconcile the kind.
 	Reconciled bool `json:"reconciled"`
-	// Status describes how the status of its objects is interpreted, for kinds that were
-	// named.
+	// Status describes how the status of objects is interpreted. It is set only for kinds named as
+	// arguments.
 	Status map[string]any `json:"status,omitempty"`
 	// Wrong lists the problems of the declaration in the CRD.
 	Wrong []string `json:"wrong,omitempty"`

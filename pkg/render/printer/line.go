@@ -38,8 +38,8 @@ func (l line) dimmed() line {
 
 func (l line) pad(width int) line { return l.add("", strings.Repeat(" ", max(0, width-l.width()))) }
 
-// columns appends cells to a line that is two columns wide, each followed by two blanks. A
-// cell without a width is left out.
+// columns appends cells to a line whose width is two. Two blanks follow each cell. A cell whose
+// width is zero is left out.
 func (l line) columns(cells []piece, widths []int, style Style) line {
 	end := 2
 	for i, cell := range cells {
@@ -79,7 +79,7 @@ func (l line) render(width int, style Style) string {
 	return b.String()
 }
 
-// wrapped wraps text into lines of a width. If there are more than most, the last line has the rest.
+// wrapped wraps text into lines of a width. Beyond the limit most, the last line has the rest.
 func wrapped(text string, width, most int) []string {
 	lines := strings.Split(ansi.Wrap(oneLine(text), max(width, 8), ""), "\n")
 	if len(lines) > most {

@@ -32,11 +32,11 @@ type Progress struct {
 	// next is the earliest time for the next line.
 	next    time.Time
 	objects map[types.NamespacedName]waited
-	// changed is the last object of See. news is the last one whose state was not printed before.
+	// changed is the object last passed to See. news is the last one whose state had not been printed.
 	changed, news types.NamespacedName
 }
 
-// waited is the last state of an object.
+// waited holds the latest state of an object.
 type waited struct {
 	status.Report
 	done bool
@@ -64,7 +64,7 @@ func (w waited) state() state {
 	return s
 }
 
-// verdictAt returns the verdict and, for a failed object, how long the wait still takes.
+// verdictAt returns the verdict and, for a failed object, the time until the wait gives up.
 func (w waited) verdictAt(now time.Time) string {
 	if w.givesUp.IsZero() {
 		return string(w.Verdict)
@@ -172,7 +172,7 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 }
 
 // worst returns the object that needs attention most. It is the unfinished object with the worst
-// verdict or, among equals, the one that changed last or else the first by name.
+// verdict. Among equals, it is the one that changed last, or else the first by name.
 func (p *Progress) worst() types.NamespacedName {
 	rank := func(key types.NamespacedName) int {
 		if p.objects[key].done {
@@ -189,7 +189,7 @@ func (p *Progress) worst() types.NamespacedName {
 	return worst
 }
 
-// name returns the name of an object, with its namespace if there are several.
+// name returns the name of an object, with its namespace if there are several namespaces.
 func (p *Progress) name(key types.NamespacedName) string {
 	for other := range p.objects {
 		if other.Namespace != key.Namespace {

@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Report writes the full report on one object: the verdict, counts, problems, guards, pods,
-// and conditions.
+// Report writes the full report on one object: the verdict, notes, counts, problems, pods, and
+// conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	p := &text{w: w}
 	p.line("%s: %s: %s", objectName(r), r.Verdict, r.Reason)

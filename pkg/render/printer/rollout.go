@@ -42,8 +42,8 @@ func (o rollout) see(r status.Report, now time.Time) rollout {
 	return o
 }
 
-// changed returns the time of the last change of an object that is not ready: the last write of
-// its spec, or the last transition to Ready=False. If neither is known, it returns now.
+// changed returns the time of the last change of an object that is not ready: the later of the last
+// write of the spec and the last transition to Ready=False. If neither is known, it returns now.
 func changed(r status.Report, now time.Time) time.Time {
 	last := time.Time{}
 	if spec := r.Reconciler.Spec; spec != nil {

@@ -21,7 +21,7 @@ type Screen struct {
 	Reports []status.Report
 	// AllPods shows every pod instead of grouping equal ones.
 	AllPods bool
-	// Only hides objects in other states.
+	// Only hides objects that are in none of its states.
 	Only status.Only
 	// Lost is the time at which the connection to the server was lost; zero if it is not lost.
 	Lost time.Time
@@ -137,7 +137,7 @@ func (f frame) fit(height int) []line {
 	return lines
 }
 
-// render returns lines as text. If there are too many, the last one has the number of lines left.
+// render returns lines as text. If there are too many, the last one has the number of hidden lines.
 func (f frame) render(lines []line, height int) []string {
 	if height > 0 && len(lines) > height {
 		left := len(lines) - height + 1
@@ -205,8 +205,8 @@ func (f frame) paragraph(color, label, text string, most int) []line {
 	return all
 }
 
-// podBar returns a line with a bar, the numbers of pods, and a text about the rollout. The bar is
-// up to most columns wide, and is left out if there is not enough room.
+// podBar returns a line with a bar, the numbers of pods, and a text about the rollout. The
+// parameter most limits the width of the bar, which is left out if there is not enough room.
 func podBar(r status.Report, rollout string, most, width int, style Style) line {
 	c := r.Replicas
 	ready := readyNow(r)

@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// table returns a row for each object, most urgent first. Ready objects are folded into one line
-// if there is not enough room or, without a limit, if there are more than few.
+// table returns a row for each object, most urgent first. Ready objects that do not fit share one
+// line. Without a limit, all ready objects share it if their number exceeds few.
 func (f frame) table(height int) []line {
 	reports := byUrgency(f.Reports)
 	firstReady := slices.IndexFunc(reports, func(r status.Report) bool { return r.Verdict == status.Ready })

@@ -34,7 +34,7 @@ func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 	}
 }
 
-// podOf returns a ready pod of an owner, after a call of change unless nil.
+// podOf returns a ready pod of an owner, to which change is applied unless it is nil.
 func podOf(owner types.UID, name string, change func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -237,7 +237,7 @@ func BenchmarkScreen(b *testing.B) {
 	}
 }
 
-// The line of the bar has the numbers of existing and updated pods if they are not the desired
+// The line of the bar has the numbers of existing and updated pods if these differ from the desired
 // number. A note names the types that could not be read, unless the object is ready.
 func TestScreenSaysWhatIsLeft(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Style is the style of the output, as far as the terminal supports it.
+// Style selects the colors and the characters of the output.
 type Style struct {
 	// Color enables escape sequences for colors and bold.
 	Color bool

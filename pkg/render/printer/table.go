@@ -18,14 +18,14 @@ type Table struct {
 	Wide bool
 	// NoHeaders leaves out the first row.
 	NoHeaders bool
-	// Types adds the types to the names. Print sets it when it gets objects of a second type.
+	// Types adds the types to the names. Print sets Types when it gets objects of a second type.
 	Types bool
 
 	columns *columns
 	first   string // the type of the first object
 }
 
-// Print writes the table, with the objects that need attention first.
+// Print writes a row for each object. Objects that need attention come first.
 func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error {
 	var rows [][]string
 	add := func(cells ...string) {

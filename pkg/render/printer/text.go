@@ -20,7 +20,7 @@ type text struct {
 	err error
 }
 
-// line writes a line. It escapes foreign text in it.
+// line writes a line, in which foreign text is escaped.
 func (t *text) line(format string, args ...any) {
 	if t.err == nil {
 		_, t.err = fmt.Fprintln(t.w, oneLine(fmt.Sprintf(format, args...)))

@@ -169,8 +169,8 @@ func (t podTree) podCells(pod *problem.Pod, color string) []piece {
 	return []piece{{"", pod.Name}, {color, trimmed(pod.Status)}, {"", containers}, {yellow, restarts}, {dim, age(pod.Created, t.now)}, {dim, pod.Node}}
 }
 
-// podWidths returns the widths of the columns of pods at a depth, with zero for a column that does
-// not fit, and the width that is left for a reason.
+// podWidths returns the column widths for pods at a depth, and the width that remains for the
+// reason. The width of a column that does not fit is zero.
 func (t podTree) podWidths(pods []*problem.Pod, depth int) (widths []int, left int) {
 	widths = make([]int, 6)
 	for _, pod := range pods {

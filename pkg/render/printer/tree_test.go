@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// byThemselves limits the number of equal pods that are shown individually, by their rank.
+// byThemselves limits how many equal pods are shown individually. The limit depends on their rank.
 func TestByThemselves(t *testing.T) {
 	t.Parallel()
 	const rankReady, rankFatal = 3, 0

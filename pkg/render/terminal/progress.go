@@ -51,7 +51,7 @@ func (p *Progress) Show(s observe.Observation) {
 	p.tell()
 }
 
-// SetLost sets the time at which the connection was lost, or zero when it is back, and shows it.
+// SetLost records and shows when the connection was lost or, if since is zero, that it is back.
 func (p *Progress) SetLost(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *Progress) SetLost(since time.Time) {
 	p.tell()
 }
 
-// Print erases the progress, calls write, and shows the progress again below its output.
+// Print erases the progress, calls write, and shows the progress again below the new output.
 func (p *Progress) Print(write func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *Progress) Print(write func() error) error {
 	return err
 }
 
-// End erases the progress. If all objects are ready, it prints how long the wait took.
+// End erases the progress. If all objects are ready or gone, it prints how long the wait took.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,8 +88,8 @@ func (p *Progress) End() {
 	}
 }
 
-// tell shows the progress. It schedules its next call if there is a terminal, which shows a clock,
-// or if a line has to wait because of the rate limit.
+// tell shows the progress. On a terminal, it schedules another call to update the clock. Elsewhere,
+// it does so only if the rate limit delays a line.
 func (p *Progress) tell() {
 	if p.over || !p.seen {
 		return
@@ -131,8 +131,8 @@ func (p *Progress) clear() {
 	}
 }
 
-// erase returns the sequence that moves to the first line and clears the rest of the terminal. If
-// the terminal has become narrower, parts of wrapped lines may remain. Output above is not erased.
+// erase returns the sequence that clears the terminal from the first drawn line on. If the terminal
+// has become narrower, parts of wrapped lines may remain. Output above is not erased.
 func (p *Progress) erase() string {
 	text := "\r"
 	if len(p.drawn) > 1 {

@@ -52,7 +52,7 @@ func Of(out io.Writer) (*os.File, bool) {
 }
 
 // NewScreen returns a screen for a terminal. The caller must call End. The screen also ends with
-// the context, because nothing else would end it after a second Ctrl-C.
+// the context, because a second Ctrl-C exits without a call of End.
 func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *Screen {
 	l := &Screen{terminal: terminal, style: style, screen: screen}
 	context.AfterFunc(ctx, l.End)
@@ -85,7 +85,7 @@ func (l *Screen) begin() {
 	}()
 }
 
-// redraw makes the next call of draw redraw the screen.
+// redraw forces the next call of draw to write a frame.
 func (l *Screen) redraw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,11 +150,11 @@ func (l *Screen) draw(now time.Time) {
 			b.WriteString("\r\n")
 		}
 		b.WriteString(text)
-		if ansi.StringWidth(text) < key.width { // otherwise the cursor is still on the last column
+		if ansi.StringWidth(text) < key.width { // on a full line, this would erase the last character
 			b.WriteString(ansi.EraseLineRight)
 		}
 	}
-	if len(lines) < key.height { // otherwise it would erase the last character
+	if len(lines) < key.height { // on a full screen, the line break would scroll
 		b.WriteString("\r\n" + ansi.EraseScreenBelow)
 	}
 	b.WriteString(ansi.ResetModeSynchronizedOutput)

@@ -132,7 +132,7 @@ func (o *createOptions) run(ctx context.Context) error {
 	var all []planned
 	for _, t := range targets {
 		if err := o.check(t); err != nil {
-			return usageErrorf("%w", c.finder.Undeclared(err))
+			return usageErrorf("%w", c.finder.Undeclared(t.Kind, err))
 		}
 		t.Path = o.path
 		obj, err := o.object(ctx, c, &t)

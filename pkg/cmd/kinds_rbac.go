@@ -79,7 +79,7 @@ func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if err == nil {
 		kind, err = finder.Declare(ctx, kind) // returns an error if the declaration is invalid
 	}
-	if err == nil && !kind.Reconciled() && finder.Unread() {
+	if err == nil && !kind.Reconciled() && finder.Unread(kind) {
 		err = fmt.Errorf("%w: no permission to read the CRD %s", outcome.ErrForbidden, kind.CRD())
 	} else if err == nil && !kind.Reconciled() {
 		err = fmt.Errorf("%w: run-controller does not reconcile %s: its CRD has no annotation %s", outcome.ErrRefused, kind.CRD(), kinds.AnnotationPlan)

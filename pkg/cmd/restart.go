@@ -60,7 +60,7 @@ func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Tar
 	}
 	path, err := restartField(ctx, c.finder, t)
 	if err != nil {
-		return nil, restartRefused(ctx, c, t, c.finder.Undeclared(err))
+		return nil, restartRefused(ctx, c, t, c.finder.Undeclared(t.Kind, err))
 	}
 	now := time.Now()
 	plan := func(obj *unstructured.Unstructured) (edit.Plan, error) {

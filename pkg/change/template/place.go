@@ -53,7 +53,7 @@ func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, erro
 		chosen, is := podtemplate.Choose(all)
 		switch {
 		case !is:
-			return Places{}, f.Undeclared(&UnknownPlaceError{t, "image", all})
+			return Places{}, f.Undeclared(t.Kind, &UnknownPlaceError{t, "image", all})
 		case chosen.Form == podtemplate.Image:
 			return Places{Image: &chosen.Path}, nil
 		}
@@ -62,7 +62,7 @@ func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, erro
 	chosen, is := podtemplate.ChooseTemplate(all)
 	if !is {
 		templates := slices.DeleteFunc(all, func(c podtemplate.Candidate) bool { return c.Form != podtemplate.Template })
-		return Places{}, f.Undeclared(&UnknownPlaceError{t, "pod template", templates})
+		return Places{}, f.Undeclared(t.Kind, &UnknownPlaceError{t, "pod template", templates})
 	}
 	return Places{Template: &chosen.Path}, nil
 }

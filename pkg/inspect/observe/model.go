@@ -81,7 +81,7 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	m.remember(&e)
 	r, err := m.withReasons(ctx, &e)
 	e.Unread = append(e.Unread, unread...)
-	if finder, err := m.Clients.Finder(); err == nil && finder.Unread() && r.Verdict == status.NotReconciled {
+	if finder, err := m.Clients.Finder(); err == nil && finder.Unread(m.target.Kind) && r.Verdict == status.NotReconciled {
 		e.Unread = append(e.Unread, "customresourcedefinitions") // a CRD may declare that run-controller reconciles the kind
 	}
 	r.Unread = e.Unread

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,8 +82,8 @@ type Finder struct {
 
 	// answers maps each question to its cached answer.
 	answers sync.Map
-	// unread means that the server has refused to return a CRD.
-	unread atomic.Bool
+	// unread holds the names of the CRDs that the server has refused to return.
+	unread sync.Map
 	// discovering guards Discovery, because its caches on disk and in memory share the lists that
 	// they encode.
 	discovering sync.Mutex
@@ -123,7 +122,7 @@ func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Un
 			return *field, nil
 		}
 	}
-	return Field{}, &UnknownFieldError{Kind: kind, Unread: f.Unread()}
+	return Field{}, &UnknownFieldError{Kind: kind, Unread: f.Unread(kind)}
 }
 
 // Invalidate makes the finder ignore its cached answers and the discovery cache on disk.
@@ -185,7 +184,7 @@ func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Un
 	crds := f.Dynamic.Resource(kinds.CRDResource())
 	crd, err := crds.Get(ctx, kind.CRD(), metav1.GetOptions{})
 	if apierrors.IsForbidden(err) {
-		f.unread.Store(true)
+		f.unread.Store(kind.CRD(), true)
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil, nil //nolint:nilnil // there is none to be had, and that is no error
@@ -196,13 +195,16 @@ func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Un
 	return crd, nil
 }
 
-// Unread reports whether the server has refused to return a CRD.
-func (f *Finder) Unread() bool { return f.unread.Load() }
+// Unread reports whether the server has refused to return the CRD of a kind.
+func (f *Finder) Unread(kind kinds.Kind) bool {
+	_, refused := f.unread.Load(kind.CRD())
+	return refused
+}
 
-// Undeclared returns err, which is about a missing declaration. If the CRD was not read, the result
-// mentions this and wraps ErrForbidden.
-func (f *Finder) Undeclared(err error) error {
-	if err == nil || !f.Unread() {
+// Undeclared returns an error about what the CRD of a kind does not declare. If the CRD was not
+// read, the error says so, and is an ErrForbidden.
+func (f *Finder) Undeclared(kind kinds.Kind, err error) error {
+	if err == nil || !f.Unread(kind) {
 		return err
 	}
 	return fmt.Errorf("%w; %w: no permission to read its CRD, which may declare more", err, outcome.ErrForbidden)

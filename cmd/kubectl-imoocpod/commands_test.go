@@ -24,15 +24,20 @@ import (
 // runOn runs a command in this process, against a server in memory. A quotation mark
 // stands for an empty word.
 func runOn(ctx context.Context, s *apiserver.Server, line string) result {
+	words := strings.Fields(line)
+	for i, word := range words {
+		words[i] = strings.TrimPrefix(word, `"`)
+	}
+	return runWords(ctx, s, words)
+}
+
+// runWords runs a command, given as its words.
+func runWords(ctx context.Context, s *apiserver.Server, words []string) result {
 	var stdout, stderr bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}
 	c := kube.New("v0.0.0-test", streams)
 	s.Connect(c.Flags)
 	root := cmd.NewRootCommandFor(c, "v0.0.0-test", streams) //nolint:contextcheck // it comes with ExecuteContext
-	words := strings.Fields(line)
-	for i, word := range words {
-		words[i] = strings.TrimPrefix(word, `"`)
-	}
 	root.SetArgs(words)
 	command, err := root.ExecuteContextC(ctx)
 	code := report(&stderr, err, callerOf(command), ctx.Err() != nil)

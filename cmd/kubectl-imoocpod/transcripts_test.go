@@ -90,14 +90,19 @@ type stage struct {
 	now, last map[string]map[string]any
 }
 
-// perform runs the commands of a transcript, and returns the transcript with their
-// results.
-func perform(t *testing.T, text string) string {
-	t.Helper()
+func newStage(t *testing.T) *stage {
 	x := &stage{Server: apiserver.New(t), t: t, dir: t.TempDir(), now: map[string]map[string]any{}, last: map[string]map[string]any{}}
 	x.OnWrite(x.note)
 	x.CreateCRDs()
 	x.changes()
+	return x
+}
+
+// perform runs the commands of a transcript, and returns the transcript with their
+// results.
+func perform(t *testing.T, text string) string {
+	t.Helper()
+	x := newStage(t)
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		switch line = strings.TrimSuffix(line, "\n"); {
@@ -105,16 +110,21 @@ func perform(t *testing.T, text string) string {
 			b.WriteString(line + "\n" + x.run(line[2:]))
 		case strings.HasPrefix(line, "% "):
 			b.WriteString(line + "\n")
-			word, rest, _ := strings.Cut(line[2:], " ")
-			if err := x.direct(word, rest); err != nil {
-				t.Errorf("%s: %v", line, err)
-			}
-			x.changes()
+			x.follow(line)
 		case !strings.HasPrefix(line, "~ ") && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "!") && !strings.HasPrefix(line, "exit code "):
 			b.WriteString(line + "\n")
 		}
 	}
 	return b.String()
+}
+
+// follow follows the directive of a line that begins with "% ".
+func (x *stage) follow(line string) {
+	word, rest, _ := strings.Cut(line[2:], " ")
+	if err := x.direct(word, rest); err != nil {
+		x.t.Errorf("%s: %v", line, err)
+	}
+	x.changes()
 }
 
 // direct does what a directive says:

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// documented prepares the objects that the pages name.
+const documented = `
+% play
+% create {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {env: dev}}, spec: {replicas: 5, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: web:1}]}}}}
+% create {apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, spec: {replicas: 3, template: {spec: {containers: [{name: app, image: "nginx:1.28"}]}}}}
+% create {apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: shop}, spec: {deploymentName: shop, image: nginx, replicas: 1}}
+% create {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: searches.example.com}, spec: {group: example.com, scope: Namespaced, names: {kind: Search, plural: searches, singular: search}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {nodeSets: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, count: {type: integer, description: How many nodes of this set there are.}}}}}}}}}}]}}
+% create {apiVersion: example.com/v1, kind: Search, metadata: {name: logs}, spec: {nodeSets: [{name: hot, count: 2}, {name: warm, count: 1}]}}
+% create {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: kafkas.example.com}, spec: {group: example.com, scope: Namespaced, names: {kind: Kafka, plural: kafkas, singular: kafka}, versions: [{name: v1, served: true, storage: true, subresources: {scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}
+% create {apiVersion: example.com/v1, kind: Kafka, metadata: {name: my, labels: {env: dev}}, spec: {replicas: 3}}
+% create {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: keycloaks.k8s.keycloak.org}, spec: {group: k8s.keycloak.org, scope: Namespaced, names: {kind: Keycloak, plural: keycloaks, singular: keycloak}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {image: {type: string}, unsupported: {type: object, properties: {podTemplate: {type: object, properties: {spec: {type: object, properties: {containers: {type: array, items: {type: object, properties: {name: {type: string}, image: {type: string}}}}}}}}}}}}}}}}]}}
+% create {apiVersion: k8s.keycloak.org/v1, kind: Keycloak, metadata: {name: sso}, spec: {image: "keycloak:25"}}
+% pass 1m
+`
+
+var (
+	documentBlock = regexp.MustCompile("(?ms)^ *```(sh|console)\n(.*?)^ *```$")
+	shellWord     = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+	// elsewhereRun matches commands that need a process, a second client, or other objects. End-to-end
+	// tests run most of them.
+	elsewhereRun = regexp.MustCompile(`run-controller|imoocpod check|completion|--controller|uninstall|worker|guestbook| -f$| pod/foo|--step|nginx:1.30 --on-failure|\$[A-Z(]|<`)
+)
+
+// TestDocumentedCommands runs the commands in docs, each block with new objects. A command succeeds
+// unless its block shows an error or a comment announces an exit code. It prints the lines that the
+// block shows; "…" and ages match anything.
+func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range documentBlock.FindAllStringSubmatch(string(text), -1) {
+			if !strings.Contains(block[2], "kubectl imoocpod ") {
+				continue
+			}
+			t.Run(filepath.Base(page), func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) { tried += tryBlock(t, block[1] == "console", block[2]) })
+			})
+		}
+	}
+	if tried < 35 {
+		t.Errorf("only %d commands were tried", tried)
+	}
+}
+
+// tryBlock runs the commands of a block, and returns how many it ran. It skips a block that shows
+// output if one of its commands runs elsewhere, because the next ones depend on it.
+func tryBlock(t *testing.T, console bool, block string) (tried int) {
+	if console && elsewhereRun.MatchString(block) {
+		return 0
+	}
+	x := newStage(t)
+	for line := range strings.Lines(strings.TrimSpace(documented)) {
+		x.follow(strings.TrimSpace(line))
+	}
+	if strings.Contains(block, "create foo") {
+		x.Remove("imoocpods", "default", "foo")
+	}
+	lines := strings.Split(strings.ReplaceAll(block, "\\\n", " "), "\n")
+	for i, line := range lines {
+		typed, prompt := strings.CutPrefix(strings.TrimSpace(line), "$ ")
+		command, comment, _ := strings.Cut(typed, " #")
+		args, is := strings.CutPrefix(strings.TrimSpace(command), "kubectl imoocpod ")
+		if !is || console != prompt || elsewhereRun.MatchString(strings.TrimSpace(command)) {
+			continue
+		}
+		tried++
+		var shown []string
+		for _, next := range lines[i+1:] {
+			if !console || strings.HasPrefix(next, "$ ") {
+				break
+			}
+			shown = append(shown, next)
+		}
+		o := runWords(t.Context(), x.Server, shellWords(args))
+		fails := slices.ContainsFunc(shown, func(s string) bool { return strings.HasPrefix(s, "error:") }) || strings.Contains(comment, "exits with")
+		if fails != (o.code != exitDone) {
+			t.Errorf("%s: exit code %d; it printed %s%s", command, o.code, o.stdout, o.stderr)
+		}
+		for _, want := range shown {
+			if !strings.Contains(want, "(y/N)") && !pattern(want).MatchString(o.stdout+o.stderr) {
+				t.Errorf("%s: no line %q in\n%s%s", command, want, o.stdout, o.stderr)
+			}
+		}
+		<-time.After(time.Second)
+	}
+	return tried
+}
+
+// shellWords splits a command line into words, and removes the quotes.
+func shellWords(line string) []string {
+	words := shellWord.FindAllString(line, -1)
+	for i, word := range words {
+		if words[i] = strings.ReplaceAll(word, "'", ""); words[i] == word {
+			words[i] = strings.ReplaceAll(word, `"`, "")
+		}
+	}
+	return words
+}
+
+var varies = regexp.MustCompile(`…|\b\d+[smhd]\b|\b\d\d:\d\d\b|alice| +`)
+
+// pattern returns an expression for a line that a page shows.
+func pattern(line string) *regexp.Regexp {
+	var text strings.Builder
+	at := 0
+	for _, m := range varies.FindAllStringIndex(line, -1) {
+		text.WriteString(regexp.QuoteMeta(line[at:m[0]]))
+		at = m[1]
+		if line[m[0]] == ' ' {
+			text.WriteString(" +")
+		} else {
+			text.WriteString(".*")
+		}
+	}
+	return regexp.MustCompile("(?m)^" + text.String() + regexp.QuoteMeta(line[at:]) + " *$")
+}

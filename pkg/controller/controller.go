@@ -213,7 +213,7 @@ func (c *Controller) mayStart(ctx context.Context) error {
 		}
 	}
 	c.logNotInstalled(missing...)
-	if len(denied) < len(c.Kinds) {
+	if len(denied) < len(c.Kinds) || c.declarations.any() {
 		return nil
 	}
 	return errors.Join(denied...)

@@ -110,9 +110,12 @@ func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 		}
 		var crds []string
 		for _, o := range c.kinds.by(name) {
-			if !o.state.Load().missing {
+			if o.state.Load().missing {
+				continue
+			}
+			crds = append(crds, o.kind.CRD())
+			if forbidden(err) {
 				o.state.Store(&ownerState{refused: err})
-				crds = append(crds, o.kind.CRD())
 			}
 		}
 		if !reported {

@@ -64,7 +64,7 @@ func (r Removed) With(more ...Slot) (Removed, error) {
 	all := slices.Concat(r, more)
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) > MaxRemoved {
-		return nil, fmt.Errorf("%d slots are removed, and at most %d can be", len(r), MaxRemoved)
+		return nil, fmt.Errorf("%d slots would be removed, and at most %d can be", len(all), MaxRemoved)
 	}
 	return all, nil
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// The documents and the help describe each exit code, and which one wins.
+// The page and the help describe each exit code. The page also says which one wins.
 func TestExitCodesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/exit-codes.md")

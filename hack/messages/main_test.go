@@ -51,7 +51,7 @@ func TestItem(t *testing.T) {
 	}
 }
 
-// TestProgram checks that test packages are left out.
+// TestProgram checks that tests, test packages, generated files, and other files are left out.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{

@@ -118,8 +118,8 @@ func (o *parkOptions) run(ctx context.Context) error {
 	return c.make(ctx, all, errs)
 }
 
-// skips reports whether park or unpark leaves out an object that was not named, because it has
-// no count or nothing to restore.
+// skips reports whether a command without types leaves out an object. park leaves out one that has
+// no count, and unpark one that has nothing to restore.
 func (o *parkOptions) skips(t observe.Target) bool {
 	if o.back {
 		_, parked := t.Object.GetAnnotations()[apis.AnnotationParked]

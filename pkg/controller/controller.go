@@ -117,7 +117,7 @@ func New(opts Options) (*Controller, error) {
 	return c, nil
 }
 
-// ownersOf returns a kind whose objects are not cached yet, and creates the metrics of the kind.
+// ownersOf returns the owners of a kind, without a cache yet, and creates the metrics of the kind.
 func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
 	s := c.strategies[kind.Mapping.Strategy]
 	if s == nil {

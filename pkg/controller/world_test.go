@@ -800,7 +800,7 @@ func (w *world) restartsQuietly() {
 	}
 }
 
-// pod stores a ready pod of an object, with the name and labels of the pod in a slot. change may
+// pod stores a ready pod that an object owns, with the name and labels for a slot. change may
 // change the pod before it is stored.
 func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slots.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	pod := &unstructured.Unstructured{Object: map[string]any{

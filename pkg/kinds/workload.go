@@ -1,6 +1,6 @@
 package kinds
 
-// The workloads that are built into Kubernetes, as Kind.CRD names them.
+// The workloads that are built into Kubernetes, in the format of Kind.CRD.
 const (
 	Deployments            = "deployments.apps"
 	StatefulSets           = "statefulsets.apps"

@@ -41,7 +41,7 @@ type BadResponseError struct {
 	Problem string
 
 	tooLong bool
-	// unusable means that a response declared as JSON is invalid or about an object not requested.
+	// unusable means that the response claims to be JSON but is not, or contains another object.
 	unusable bool
 }
 

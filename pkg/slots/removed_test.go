@@ -49,7 +49,7 @@ func TestRemovedWith(t *testing.T) {
 	if _, err := full.With(5); err != nil {
 		t.Errorf("a slot that is removed already: %v", err)
 	}
-	if _, err := full.With(MaxRemoved); err == nil || err.Error() != "1000 slots are removed, and at most 1000 can be" {
+	if _, err := full.With(MaxRemoved); err == nil || err.Error() != "1001 slots would be removed, and at most 1000 can be" {
 		t.Errorf("one too many: %v", err)
 	}
 }

@@ -68,8 +68,8 @@ func TestWaitForObjectsOfDifferentKinds(t *testing.T) {
 	})
 }
 
-// TestWaitForPodsThatNeedNoReplacement checks that a wait for a change back to the old template
-// ends, although no pods are replaced and their controller does not label revisions.
+// TestWaitForPodsThatNeedNoReplacement checks that --wait ends after a change back to the old
+// template, although no pods are replaced and their controller does not label revisions.
 func TestWaitForPodsThatNeedNoReplacement(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := apiserver.New(t)

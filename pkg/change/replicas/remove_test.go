@@ -237,7 +237,7 @@ func TestRemoveRefuses(t *testing.T) {
 		"a slot above the wanted":     {3, "", podOf(3), "is about to delete pod " + podOf(3) + ": imoocpod/foo has 3 replicas, and slot 3 is above those", outcome.ErrPrecondition},
 		"nothing left":                {0, "", podOf(0), "cannot remove 1 pod from imoocpod/foo: its count is 0", outcome.ErrPrecondition},
 		"slots that cannot be read":   {3, "x", podOf(0), `the annotation imoocpod.dev/removed-slots of imoocpod/foo cannot be read: "x" is not`, nil},
-		"as many as there can be":     {3, full(), podOf(1001), "cannot remove more slots of imoocpod/foo: 1000 slots are removed, and at most 1000 can be\nhint: scale up with --reuse", nil},
+		"as many as there can be":     {3, full(), podOf(1001), "cannot remove more slots of imoocpod/foo: 1001 slots would be removed, and at most 1000 can be\nhint: scale up with --reuse", nil},
 		"a count that cannot be read": {-1, "", podOf(0), "its count is -1", outcome.ErrPrecondition},
 	} {
 		s := newShelf(t)

@@ -23,8 +23,7 @@ const (
 	// readPeriod is how often a waiting loop reads the lease. On its own, the election of client-go
 	// would read the lease only every two to four seconds.
 	readPeriod = time.Second
-	// alivePeriod is how often a loop that waits checks whether a holder on this machine
-	// still runs.
+	// alivePeriod is how often a waiting loop checks whether a holder on this machine still runs.
 	alivePeriod = 100 * time.Millisecond
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// The timing of a lease, as in the controllers of Kubernetes.
+// The timing of a lease. Except for releaseTimeout, it is that of kube-controller-manager.
 const (
 	// leaseDuration is how long others wait for a loop that does not renew its lease.
 	leaseDuration = 15 * time.Second

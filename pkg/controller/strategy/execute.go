@@ -63,8 +63,8 @@ type Work struct {
 // child is how the loop writes children of one kind.
 type child struct {
 	resource schema.GroupVersionResource
-	// kind is the kind in manifests and messages. For pods, it is "pod", as in messages, because a
-	// typed client creates pods without a manifest.
+	// kind is the kind in manifests and messages. Pods are created by a typed client, without a
+	// manifest, so for them it is "pod", which is only used in messages.
 	kind string
 	// fields returns the fields to create, apply, or patch, without the name, the owner, and the
 	// preconditions.

@@ -95,7 +95,7 @@ func (f *Finding) refusal(reason, message, namespace string) {
 	}
 }
 
-// ConditionWords returns the reason and the message of a condition, as far as they are set.
+// ConditionWords returns the reason and the message of a condition, or whichever of them is set.
 func ConditionWords(c metav1.Condition) string {
 	switch {
 	case c.Reason == "":

@@ -129,7 +129,7 @@ type Word struct {
 // Pause is a state in which the controller waits for a person.
 type Pause struct {
 	Code problem.Code
-	// Why describes what is paused. Hint describes who must act.
+	// Why describes what is paused. Hint describes how to end the pause.
 	Why, Hint string
 	// Command replaces Hint if a command ends the pause.
 	Command *commandline.Command

@@ -49,7 +49,7 @@ func (v *view) changeSeen() bool {
 	case answered(spec, status):
 		return true
 	case o.Generation <= 1:
-		// Everything below the object was made after the object.
+		// The spec has never changed, so any status, child, or pod shows that it was seen.
 		return status != nil || len(v.children)+len(v.report.Pods) > 0
 	case o.OnlyCounted && v.countShows():
 		return true

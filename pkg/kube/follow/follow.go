@@ -45,7 +45,7 @@ func SourceOf[L runtime.Object](objects interface {
 
 // Handler gets objects of a type until one of its functions returns done or an error.
 type Handler[T runtime.Object] struct {
-	// Listed is called with all objects, at first and after changes may have been missed.
+	// Listed is called with all objects at the start, and again when changes may have been missed.
 	Listed func(found []T) (done bool, err error)
 	// Changed is called for each change. gone means that obj was deleted.
 	Changed func(obj T, gone bool) (done bool, err error)

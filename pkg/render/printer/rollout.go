@@ -43,7 +43,7 @@ func (o rollout) see(r status.Report, now time.Time) rollout {
 }
 
 // changed returns the time of the last change of an object that is not ready: the later of the last
-// write of the spec and the last transition to Ready=False. If neither is known, it returns now.
+// write of the spec and the last transition to Ready=False, or now if that is unknown or later.
 func changed(r status.Report, now time.Time) time.Time {
 	last := time.Time{}
 	if spec := r.Reconciler.Spec; spec != nil {

@@ -14,7 +14,7 @@ import (
 // overlayMagic identifies overlayfs, which cannot be nested (linux/magic.h).
 const overlayMagic = 0x794c7630
 
-// RunInside runs the node of a directory as process 1 of the node's namespaces. It
+// RunInside runs the node that is configured in dir as process 1 of the node's namespaces. It
 // returns only on an error, for example when one of the node's programs exits.
 func RunInside(dir string) error {
 	c, err := readConfig(dir)

@@ -35,7 +35,7 @@ type Candidate struct {
 	Declared bool
 	// Value is the image in the object, or "" if there is none.
 	Value string
-	// Fields are the fields of an image in parts.
+	// Fields are the names of the fields that make up the image, if Form is Parts.
 	Fields []string
 }
 

@@ -37,7 +37,7 @@ type Options struct {
 	// client for pods, nodes, and events.
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface
-	// Kinds lists the kinds to reconcile, apart from those that CRDs declare (Declared).
+	// Kinds lists the kinds to reconcile from the start. Declared selects CRDs that declare more.
 	Kinds    []kinds.Kind
 	Declared Declarations
 	// Selector selects the objects; nil selects all. An object that no longer matches is
@@ -49,14 +49,14 @@ type Options struct {
 	Workers int
 	// Install is the command that installs the CRDs of the kinds.
 	Install string
-	// Log writes a line of the log. It is called concurrently.
+	// Log writes a line to the log. It may be called concurrently.
 	Log func(report.Line)
 	// DryRun means that the loop makes plans and writes nothing.
 	DryRun bool
 	// Metrics counts what the loop does. It may be nil.
 	Metrics *metrics.Metrics
-	// Resumed means that the loop continues an earlier loop of this process, or has waited for the
-	// lease. Run then retries if rights are missing or the server fails at the start.
+	// Resumed means that the lease was lost earlier, or was not free at the start. If it is set, Run
+	// retries when rights are missing or the server fails at the start.
 	Resumed bool
 	// Clock is the clock of plans; nil means the real clock.
 	Clock clock.PassiveClock
@@ -117,7 +117,7 @@ func New(opts Options) (*Controller, error) {
 	return c, nil
 }
 
-// ownersOf returns the owners of a kind, without a cache yet, and creates the metrics of the kind.
+// ownersOf makes the owners of a kind, and creates the kind's metrics. The cache is made later.
 func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
 	s := c.strategies[kind.Mapping.Strategy]
 	if s == nil {
@@ -226,8 +226,8 @@ func (c *Controller) Reconciles() int64 { return c.memory.Reconciles() }
 // reconcile is limited to a fraction of it.
 const stuckAfter = 10 * time.Minute
 
-// Stuck returns a message about the oldest running reconcile if it began stuckAfter ago or earlier,
-// or "". It also reports a reconcile that still runs after the context of the loop has ended.
+// Stuck returns a message about the oldest running reconcile if it has run for at least stuckAfter,
+// or else "". This includes a reconcile that still runs after the context of the loop has ended.
 func (c *Controller) Stuck() string {
 	k, since, running := c.memory.Oldest()
 	if !running || c.Clock.Now().Sub(since) < stuckAfter {

@@ -56,7 +56,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) {
 	})
 	c.health.Forget(crd)
 	if ctx.Err() == nil {
-		o.state.Store(&ownerState{}) // unless the loop has ended, so that States still works
+		o.state.Store(&ownerState{}) // after the end of the loop, States still needs the objects
 	}
 }
 

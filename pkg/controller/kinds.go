@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// kindSet maps the name of a CRD to its kind and the cache of its objects. It holds the kinds that
-// are reconciled now, and refused ones.
+// kindSet maps the name of a CRD to its kind and the cache of its objects. It also holds kinds that
+// are refused, and kinds whose CRD is not installed.
 type kindSet struct {
 	mu  sync.RWMutex
 	all map[string]*owners

@@ -37,8 +37,8 @@ func TestKindOfAReference(t *testing.T) {
 	}
 }
 
-// If the Deployments cannot be listed, the kinds of that strategy whose CRDs are missing are still
-// reported once, and not again each time that a list fails.
+// If Deployments cannot be listed, the missing CRD of a kind that needs them is reported once, and
+// not again each time that a list fails.
 func TestMissingKindBesideARefusedInput(t *testing.T) {
 	inWorld(t, []kinds.Kind{kinds.AppService()}, func(w *world) {
 		w.unlisted[appsv1.SchemeGroupVersion.WithResource("deployments")] = true

@@ -28,8 +28,8 @@ func isOutline(obj *unstructured.Unstructured) bool {
 // its outline. This limits how much memory one object can take, whoever wrote it.
 func trimOwner(kind kinds.Kind) cache.TransformFunc {
 	return informer.Trim(func(u *unstructured.Unstructured) (any, error) {
-		// client-go trims the objects of a streamed list twice. An object from the server has this
-		// time, whatever its annotations are.
+		// client-go trims the objects of a streamed list twice. Anyone can write the annotation, but
+		// every object from the server has a creation time, which an outline lacks.
 		if created := u.GetCreationTimestamp(); isOutline(u) && created.IsZero() {
 			return u, nil
 		}

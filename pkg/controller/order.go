@@ -23,7 +23,7 @@ func newOrder() *order {
 	return &order{later: map[memory.Key]bool{}, queued: map[memory.Key]bool{}}
 }
 
-// set notes whether an object joins the backlog when it is next added.
+// set records whether an object joins the backlog when it is next added.
 func (o *order) set(k memory.Key, later bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -34,7 +34,7 @@ func (o *order) set(k memory.Key, later bool) {
 	}
 }
 
-// takeLater returns and deletes what was set for an object. The caller holds the lock.
+// takeLater returns and deletes the value from set for an object. The caller holds the lock.
 func (o *order) takeLater(k memory.Key) bool {
 	later := o.later[k]
 	delete(o.later, k)
@@ -54,7 +54,7 @@ func (o *order) Push(k memory.Key) {
 	}
 }
 
-// Touch notes that a queued object was added again. A change moves the object out of the backlog,
+// Touch handles a queued object that was added again. A change moves the object out of the backlog,
 // and nothing moves it back.
 func (o *order) Touch(k memory.Key) {
 	o.mu.Lock()

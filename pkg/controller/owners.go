@@ -25,9 +25,9 @@ type owners struct {
 	kind     kinds.Kind
 	strategy *strategy.Strategy
 	client   dynamic.NamespaceableResourceInterface
-	// declared means that a CRD declares the kind. stop ends the informer, and stopped is closed
-	// when it has ended. withdrawn means that the declaration is no longer in force, so the cache
-	// is not updated, and nothing is written for its objects.
+	// declared means that the kind follows the declaration in its CRD. stop ends the informer, and
+	// stopped is closed when the informer has ended. withdrawn means that the declaration is no longer
+	// in force, so the cache is not updated, and nothing is written for the objects.
 	declared  bool
 	stop      context.CancelFunc
 	stopped   chan struct{}
@@ -82,7 +82,7 @@ func (o *owners) keys() []memory.Key {
 	return nil
 }
 
-// keysOfUID returns the key of the object with a UID, if the cache has it.
+// keysOfUID returns the key of the object with the given UID, or nil if the object is not cached.
 func (o *owners) keysOfUID(uid types.UID) []memory.Key {
 	objects := o.state.Load().objects
 	if objects == nil {
@@ -105,7 +105,7 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 	return nil
 }
 
-// differs reports whether two states of an object, apart from the status, may get different plans.
+// differs reports whether two states of an object may get different plans. It ignores the status.
 func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
 	return kinds.RestartedAt(kind, a) != kinds.RestartedAt(kind, b) || apis.ReadPause(a.GetAnnotations()) != apis.ReadPause(b.GetAnnotations()) ||
 		removedSlots(a) != removedSlots(b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||

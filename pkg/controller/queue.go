@@ -36,8 +36,8 @@ func newQueue(namespace string, metrics workqueue.MetricsProvider, order *order)
 		})})
 }
 
-// wake puts an object that changed into the queue, and notes the reason for the log. If the last
-// reconcile read many items and was recent, the object is delayed.
+// wake puts an object that changed into the queue, and records the reason for the log. After a
+// recent reconcile that read many items, the object is delayed.
 func (c *Controller) wake(k memory.Key, why ...string) { c.add(k, false, why) }
 
 // wakeLater puts an object into the queue behind those that changed.
@@ -65,7 +65,7 @@ func (c *Controller) wakeAll(why string) {
 	}
 }
 
-// because notes a reason for the next reconcile, if reasons are logged.
+// because records a reason for the next reconcile, if reasons are logged.
 func (c *Controller) because(k memory.Key, why ...string) {
 	if klog.V(2).Enabled() {
 		c.memory.Because(k, why...)

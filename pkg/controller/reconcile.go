@@ -29,8 +29,8 @@ const (
 	liveReadInterval = time.Second
 	// cacheTimeout is the time until the next reconcile if a cache is behind and sends no event.
 	cacheTimeout = time.Second
-	// troubleAfter is the number of failures in a row after which an event reports them, and for
-	// creates also a condition. It is reached after a few seconds.
+	// troubleAfter is the number of failures in a row after which an event reports them. Failed
+	// creates are also reported by a condition. Retries reach this number within a few seconds.
 	troubleAfter = 5
 )
 
@@ -195,7 +195,7 @@ func (r *reconciliation) cachesBehind() bool {
 }
 
 // readLive reads the owner from the server into r.object, and reports whether it still exists and
-// is selected. If not, an event is on the way.
+// is selected. If it was deleted or is no longer selected, a watch event will follow.
 func (r *reconciliation) readLive(ctx context.Context) (there bool, err error) {
 	now, err := r.owners.client.Namespace(r.key.Namespace).Get(ctx, r.key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -307,7 +307,7 @@ func (r *reconciliation) isCurrent(ctx context.Context) func() bool {
 	}
 }
 
-// remember notes the outcome of a plan for the next plan, and counts it in the metrics.
+// remember records the outcome of a plan for the next plan, and updates the metrics.
 func (r *reconciliation) remember(out *strategy.Outcome) {
 	k, mem, owner := r.key, r.mem, r.view.Owner
 	r.Metrics.Created.WithLabelValues(k.Kind).Add(float64(out.Created))
@@ -337,8 +337,8 @@ func (r *reconciliation) remember(out *strategy.Outcome) {
 	}
 }
 
-// rememberRevision notes the result of writing the revision of the template. A refusal is
-// reported once, until a revision is written.
+// rememberRevision records whether the revision of the template was written. If several writes in a
+// row are refused, only the first refusal is reported.
 func (r *reconciliation) rememberRevision(out *strategy.Outcome) {
 	why, refused := out.Declined[plan.KindRevision]
 	switch {

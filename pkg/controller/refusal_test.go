@@ -28,8 +28,8 @@ func ofMissingNamespace(string) *apierrors.StatusError {
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
 }
 
-// The deletion of a namespace is not reported as a failure. A create may be repeated, but only
-// once, because the write of the status wakes the object.
+// The deletion of a namespace is not reported as a failure. The write of the status wakes the
+// object, so a create may be repeated, but only once.
 func TestCreatesInANamespaceThatEnds(t *testing.T) {
 	for name, answer := range map[string]func(string) *apierrors.StatusError{"terminating": ofEndingNamespace, "gone": ofMissingNamespace} {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func (r *revisionCache) giveUp(err error) {
 	})
 }
 
-// keep fills the cache once a kind needs it, and calls giveUp if the revisions cannot be listed.
+// keep fills the cache when it is first needed, and calls giveUp if the revisions cannot be listed.
 func (r *revisionCache) keep(ctx context.Context) {
 	failed := 0
 	r.Run(ctx, func(err error) {

@@ -209,7 +209,7 @@ func TestRestartIsARevision(t *testing.T) {
 	})
 }
 
-// The revision keeps the reason of a template change and its author.
+// The revision records the reason for a template change, and the author of the change.
 func TestChangeCauseIsKept(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(1), template("a")))

@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// makeCaches sets the caches of everything that plans read, apart from the objects themselves.
+// makeCaches makes the caches of everything that plans read, apart from the objects themselves.
 func (c *Controller) makeCaches() {
 	clients := c.clients(c.Namespace)
 	c.pods = c.newCache(strategy.PodSource(clients), c.podKeys)
@@ -97,8 +97,8 @@ func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	return keys
 }
 
-// keepInput fills the input cache of a strategy once a kind needs it. While the input cannot be
-// listed, the kinds of the strategy are refused. Other kinds are reconciled.
+// keepInput fills the input cache of a strategy when a kind first needs it. While the input cannot
+// be listed, the kinds of the strategy are not reconciled, but other kinds are.
 func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 	reported, resource := false, c.inputs[name].Resource
 	c.inputs[name].Run(ctx, func(err error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// State is the progress of the loop with an object of the kind Of.
+// State is the progress of the loop with an object. Of is the kind of the object.
 type State struct {
 	memory.Key
 	memory.Progress
@@ -18,8 +18,8 @@ type State struct {
 // Changed returns a channel that holds a value after the result of States has changed.
 func (c *Controller) Changed() <-chan struct{} { return c.memory.Changed() }
 
-// Refused maps each kind (plural.group) that is not reconciled to the reason: a missing permission,
-// an input of plans that cannot be listed, or a wrong declaration.
+// Refused returns the reason why each refused kind (plural.group) is not reconciled: a missing
+// permission, an input of plans that cannot be listed, or a wrong declaration.
 func (c *Controller) Refused() map[string]error {
 	refused := map[string]error{}
 	for _, o := range c.kinds.list() {
@@ -31,7 +31,7 @@ func (c *Controller) Refused() map[string]error {
 }
 
 // States lists the states of all objects by namespace, kind, and name. settled means that all are
-// cached and have converged. In a dry run, each needs only a plan or a failure instead.
+// cached and have converged or, in a dry run, have a plan or a failure.
 func (c *Controller) States() (all []State, settled bool) {
 	settled = c.Synced()
 	for _, o := range c.kinds.list() {

@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// statusWriter writes the status of an object while its plan is applied. It has its own copy of the
-// reconciliation, because it plans again meanwhile.
+// statusWriter writes the status of an object while its plan is applied. It makes further plans to
+// update the status, so it has its own copy of the reconciliation.
 type statusWriter struct {
 	reconciliation
 	// written is the plan whose status was written last or, before the first write, the first plan.

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A status is written only over the object that the plan saw. If someone else wrote it
-// meanwhile, the loop plans again.
+// A status is written only if the object has not changed since it was read for the plan. Otherwise,
+// the loop plans again.
 func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

@@ -64,7 +64,7 @@ type world struct {
 	formerLabels []string
 	// historyless means that revisions cannot be written.
 	historyless bool
-	// paused holds when the pause of each object last changed.
+	// paused maps an object to the time when its pause last changed.
 	paused map[types.UID]time.Time
 	wrong  []string
 }

@@ -14,8 +14,8 @@ import (
 // forever, and log nothing if a connection is refused.
 type Health struct {
 	mu sync.Mutex
-	// refused holds the resources whose list or watch the server refuses. unanswered holds those
-	// whose last request met an outage. lost means that an outage was logged, but not its end yet.
+	// refused holds the resources whose list or watch the server refuses. unanswered holds those whose
+	// last request met an outage. lost means that the last logged outage has not ended.
 	refused, unanswered map[string]bool
 	lost                bool
 	logf                func(format string, args ...any)
@@ -26,7 +26,7 @@ func NewHealth(logf func(format string, args ...any)) *Health {
 	return &Health{logf: logf, refused: map[string]bool{}, unanswered: map[string]bool{}}
 }
 
-// observe notes the result of a list or of the start of a watch, and logs changes. An outage is
+// observe records the result of a list or of the start of a watch, and logs changes. An outage is
 // logged once, not for each resource.
 func (h *Health) observe(ctx context.Context, resource string, err error) {
 	h.mu.Lock()

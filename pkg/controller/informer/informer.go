@@ -23,7 +23,7 @@ const retryPeriod = time.Second
 
 // Source describes a resource, and how its objects are cached.
 type Source struct {
-	// Resource names the resource. Singular names one object of the resource.
+	// Resource is the name of the resource. Singular is the word for one of its objects.
 	Resource, Singular string
 	List               func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	Watch              func(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -75,8 +75,8 @@ func Equal[T any](equal func(before, after T) bool) func(before, after any) bool
 	}
 }
 
-// Informer caches the objects of a source once they are needed. Wait until the cache is filled
-// before reading it, because an empty cache looks as if there were no objects.
+// Informer caches the objects of a source when they are first needed. Wait until the cache is
+// filled before reading it, because an empty cache looks as if there were no objects.
 type Informer struct {
 	cache.SharedIndexInformer
 	Source

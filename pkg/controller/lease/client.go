@@ -32,7 +32,7 @@ const (
 type client struct {
 	coordinationv1client.LeaseInterface
 	lease *Lease
-	// leads means that this loop has won the election. since is when it did.
+	// leads means that this loop has won the election. since is when the loop acquired the lease.
 	leads bool
 	since metav1.MicroTime
 	// stop ends the election. lost ends the work of the leader.
@@ -42,10 +42,10 @@ type client struct {
 // Leases returns the client itself, because there is only one lease.
 func (c *client) Leases(string) coordinationv1client.LeaseInterface { return c }
 
-// Get waits until this loop may take the lease, and returns it. That is when the holder has
-// released it, has not renewed it in time, or was a process on this machine that has ended. With
-// ExitIfHeld, the first renewal that Get sees ends the election, because only a renewal shows that
-// the holder runs.
+// Get waits until this loop may take the lease, and returns the lease. The loop may take it if the
+// holder has released it, has not renewed it in time, or was a process on this machine that has
+// ended. With ExitIfHeld, the first renewal that Get sees ends the election, because only a renewal
+// shows that the holder runs.
 func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (*coordinationv1.Lease, error) {
 	var seen *coordinationv1.LeaseSpec // as the holder last wrote it
 	var expires time.Time              // by our own clock, because the clocks of two machines differ
@@ -105,7 +105,7 @@ func durationOf(object *coordinationv1.Lease) time.Duration {
 	return min(duration, leaserecord.Longest)
 }
 
-// vacated removes the holder from a lease, and returns it for the election to acquire.
+// vacated removes the holder from a lease, and returns the lease, so that the election acquires it.
 func vacated(object *coordinationv1.Lease) *coordinationv1.Lease {
 	object.Spec.HolderIdentity = nil
 	if n := ptr.Deref(object.Spec.LeaseTransitions, 0); n < 0 || n == math.MaxInt32 {
@@ -134,7 +134,7 @@ func (c *client) write(ctx context.Context, object *coordinationv1.Lease, send f
 	if !c.leads {
 		c.since = metav1.NewMicroTime(sent)
 	}
-	// The election sets the time when it began to read the lease, which may be long ago.
+	// The election sets both times before it calls Get, which may wait for a long time.
 	object.Spec.AcquireTime, object.Spec.RenewTime = &c.since, new(metav1.NewMicroTime(sent))
 	written, err := send()
 	switch {
@@ -151,8 +151,8 @@ func (c *client) write(ctx context.Context, object *coordinationv1.Lease, send f
 	return written, nil
 }
 
-// failed handles the error of a request. At the start, the error ends the election. Later, it is
-// logged, and the election tries again. A leader that cannot renew the lease in time loses it.
+// failed handles the error of a request. At the start, the error ends the election. Later, the
+// election retries, and a loop that waits for the lease logs the first error.
 func (c *client) failed(ctx context.Context, err error) {
 	switch {
 	case c.leads || ctx.Err() != nil || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):

@@ -51,7 +51,7 @@ func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 }
 
 // Whatever someone writes into a lease stops a loop only for a bounded time, and never leads to a
-// count that the server rejects.
+// number of transitions that the server rejects.
 func TestForeignLeaseIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -177,7 +177,7 @@ func TestOverlapsAreReported(t *testing.T) {
 	})
 }
 
-// The lease of a process of this machine is taken over when the process has ended.
+// The lease of a process on this machine is taken over when the process has ended.
 func TestLeaseOfAProcessThatEnds(t *testing.T) {
 	machine := holder.Machine()
 	child := exec.Command("sleep", "3600")

@@ -55,7 +55,7 @@ func (l *Lease) held() bool {
 	return now.Sub(l.renewed) < writesFor && now.Round(0).Sub(l.renewed.Round(0)) < writesFor
 }
 
-// renewedAt notes the time when a renewal was sent, and calls OnChange.
+// renewedAt records the time when a renewal was sent, and calls OnChange.
 func (l *Lease) renewedAt(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -173,7 +173,7 @@ func (l *Lease) ended(other leaserecord.Loop) bool {
 	return other.Holder != l.Self.Holder && (other.Ended || reused)
 }
 
-// say logs a line, unless it was the last one already.
+// say logs a line, unless it equals the last line that say logged.
 func (l *Lease) say(format string, args ...any) {
 	if line := fmt.Sprintf(format, args...); line != l.said {
 		l.said = line

@@ -79,7 +79,7 @@ type entry struct {
 type Memory struct {
 	mu      sync.Mutex
 	objects map[Key]*entry
-	begun   int64         // reconciles
+	begun   int64         // how many reconciles have begun
 	changed chan struct{} // holds at most one value
 	metrics *metrics.Metrics
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
-// Each convergence is counted once, with the time that it took. If the status is written late,
-// because pods terminate one after the other, no other convergence is counted.
+// Each convergence is counted once, with the time that it took. A status that is written late,
+// because pods terminate one after the other, does not count as a second convergence.
 func TestConvergenceIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	counted := metrics.New("")

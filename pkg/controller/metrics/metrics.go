@@ -37,7 +37,7 @@ type Metrics struct {
 
 var _ workqueue.MetricsProvider = (*Metrics)(nil)
 
-// New returns metrics that are all zero, apart from a build info metric with the version.
+// New returns metrics that include the version, and those of the Go runtime and the process.
 func New(version string) *Metrics {
 	m := &Metrics{Registry: prometheus.NewRegistry()}
 	registered := promauto.With(m.Registry)
@@ -103,7 +103,7 @@ func (m *Metrics) Lead(lease string, held bool) {
 	m.leading.WithLabelValues(lease).Set(value)
 }
 
-// Count returns a RoundTripper that counts requests. Their latency excludes the response body.
+// Count returns a RoundTripper that counts requests, and times them without the response body.
 func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		start := time.Now()
@@ -118,12 +118,12 @@ func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// NewDepthMetric returns the number of items in a queue.
+// NewDepthMetric returns a gauge of how many items are in a queue.
 func (m *Metrics) NewDepthMetric(name string) workqueue.GaugeMetric {
 	return m.depth.WithLabelValues(name)
 }
 
-// NewAddsMetric returns the count of adds.
+// NewAddsMetric returns a counter of the items that were added to a queue.
 func (m *Metrics) NewAddsMetric(name string) workqueue.CounterMetric {
 	return m.adds.WithLabelValues(name)
 }
@@ -138,17 +138,17 @@ func (m *Metrics) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
 	return m.worked.WithLabelValues(name)
 }
 
-// NewUnfinishedWorkSecondsMetric returns how long the work in progress has taken so far.
+// NewUnfinishedWorkSecondsMetric returns a gauge of how long the work in progress has taken so far.
 func (m *Metrics) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return m.unfinished.WithLabelValues(name)
 }
 
-// NewLongestRunningProcessorSecondsMetric returns how long the oldest work in progress has taken.
+// NewLongestRunningProcessorSecondsMetric returns a gauge of how long the oldest work has taken.
 func (m *Metrics) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return m.longest.WithLabelValues(name)
 }
 
-// NewRetriesMetric returns the count of retries.
+// NewRetriesMetric returns a counter of the retries.
 func (m *Metrics) NewRetriesMetric(name string) workqueue.CounterMetric {
 	return m.retries.WithLabelValues(name)
 }

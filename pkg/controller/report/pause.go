@@ -16,7 +16,7 @@ import (
 // notPaused is the prefix of the message about a pause annotation with an invalid time.
 const notPaused = "not paused: "
 
-// pauseMessage returns the message about a pause, prefixed with notPaused if it is invalid, or "".
+// pauseMessage returns the message about a pause, or "". It starts with notPaused for invalid ones.
 func pauseMessage(s plan.Status) string {
 	switch c := meta.FindStatusCondition(s.Conditions, apis.ConditionPaused); {
 	case c == nil:

@@ -57,8 +57,8 @@ func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	return true
 }
 
-// Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged.
-// Other children are named. Plan does nothing if only revisions and labels are written.
+// Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. It
+// counts pods, and names other children. It does nothing if only revisions and labels are written.
 func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.Object) {
 	var deeds []string
 	pods := map[plan.Reason]int{}

@@ -36,7 +36,7 @@ func (h *health) set(namespace string, of loopHealth) {
 
 func (h *health) waits(namespace, why string) { h.set(namespace, loopHealth{waits: why}) }
 
-// alive reports whether no reconcile of a loop is stuck, for /healthz. words describes a stuck one.
+// alive is the check for /healthz. It fails if a reconcile hangs. words describes that reconcile.
 func (of loopHealth) alive() (ok bool, words string) {
 	if of.waits == "" {
 		words = of.stuck()
@@ -55,7 +55,7 @@ func (of loopHealth) ready() (ok bool, words string) {
 	return false, "starting; filling the caches"
 }
 
-// page returns a handler that lists the words of judge for each loop, and fails if one is not ok.
+// page returns a handler that lists the words for each loop, and sends 503 if judge rejects a loop.
 func (h *health) page(judge func(loopHealth) (ok bool, words string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		h.mu.Lock()

@@ -28,7 +28,7 @@ type Kinds struct {
 	named []string
 }
 
-// Complete finds the kinds that the flags name. The file - is read from in.
+// Complete finds the kinds that the flags name. It reads the file "-" from the reader in.
 func (k *Kinds) Complete(in io.Reader) error {
 	if k.Declared && len(k.Words) > 0 {
 		return fmt.Errorf("--kinds and --declared-kinds cannot be used together")
@@ -52,7 +52,7 @@ func (k *Kinds) Complete(in io.Reader) error {
 	return nil
 }
 
-// KindsOfFile returns the kinds that the CRDs in a file declare. The file - is read from in.
+// KindsOfFile returns the kinds that the CRDs in a file declare. It reads "-" from the reader in.
 func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	if name != "-" {
 		file, err := os.Open(name)
@@ -119,7 +119,7 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 	return named, crds, nil
 }
 
-// scope sets the kinds of a scope. Without flags for kinds, they stay empty.
+// scope sets Declared and Kinds in a scope. Kinds stays empty with Declared, or without kind flags.
 func (k *Kinds) scope(scope *leaserecord.Scope) {
 	scope.Declared = k.Declared
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {

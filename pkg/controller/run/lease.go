@@ -21,7 +21,7 @@ type Lease struct {
 	IfHeld string
 }
 
-// runWithLease runs the loop of a namespace while it holds the lease. Otherwise, its clients cannot
+// runWithLease runs the loop of a namespace under the lease, without which its clients cannot
 // write. If another loop holds the lease and IfHeld is exit, the error is ErrPrecondition.
 func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespace string) error {
 	client, err := coordinationv1client.NewForConfig(kube.WithProtobuf(config))

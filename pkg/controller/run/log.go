@@ -22,7 +22,7 @@ import (
 // collectors.
 type Log struct {
 	Format string // human, text, or json
-	// qualified means that lines for people have the namespace.
+	// qualified means that lines for people include the namespace.
 	qualified bool
 
 	outputs []*output
@@ -144,7 +144,7 @@ func nameInLine(line report.Line) string {
 	if line.Kind == kinds.ImoocPod().CRD() {
 		return line.Name
 	}
-	singular := line.Kind // the only name of a kind that is not shipped
+	singular := line.Kind // for a kind that is not shipped, whose singular is unknown here
 	for _, kind := range kinds.Shipped() {
 		if kind.CRD() == line.Kind {
 			singular = kind.Singular

@@ -45,8 +45,8 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 	return outcome.Join(errs)
 }
 
-// runBesideOthers runs in one of several namespaces, and skips it while the loop cannot work there.
-// If that leaves none, it returns the error. skip adds to the number of skipped namespaces.
+// runBesideOthers runs the loop of a namespace, and skips the namespace while its loop cannot work.
+// If all namespaces are skipped, it returns the error. skip changes the number of skipped ones.
 func (o *Options) runBesideOthers(ctx context.Context, namespace string, run func(context.Context, string) error, skip func(int64) (all bool)) error {
 	var said error
 	for first := true; ; first = false {
@@ -68,9 +68,9 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, run fun
 	}
 }
 
-// triedAgain reports whether an error affects only one namespace, which is tried again later. At
-// first, only missing rights and a missing namespace do. Later, every error except ErrPrecondition
-// does, because the other loops continue.
+// triedAgain reports whether a namespace is tried again after an error. The first time, that
+// requires missing rights or a missing namespace. Later, any error except ErrPrecondition suffices,
+// because the other loops continue.
 func triedAgain(err error, first bool) bool {
 	if first || err == nil || errors.Is(err, outcome.ErrPrecondition) {
 		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)

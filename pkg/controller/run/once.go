@@ -26,7 +26,7 @@ const (
 	evaluateEvery = 2 * time.Second
 	// evaluatedAtOnce is the maximum number of objects per evaluation. Each costs a few requests.
 	evaluatedAtOnce = 20
-	// lastLook limits the final evaluation after the timeout.
+	// lastLook limits the duration of the final evaluation of an object.
 	lastLook = 10 * time.Second
 )
 

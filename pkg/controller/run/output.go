@@ -18,7 +18,7 @@ const (
 // their number.
 type output struct {
 	to io.Writer
-	// notice returns the line about the dropped lines.
+	// notice returns a line that reports how many lines were dropped.
 	notice func(lines int) []byte
 	done   chan struct{}
 

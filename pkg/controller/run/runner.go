@@ -1,5 +1,5 @@
 // Package run runs the controller in the foreground. It handles the namespaces, kinds, leases, log,
-// and probes, and also runs that end by themselves.
+// and probes. With --once or --dry-run, the controller ends by itself.
 package run
 
 import (

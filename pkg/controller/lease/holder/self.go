@@ -22,7 +22,7 @@ func Self(version string, scope leaserecord.Scope) leaserecord.Loop {
 	return l
 }
 
-// person returns the user name of this process, or its user ID in a container without names.
+// person returns the user name of this process, or the user ID if the user has no name.
 func person() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

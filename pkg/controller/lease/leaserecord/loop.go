@@ -75,8 +75,8 @@ func Ships(kind string) bool {
 	}, kind)
 }
 
-// Covers reports whether a loop of the scope reconciles an object of a kind (plural.group)
-// with these labels.
+// Covers reports whether a loop of the scope reconciles an object with the given namespace, kind
+// (plural.group), and labels.
 func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	if s.Namespace != "" && s.Namespace != namespace {
 		return false

@@ -48,7 +48,7 @@ func (e Expression) Holds(obj map[string]any) (bool, error) {
 }
 
 // Now returns a message about the present value of the expression in an object. If a field on the
-// way is missing, the message lists the fields next to it.
+// path is missing, the message lists the fields of the object that should contain it.
 func (e Expression) Now(obj map[string]any) string {
 	path, err := ParseJSONPath(e.Path)
 	if err == nil {
@@ -98,7 +98,7 @@ func cutValue(word string) (expression string, value *string) {
 	return word, nil
 }
 
-// holds reports whether the only result of an expression equals value. A nil value accepts any.
+// holds reports whether the only result of an expression equals value. A nil value matches any.
 func holds(results [][]reflect.Value, value *string) (bool, error) {
 	switch {
 	case len(results) == 0 || len(results[0]) == 0:

@@ -37,7 +37,7 @@ func gitOpsTools() []GitOps {
 
 // GitOpsOf returns the tool that sets one of the fields of an object, or nil if there is none. The
 // tool either manages the field, or marks the object and has set the field in the last client-side
-// apply. A tool that leaves the field out, as it should if an autoscaler sets it, does not qualify.
+// apply. A tool that leaves the field out, for example for an autoscaler, does not qualify.
 func GitOpsOf(obj *unstructured.Unstructured, fields ...Path) *GitOps {
 	for _, g := range gitOpsTools() {
 		recorded, sets := false, false

@@ -90,7 +90,7 @@ func (r *reader) take(prefix string) bool {
 
 func (r *reader) spaces() { r.rest = strings.TrimLeft(r.rest, " \t") }
 
-// unexpected returns the error that want is missing before the rest of the input.
+// unexpected returns an error that names want, which is missing before the rest of the input.
 func (r *reader) unexpected(want string) error {
 	switch {
 	case r.rest == "":

@@ -25,8 +25,8 @@ type Edit struct {
 }
 
 // Patch returns a JSON patch that makes the edits one after another. The patch also sets the
-// resourceVersion to that of obj, so that the server returns a conflict if the object has changed
-// and indexes of elements may be outdated. A failed test operation would not return a conflict.
+// resourceVersion to that of obj. If the object has changed, indexes of elements may be outdated,
+// so the server returns a conflict. A failed test operation would not return a conflict.
 //
 // The patch adds absent fields with the objects around them, but no elements of lists. It is an
 // error if obj has no resourceVersion.

@@ -36,7 +36,7 @@ type Step struct {
 	Where []Comparison // all of them hold for the selected element
 }
 
-// Comparison is a key of an element and its value: a string, int64 or bool.
+// Comparison compares a key of an element with a value: a string, int64 or bool.
 type Comparison struct {
 	Key   []string
 	Value any
@@ -130,7 +130,7 @@ func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err er
 	return at, value, taken, nil
 }
 
-// inside returns the field or element of a value for a key from find, or nil.
+// inside returns the field or element that a key from find selects in a value, or nil.
 func inside(value, key any) any {
 	switch container := value.(type) {
 	case map[string]any:

@@ -77,10 +77,10 @@ func Object(of map[string]any, names ...string) map[string]any {
 	return of
 }
 
-// Strings returns the strings in a list, without other elements.
+// Strings returns the strings in a list, and skips other elements.
 func Strings(value any) []string { return elements[string](value) }
 
-// Objects returns the objects in a list, without other elements.
+// Objects returns the objects in a list, and skips other elements.
 func Objects(value any) []map[string]any { return elements[map[string]any](value) }
 
 func elements[T any](value any) []T {

@@ -85,9 +85,9 @@ func (s Step) place(list []any) (int, []any, error) {
 	return len(list), append(list, made), nil
 }
 
-// Typed converts a word from the command line to the type at the path in a schema. Without a type,
-// an integer, a boolean, and a JSON object, list or string are converted to that type. Any other
-// word becomes a string.
+// Typed converts a word from the command line to the type at the path in a schema. If the schema
+// has no type there, Typed reads an integer, a boolean, or a JSON object, list or string as such,
+// and any other word as a string.
 func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	switch kind := p.typeIn(schema); kind {
 	case "string":

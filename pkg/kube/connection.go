@@ -16,7 +16,7 @@ import (
 const maxPages = 1000
 
 // connection is the state of the server as observed by a command. It limits the time and memory that
-// a broken server can cost: an API group that does not respond in time, or responds without end,
+// a broken server can cost. An API group that does not respond in time, or responds without end,
 // gets no further requests. Until the server has responded once, and after two groups in a row have
 // timed out, this applies to all groups.
 type connection struct {
@@ -50,7 +50,7 @@ func (e *noResponseError) Error() string { return fmt.Sprintf("no response withi
 // Timeout and Temporary implement net.Error, by which callers recognize a timeout.
 func (e *noResponseError) Timeout() bool { return true }
 
-// Temporary is only part of the interface.
+// Temporary is required by net.Error.
 func (e *noResponseError) Temporary() bool { return true }
 
 // refusal returns the reason why an API group gets no requests, or nil.

@@ -100,8 +100,8 @@ func (c *Factory) Namespaces() (all []string, given bool, err error) {
 	return all, given, err
 }
 
-// NoNamespace returns the namespace of the command. missing is true only if the server responds
-// that the namespace does not exist.
+// NoNamespace returns the namespace of the command, or "" if it is the default namespace. missing
+// is true only if the server responds that the namespace does not exist.
 func (c *Factory) NoNamespace(ctx context.Context) (namespace string, missing bool) {
 	namespace, _, err := c.Namespace()
 	if err != nil || namespace == metav1.NamespaceDefault {

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Budget is a PodDisruptionBudget that guards pods of the object.
+// Budget is a PodDisruptionBudget that guards pods of an object.
 type Budget struct {
 	Name string `json:"name"`
 	// Either MinAvailable or MaxUnavailable is set, to a number or a percentage.
@@ -60,7 +60,7 @@ func (b Budget) After(going int32) (left, required int32) {
 }
 
 // Broken returns a message about the first budget that a removal of pods would violate, or "" if
-// there is none. going is their number. They all count as healthy, because they are not chosen yet.
+// there is none. going is the number of removed pods. They count as healthy, as in After.
 func Broken(all []Budget, going int32) string {
 	for _, b := range all {
 		if left, required := b.After(going); left < required {
@@ -94,7 +94,7 @@ func Of(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
 	return found
 }
 
-// Recount sets the expected and the healthy pods in the status of a budget from the active pods.
+// Recount sets ExpectedPods and CurrentHealthy in the status of a budget. Only active pods count.
 func Recount(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {

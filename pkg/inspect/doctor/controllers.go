@@ -38,8 +38,8 @@ type Controller struct {
 	Available int64 `json:"-"`
 }
 
-// Controllers returns the controllers in all namespaces. If the user is not allowed to list those,
-// it returns the controllers in the given namespace, or nil if that is forbidden, too.
+// Controllers returns the controllers in all namespaces. If the user is not allowed to list them,
+// it returns the controllers in the given namespace, or nil if listing these is forbidden, too.
 func Controllers(ctx context.Context, client dynamic.Interface, namespace string) ([]Controller, error) {
 	deployments := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments"))
 	opts := metav1.ListOptions{LabelSelector: deploy.ControllerLabel}

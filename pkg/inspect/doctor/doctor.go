@@ -27,7 +27,7 @@ type Doctor struct {
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterface
 	access    authorizationv1client.SelfSubjectAccessReviewsGetter
-	// user is the user name that the server reports, or "you".
+	// user is the user name that the server reports, or "you" if it is unknown.
 	user string
 	// commands formats the commands that fix what is missing.
 	commands commandline.Context
@@ -58,7 +58,7 @@ func (d *Doctor) Run(ctx context.Context, c *kube.Factory) ([]check.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	cached.Invalidate() // CRDs may have been installed since
+	cached.Invalidate() // CRDs may be newer than the cache
 	d.discovery = cached
 	d.commands = c.ClusterContext()
 	d.user = cmp.Or(c.User(ctx), "you")

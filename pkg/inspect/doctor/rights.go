@@ -66,8 +66,8 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 	return installed
 }
 
-// neededRights returns the rights that each verb needs to work with the served kinds in a namespace
-// or, if it is empty, in all. If no kinds are served, they are the rights to work with Deployments,
+// neededRights returns the rights that each verb needs to work with the served kinds in namespace,
+// or in all if namespace is "". If no kinds are served, it returns the rights for Deployments,
 // which no role of deploy/rbac grants.
 func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, error) {
 	editor, viewer, revisions := check.Editor, check.Viewer, "controllerrevisions.apps"
@@ -171,7 +171,7 @@ func rightsOf(namespace string, rule rbacv1.PolicyRule) []check.Right {
 	return rights
 }
 
-// ask checks each right at the server once, several at a time. An answer is nil if the server does
+// ask asks the server once about each right, several at a time. An answer is nil if the server does
 // not return one.
 func (d *Doctor) ask(ctx context.Context, needed []check.VerbRights) map[check.Right]*bool {
 	answers := map[check.Right]*bool{}

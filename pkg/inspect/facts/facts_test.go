@@ -348,7 +348,7 @@ func TestReadGeneration(t *testing.T) {
 	}
 }
 
-// /scale has a selector only if the object has one.
+// Selects is true only if the selector field for /scale is not empty.
 func TestSelects(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{"{status: {selector: 'app=web'}}": true, "{status: {selector: ''}}": false, "{}": false} {

@@ -11,7 +11,7 @@ import (
 )
 
 // groups returns the named groups of pods that have a count in the spec, with the number of ready
-// pods from the status. The groups that pairs finds in the status come last.
+// pods from the status. The groups that the function pairs returns come last.
 func (f Facts) groups(obj map[string]any) []status.Group {
 	var all []status.Group
 	reported := fieldpath.Object(obj, "status")

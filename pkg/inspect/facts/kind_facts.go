@@ -53,7 +53,7 @@ const (
 )
 
 // Facts describes how to interpret the status of a kind's objects. It is computed once for all
-// objects. All paths begin at the root of an object.
+// objects of the kind. All paths begin at the root of an object.
 type Facts struct {
 	// Generation is where the status has the generation that the controller saw.
 	Generation GenerationFrom `json:"generation"`

@@ -18,7 +18,7 @@ import (
 )
 
 // The status of a declared kind may have neither the observed generation nor the number of updated
-// pods. The pods themselves then show that an object whose template has just changed is not ready.
+// pods. In this case, the pods show that an object whose template has just changed is not ready.
 func TestOutdatedPods(t *testing.T) {
 	t.Parallel()
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}, Kind: "Gadget", Singular: "gadget", ReplicasPath: []string{"spec", "size"}}

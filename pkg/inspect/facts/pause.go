@@ -47,7 +47,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 		return
 	}
 	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.ReadyUnknown && o.Ready < o.Desired {
-		return // new pods are not ready yet
+		return // no pods are outdated, or some are not ready yet
 	}
 	if textAt(obj, f.OnDelete) == "OnDelete" {
 		o.Pause = &status.Pause{Code: problem.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the old template", Template: true}
@@ -74,7 +74,7 @@ func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	return apis.Pause{By: by, Reason: reason}.Note()
 }
 
-// reportedPause sets a pause that a usual condition or phase reports, if there is one.
+// reportedPause sets o.Pause and returns true if a usual condition or phase reports a pause.
 func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	if f.pauseTold() || o.BuiltIn || timedPause(obj) {
 		return false // the kind reports pauses elsewhere, and conditions may be stale
@@ -151,7 +151,7 @@ func partitionIn(content map[string]any, at string, strategy bool) (string, any)
 	return "", nil
 }
 
-// keptBy returns the result of keeps for a partition, or the sum for a map of partitions by group.
+// keptBy is like keeps, but if value is a map of partitions by group, it returns the sum.
 func keptBy(value any, desired int32) (int32, bool) {
 	groups, several := value.(map[string]any)
 	if !several {
@@ -190,7 +190,7 @@ func keeps(value any, desired int32) (int32, bool) {
 	return int32(max(0, min(n, int(desired)))), true //nolint:gosec // between two of 32 bits
 }
 
-// promotes reports whether, according to its message, a Rollout waits for someone to promote it.
+// promotes reports whether the message of a Rollout means that the Rollout waits to be promoted.
 func promotes(message string) bool {
 	return strings.Contains(message, "BlueGreenPause") || strings.Contains(message, "CanaryPauseStep")
 }

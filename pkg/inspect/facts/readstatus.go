@@ -89,7 +89,7 @@ func readTracked(o *status.Object, reported map[string]any) {
 	}
 }
 
-// written returns a generation that a status has. It replaces 0 with -1, which no object has,
+// written returns a generation from a status. It replaces 0 with -1, which no object has,
 // because an ObservedGeneration of 0 means that no controller has seen the object.
 func written(generation int64) int64 {
 	if generation == 0 {

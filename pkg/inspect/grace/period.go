@@ -1,4 +1,4 @@
-// Package grace decides when a wait for an object that fails is over.
+// Package grace decides when to give up waiting for a failing object.
 package grace
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Period is how long a wait tolerates an object that will not become ready without help. The
-// zero value tolerates none.
+// Period is how long a wait tolerates an object that will not become ready without help. With the
+// zero value, the wait gives up at once.
 type Period struct {
 	// For is how long an object may fail before the wait gives up.
 	For time.Duration

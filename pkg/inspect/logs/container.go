@@ -23,7 +23,7 @@ type Wanted struct {
 	Slot string
 	// Failing excludes ready pods.
 	Failing bool
-	// FullNames labels lines with full pod names, because there are several objects.
+	// FullNames labels lines with full pod names. It is set if there are several objects.
 	FullNames bool
 }
 

@@ -342,7 +342,7 @@ func TestFollowReplacement(t *testing.T) {
 	})
 }
 
-// A follower closes a stream that is still open some time after its pod is gone.
+// When a pod has been gone for some time, its follower closes a stream that is still open.
 func TestFollowLeavesWhatIsGone(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -356,7 +356,7 @@ func TestFollowLeavesWhatIsGone(t *testing.T) {
 	})
 }
 
-// If there are more containers than open logs, they take turns, and no line is lost.
+// If fewer logs may be open than there are containers, they take turns, and no line is lost.
 func TestFollowInTurn(t *testing.T) {
 	t.Parallel()
 	const pods, most, rounds = 20, 3, 10

@@ -1,6 +1,6 @@
 // Package logs reads the logs of the containers of many pods, once or until their object is gone.
-// The rules that decide which containers to read, in which order, and which lines are new use no
-// clock and no client. Only Open accesses the server.
+// It needs neither a clock nor a client to decide which containers to read, in which order, and
+// which lines are new. Only Open accesses the server.
 package logs
 
 import (

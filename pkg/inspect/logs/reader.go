@@ -22,7 +22,7 @@ type Reader struct {
 	Previous bool
 }
 
-// part is a part of the output of Once: a heading with a log, or only a heading.
+// part is a part of the output of Once: a heading, a log, or a heading with a log.
 type part struct {
 	of      Container
 	say     string

@@ -4,12 +4,12 @@ import "time"
 
 // resume records how far the log of a container has been read, so that it can be reopened without
 // repeating lines. The server can only begin at a whole second, and lines of stdout and stderr may
-// be slightly out of order. So lines are counted from the second of the newest line on.
+// be slightly out of order. So resume counts the lines since the second of the newest line began.
 type resume struct {
 	// oldest and newest are the times of the first line and of the newest one.
 	oldest, newest time.Time
-	// lines is the number of lines since the second of the newest line began. repeated is how many of
-	// these lines are still to be skipped.
+	// lines is the number of lines that resume has counted. repeated is how many of these lines are
+	// still to be skipped.
 	lines, repeated int
 }
 

@@ -98,8 +98,8 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	return true
 }
 
-// pullWords returns the error of the registry or the runtime. While the kubelet backs off,
-// older kubelets report it only in an event.
+// pullWords returns the error of the registry or the runtime. While older kubelets back off, they
+// report this error only in an event.
 func (f *Finding) pullWords(message string) string {
 	if rest, backOff := strings.CutPrefix(message, "Back-off pulling image "); backOff {
 		_, message, _ = strings.Cut(rest, `": `)

@@ -22,8 +22,8 @@ func DeletePods(namespace string, pods []string) commandline.Command {
 	return commandline.Kubectl("delete", "pod").With(pods[:min(len(pods), 10)]...).In(namespace)
 }
 
-// HintImages adds commands that set another image to the hints of image problems. An undo is
-// suggested only if a pod with another image is ready.
+// HintImages extends the hints of image problems with commands that set another image. It suggests
+// an undo only if a pod with another image is ready.
 func (t Template) HintImages(problems []Problem, pods Pods, commands commandline.Context) {
 	for i, p := range problems {
 		if p.Hint == "" || len(p.Pods) == 0 || !slices.Contains([]Code{CodeImagePullFailed, CodeInvalidImageName}, p.Code) {

@@ -41,7 +41,7 @@ const (
 const EventKilling = "Killing"
 
 const (
-	// slack is how long after its grace period a pod still counts as terminating on time, because the
+	// slack is added to the grace period of a pod before the pod counts as late, because the
 	// kubelet and the server need a moment, too.
 	slack = 15 * time.Second
 	// finalizing is how long a finalizer may take before it counts as stuck.
@@ -83,8 +83,8 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	return f, found
 }
 
-// Sound reports whether OfPod finds no problem in the pod, whatever the time is, unless an event
-// shows one. This is so if the pod is ready, and no running container has terminated before.
+// Sound reports whether only an event can make OfPod find a problem in the pod, at any time. This
+// is so if the pod is ready, and no running container has terminated before.
 func Sound(pod *corev1.Pod) bool {
 	ended := func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil && c.LastTerminationState.Terminated != nil

@@ -33,8 +33,8 @@ type Problem struct {
 	Of int `json:"of,omitempty"`
 	// Container is the affected container.
 	Container string `json:"container,omitempty"`
-	// LastLogLine is the last line that the container of the first pod wrote before it
-	// crashed, if it was read.
+	// LastLogLine is the last line that the container of the first pod wrote before it crashed, or
+	// "" if the log was not read.
 	LastLogLine string `json:"lastLogLine,omitempty"`
 	// Events lists the latest events of the first pod or, without pods, of the affected object.
 	Events []Event `json:"events,omitempty"`

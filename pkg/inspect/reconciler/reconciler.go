@@ -20,7 +20,7 @@ type Reconciler struct {
 	// Loops lists at most ten run-controllers that cover the object, live ones first. It is empty if
 	// no one looked for them.
 	Loops []Loop `json:"loops,omitempty"`
-	// Status is the last write of the object's status. Spec is the last write of anything else.
+	// Status and Spec are the last writes of the object's status and spec.
 	Status *fieldpath.Write `json:"status,omitempty"`
 	Spec   *fieldpath.Write `json:"spec,omitempty"`
 

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Conditions returns the valid conditions in a list. It ignores everything else that other programs
-// may store in the status field conditions.
+// Conditions returns the valid conditions in a list. It ignores anything else, because other
+// programs write the status.
 func Conditions(list any) []metav1.Condition {
 	var all []metav1.Condition
 	for _, content := range fieldpath.Objects(list) {
@@ -39,8 +39,8 @@ func Conditions(list any) []metav1.Condition {
 //
 //   - A type such as Ready or FullyApplied means Ready if it is true. If it is false, it
 //     means Broken if the reason or the message says what is wrong, and Working otherwise.
-//   - A type such as Reconciling, Paused, or FetchFailed has that meaning if it is true, and
-//     means nothing otherwise.
+//   - A type such as Reconciling, Paused, or FetchFailed means Working, Paused, or Broken if it
+//     is true, and Nothing otherwise.
 //   - Progressing is true for Deployments that are at work, and for those that are done.
 //     The reason decides. The same applies to Running, which operator-sdk uses.
 func Condition(c metav1.Condition) Meaning {
@@ -103,8 +103,8 @@ func lacks(word string) bool {
 func unsaid(word string) bool { return word == "warning" }
 
 // meaningOf returns the meaning of a condition type, given its words. A failure anywhere in the
-// type decides, or else the last word. If the last word means nothing, as in ResolvedRefs, the word
-// before it decides if it means Ready.
+// type decides, or else the last word. If the last word means nothing, as in ResolvedRefs, the type
+// means Ready if the word before does.
 func meaningOf(words []string) Meaning {
 	whole := worst(words)
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(fillers(), w) })

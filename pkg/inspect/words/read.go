@@ -28,8 +28,8 @@ func (s Claim) String() string {
 	return s.Path + " is " + s.Text
 }
 
-// Sum returns the most serious of some claims. Claims about parts do not matter if the object has
-// ended well, or while it is at work, when a failed part may still be retried.
+// Sum returns the most serious of some claims. It ignores claims about parts if the object has
+// ended well, or is at work. An object at work may still retry failed parts.
 func Sum(all []Claim) Claim {
 	var own, parts Claim
 	for _, s := range all {

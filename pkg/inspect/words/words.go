@@ -19,7 +19,7 @@ const (
 	Ready
 	// Done means that the object has ended well. What its parts report does not matter anymore.
 	Done
-	// Paused means that someone holds the object.
+	// Paused means that someone has paused or stopped the object.
 	Paused
 	// Working means that the object is not ready yet.
 	Working

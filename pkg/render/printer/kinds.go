@@ -17,7 +17,7 @@ type Kind struct {
 	Field string `json:"field,omitempty"`
 	// OtherCounts lists other spec fields that look like counts.
 	OtherCounts []string `json:"otherCounts,omitempty"`
-	// Found describes how the field was found. Error is set if the discovery failed.
+	// Found describes how the field was found. Error is why the search failed, or "".
 	Found string `json:"found"`
 	Error string `json:"error,omitempty"`
 	// Candidates lists possible replica fields if Field is unknown.

@@ -79,7 +79,7 @@ func (l line) render(width int, style Style) string {
 	return b.String()
 }
 
-// wrapped wraps text to a width. The parameter most limits the lines; the last one has the rest.
+// wrapped wraps text to a width. most is the maximum number of lines. The last may be too wide.
 func wrapped(text string, width, most int) []string {
 	lines := strings.Split(ansi.Wrap(oneLine(text), max(width, 8), ""), "\n")
 	if len(lines) > most {

@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write the files in testdata anew")
 
-// golden compares output with the golden file of a name. It also fails for trailing blanks.
+// golden compares output with the golden file that has this name. It also rejects trailing blanks.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".txt")

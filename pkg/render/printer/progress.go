@@ -47,8 +47,8 @@ type waited struct {
 	shown map[state]bool
 }
 
-// state identifies a line about an object. A problem gets one line per generation, even if
-// its message and counts change, because they change often in a crash loop.
+// state identifies a line about an object. A problem gets one line per generation and verdict, even
+// if its message and counts change, because these change often in a crash loop.
 type state struct {
 	generation              int64
 	verdict                 status.Verdict

@@ -80,8 +80,8 @@ func (o rollout) rate(now time.Time) string {
 	return ""
 }
 
-// readyNow returns the number of ready pods. While the object is not ready, it counts the pods,
-// which may be ahead of the status. Otherwise, or if pods are missing, it uses the status.
+// readyNow returns the number of ready pods. It counts the pods of an object that is not ready,
+// because the status may be outdated. Otherwise, or if pods are missing, it uses the status.
 func readyNow(r status.Report) int32 {
 	ready := int32(0)
 	for _, pod := range r.Pods {

@@ -205,8 +205,8 @@ func (f frame) paragraph(color, label, text string, most int) []line {
 	return all
 }
 
-// podBar returns a line with a bar, the numbers of pods, and a text about the rollout. The
-// parameter most limits the width of the bar, which is left out if there is not enough room.
+// podBar returns a line with a bar, the numbers of pods, and a text about the rollout. most is the
+// maximum width of the bar, which is left out if there is not enough room.
 func podBar(r status.Report, rollout string, most, width int, style Style) line {
 	c := r.Replicas
 	ready := readyNow(r)

@@ -34,7 +34,7 @@ func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 	}
 }
 
-// podOf returns a ready pod of an owner, to which change is applied unless it is nil.
+// podOf returns a ready pod of an owner. If change is not nil, podOf applies it to the pod.
 func podOf(owner types.UID, name string, change func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -94,7 +94,7 @@ func eventOf(pod, kind, reason, message string, ago time.Duration) corev1.Event 
 	}
 }
 
-// screens returns the screens by name.
+// screens returns the tested screens by name.
 func screens() map[string]Screen {
 	const noImage = `Back-off pulling image "registry.example.com/team-a/web:v2": rpc error: code = NotFound desc = failed to pull and unpack image: not found`
 	one := func(e status.Snapshot) Screen { return Screen{Reports: []status.Report{status.NewReport(e)}} }

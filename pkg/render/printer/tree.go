@@ -105,7 +105,7 @@ func (k kindOfPod) verdict() status.Verdict {
 	return []status.Verdict{status.Failed, status.Progressing, status.Progressing, status.Ready}[k.rank]
 }
 
-// podBranches returns a branch for each pod. If many pods are alike, one branch counts the rest.
+// podBranches returns a branch for each shown pod, and one that counts equal pods that are hidden.
 func (t podTree) podBranches(pods []*problem.Pod, depth int) []branch {
 	alike := map[kindOfPod][]*problem.Pod{}
 	for _, pod := range pods {

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Declared checks whether loops reconcile the kinds (plural.group) that CRDs declare and that have
-// objects in a namespace or, if it is empty, in any. It returns nil if all are reconciled.
+// Declared checks whether loops reconcile kinds (plural.group) that CRDs declare and that have
+// objects in namespace, or in any if namespace is "". It returns nil if all kinds are reconciled.
 func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time, commands commandline.Context) []Result {
 	orphans := notReconciled(loops, kinds, namespace, now)
 	if len(orphans) == 0 {
@@ -23,7 +23,7 @@ func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now ti
 }
 
 // notReconciled returns the kinds that no live loop reconciles. A loop that reconciles only some
-// objects of a kind is enough. If namespace is empty, only loops for all namespaces count.
+// objects of a kind is enough. If namespace is "", only loops for all namespaces count.
 func notReconciled(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time) []string {
 	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool {
 		return slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
@@ -37,7 +37,7 @@ func missing(orphans []string, namespace string) Result {
 }
 
 // Loops returns a result for each live loop, and one for the kinds (plural.group) that no live loop
-// reconciles in a namespace or, if it is empty, in all. version is that of this program.
+// reconciles in namespace, or in all if namespace is "". version is the version of this program.
 func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time, commands commandline.Context) []Result {
 	var checks []Result
 	var last leaserecord.Loop

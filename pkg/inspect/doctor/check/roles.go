@@ -18,7 +18,7 @@ const (
 
 // BindRoles replaces the commands that grant single rights with a command that binds a role. If the
 // role is not installed, a command that installs it comes first. If any fix needs the editor role,
-// it is bound instead of the viewer role, whose rights it includes.
+// no fix binds the viewer role, because the editor role includes its rights.
 func (a Asker) BindRoles(checks []Result, needed []VerbRights, installed sets.Set[string]) {
 	edits := false
 	for i, c := range checks {

@@ -43,7 +43,7 @@ type apiServer struct {
 	log     []change // one for each revision
 	// compacted is the oldest revision that can be watched from.
 	compacted int
-	// stalled holds the resources whose watches send nothing.
+	// stalled holds the resources whose watches send only bookmarks.
 	stalled map[string]bool
 	// forbidden holds the requests for which the user has no permission, such as "watch nodes".
 	forbidden map[string]bool
@@ -189,7 +189,7 @@ func (s *apiServer) all(resource string) []*unstructured.Unstructured {
 	return all
 }
 
-// endWatches ends the watches of a resource, or all watches if resource is "", with an event.
+// endWatches sends an event to the watches of a resource, or to all if it is "", and ends them.
 func (s *apiServer) endWatches(resource, event string) {
 	for w := range s.watches {
 		if resource == "" || w.resource == resource {
@@ -199,8 +199,7 @@ func (s *apiServer) endWatches(resource, event string) {
 	}
 }
 
-// expire makes all revisions too old to watch from, and returns the event that reports that to a
-// watch.
+// expire makes all revisions too old to watch from, and returns the error event for the watches.
 func (s *apiServer) expire() string {
 	s.compacted = s.revision
 	return `{"type":"ERROR","object":` + statusOf(http.StatusGone, "Expired", "too old resource version") + "}\n"

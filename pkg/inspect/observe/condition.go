@@ -20,8 +20,8 @@ import (
 
 // Condition is the goal of a wait for an object.
 type Condition struct {
-	// What completes the phrase "wait for foo …", such as "to be ready". Done completes "2 of 3
-	// objects are …".
+	// The field What ends a phrase such as "wait for foo to be ready". Done ends a phrase such as
+	// "2 of 3 objects are ready".
 	What, Done string
 	// Tree means that the condition depends on objects below the object.
 	Tree bool
@@ -35,7 +35,7 @@ type Condition struct {
 	// Met reports whether an observation meets the condition. An error means that no later
 	// observation will meet it.
 	Met func(s Observation) (bool, error)
-	// Now describes the present state; nil if the verdict and the reason describe it.
+	// Now, if set, describes the present state instead of the verdict and the reason.
 	Now func(s Observation) string
 }
 
@@ -59,7 +59,7 @@ func Ready() Condition {
 }
 
 // Scaled returns the condition that an object with the written count is ready, or is paused with
-// all pods ready. known means that WaitTarget.Check compares the count, because its field is known.
+// all pods ready. known means that WaitTarget.Check compares the count, whose field is known.
 func Scaled(replicas int32, known bool) Condition {
 	g := Ready()
 	g.CountOnly = true
@@ -105,7 +105,7 @@ func (s Observation) reportsPause() bool {
 
 // pauseReported reports whether the condition Paused matches the present annotations, whose changes
 // do not increase the generation. Unless the pause is forever, either status matches, because the
-// controller decides when it ends. An object that was never paused has no condition.
+// controller decides when a pause ends. Without a pause, the condition may be missing.
 func (s Observation) pauseReported() bool {
 	pause := apis.ReadPause(s.Object.GetAnnotations())
 	list, _, _ := unstructured.NestedFieldNoCopy(s.Object.Object, s.Kind.Mapping.Status.Conditions...)
@@ -240,7 +240,7 @@ func parseStatusCondition(argument string) (Condition, error) {
 }
 
 // statusCondition returns the condition that an object has a status condition with this name and
-// value that is not stale.
+// this value, and that the status condition is not stale.
 func statusCondition(name, value string) Condition {
 	what := "to have the condition " + name
 	if !strings.EqualFold(value, "true") {

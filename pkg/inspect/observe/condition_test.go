@@ -208,7 +208,7 @@ func TestConditionWithoutTerminating(t *testing.T) {
 	}
 }
 
-// What describes a valid condition. The error explains why a condition is invalid.
+// A valid condition has a description in What. The error explains why a condition is invalid.
 func TestConditionsSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{

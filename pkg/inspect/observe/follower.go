@@ -26,18 +26,18 @@ import (
 
 const (
 	// leastRest is the minimum delay between two looks at an object in a wait. In Follow, whose
-	// output people read, it is glance. The delay after a slow look is longer, so that the command
-	// is not always busy.
+	// output people read, the minimum is glance. The delay after a slow look is longer, so that the
+	// command is not always busy.
 	leastRest = 10 * time.Millisecond
 	glance    = 250 * time.Millisecond
-	// longestRest is the maximum delay after a slow look, which may also delay the end of a wait.
+	// longestRest limits the delay after a slow look, because the delay may postpone a wait's end.
 	longestRest = time.Second
-	// backstop is the time after which an object is looked at again without a change, because a
-	// stuck pod and an unresponsive node cause no events.
+	// backstop is the time after which an object is looked at again even if no change was seen,
+	// because a stuck pod or an unresponsive node causes no events.
 	backstop = 15 * time.Second
 )
 
-// restAfter returns how long to rest after a look, given how long the look took and the minimum.
+// restAfter returns the delay after a look, given the duration of the look and the minimum delay.
 func restAfter(took, least time.Duration) time.Duration {
 	return min(max(least, 4*took), longestRest)
 }
@@ -49,7 +49,7 @@ type Follower struct {
 	extent Extent
 	// every means that a look is shown even if it does not differ from the last one.
 	every bool
-	// patient makes looks wait for events and nodes that may explain why an object is not
+	// patient means that looks wait for events and nodes, which may explain why an object is not
 	// ready.
 	patient bool
 
@@ -72,7 +72,7 @@ func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connec
 // kind.
 type Source struct {
 	Target
-	// Everywhere selects objects in all namespaces. Selector filters the objects by label.
+	// Everywhere means all namespaces. Selector is a label selector for the objects.
 	Everywhere bool
 	Selector   string
 	// Listed, if set, is called with the initial number of objects.
@@ -214,9 +214,8 @@ func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observa
 	}
 }
 
-// watch calls see now, after every change of the target or of an object below it, and after
-// the time that see returns. It stops when see is done, the context ends, or the server
-// refuses.
+// watch calls see at once, after every change of the target or of an object below it, and after the
+// time that see returns. It stops when see is done, the context ends, or the server refuses.
 func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	changes := newWatcher()

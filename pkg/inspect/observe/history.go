@@ -11,7 +11,7 @@ import (
 type history struct {
 	first        *status.Snapshot
 	acted, below bool
-	// pods holds the pods that a target of another program has owned so far.
+	// pods holds the pods that the target has owned so far, if another program reconciles it.
 	pods map[types.UID]bool
 	// live is the number of active pods at the first look; negative before that.
 	live int
@@ -19,7 +19,7 @@ type history struct {
 	counted bool
 }
 
-// add records a look, and sets its fields Acted, ActedBelow, Since, Counted, and Once.
+// add records a snapshot, and sets its fields Acted, ActedBelow, Since, Counted, and Once.
 func (s *history) add(e *status.Snapshot) {
 	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
 		first := *e
@@ -34,7 +34,7 @@ func (s *history) add(e *status.Snapshot) {
 	e.Acted, e.ActedBelow, e.Since, e.Counted = s.acted, s.below, s.first.Now, s.counted
 }
 
-// addPods records the pods of a look, and whether the number of active pods has changed.
+// addPods records the pods in a snapshot, and whether the number of active pods has changed.
 func (s *history) addPods(e *status.Snapshot) {
 	if s.pods == nil {
 		s.pods = map[types.UID]bool{}

@@ -25,12 +25,12 @@ import (
 )
 
 // model assembles the snapshot of a target: its object, the objects below it, and the reasons why
-// it is not ready. Its feeds are read once or followed.
+// it is not ready. The feeds are read once or followed.
 type model struct {
 	*feeds.Feeds
 	target Target
 	extent Extent
-	// notify is called when something that the model has read changes.
+	// notify is called after a change of anything that the model has read.
 	notify func()
 
 	// object is the version of the target at the last look. facts are read from this version.
@@ -47,8 +47,8 @@ type model struct {
 	// about holds the UIDs of the target and of the objects below it.
 	about sets.Set[types.UID]
 
-	// patient makes looks wait for what may explain why the target is not ready. Otherwise, a look
-	// skips feeds that have not synced, and sets partial.
+	// patient means that looks wait for events and nodes, which may explain why the target is not
+	// ready. Otherwise, a look skips those feeds that have not synced, and sets partial.
 	patient, partial bool
 	// confirmed means that a fresh read has confirmed that the target is ready.
 	confirmed bool
@@ -149,8 +149,8 @@ func isKnown(f subscribable) bool {
 	}
 }
 
-// lacks reports whether a look must skip a feed that has not synced, which makes the look partial.
-// The feed notifies the model when it has synced.
+// lacks reports whether a look must skip a feed that has not synced. If so, it sets partial. A feed
+// that syncs later notifies the model.
 func (m *model) lacks(f subscribable) bool {
 	if m.patient || isKnown(f) {
 		return false
@@ -173,7 +173,7 @@ func (m *model) subscribe(f subscribable) {
 	f.Subscribe(m, s)
 }
 
-// beginTree starts to read the pods and the kinds from ChildKinds. It returns the feed of the pods.
+// beginTree starts to read the pods and the objects of the ChildKinds. It returns the feed of pods.
 func (m *model) beginTree() *feeds.Pods {
 	m.addKinds(feeds.ChildKinds(m.target.Kind)...)
 	return m.Pods(m.target.Namespace, m.podSelector())
@@ -225,9 +225,9 @@ func (m *model) podSelector() string {
 	return m.target.Kind.PodSelector(m.object)
 }
 
-// addChildren adds the objects between the target and its pods, which it finds by controller
-// references. It reads all objects of their kinds, to find those without pods, too. If the target
-// has no pods, it also searches the kinds that create pods.
+// addChildren adds the objects between the target and its pods, found by controller references. For
+// each kind of these objects, it reads all objects, because some of them may have no pods. If the
+// target has no pods, it also searches the kinds that create pods.
 func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow.Index[*problem.Pod]) error {
 	m.addKinds(pods.Kinds...)
 	var read []follow.Index[feeds.Child]
@@ -297,7 +297,7 @@ func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Chil
 	return all
 }
 
-// addKinds adds kinds between the target and its pods, and starts to read them.
+// addKinds adds kinds of objects between the target and its pods, and starts to read the objects.
 func (m *model) addKinds(all ...schema.GroupVersionKind) {
 	for _, gvk := range all {
 		if gvk != m.target.Kind.GroupVersionKind() && !slices.Contains(m.between, gvk) {

@@ -78,8 +78,8 @@ func readDesired(ctx context.Context, client dynamic.Interface, t Target, field 
 	return nil
 }
 
-// StatusFacts returns how to interpret the status of a kind's objects. count is the path of their
-// count, or nil if the path is unknown.
+// StatusFacts returns how to interpret the status of a kind's objects. count is the path of the
+// desired count, or nil if the path is unknown.
 func StatusFacts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, count *fieldpath.Path) (facts.Facts, error) {
 	if kind.BuiltIn() {
 		return facts.New(kind, kinds.Source{}, count)

@@ -25,10 +25,10 @@ type Observation struct {
 	// Partial means that events or nodes, which may explain the verdict, are still being read.
 	Partial bool
 	At      time.Time
-	// GivesUp is the time at which the wait for a failed object ends; zero if it does not give up.
+	// GivesUp is when the wait for a failed object ends; zero if the wait does not give up.
 	GivesUp time.Time
 
-	// whole looks again and waits for what a partial look lacks.
+	// whole repeats a look, and waits for the events and nodes that a partial look lacks.
 	whole func(context.Context) (status.Report, error)
 }
 

@@ -28,8 +28,7 @@ func eventOf(t *testing.T, pod, reason, message string) *unstructured.Unstructur
 		pod, reason, message, time.Now().UTC().Format(time.RFC3339)))
 }
 
-// probe gives a pod a running container that a liveness probe has restarted a number of
-// times.
+// probe gives a pod a running container that its liveness probe has restarted a number of times.
 func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) {
 	t.Helper()
 	containers := []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"tcpSocket": map[string]any{"port": int64(80)}}}}
@@ -159,7 +158,7 @@ func TestWhenAWaitGivesUp(t *testing.T) {
 	}
 }
 
-// A pod whose container a probe has killed reports that it is ready until the container has
+// After a probe has killed a container, the pod reports that it is ready until the container has
 // stopped. Only events show that the container was killed, so a wait does not end before the events
 // are known.
 func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {

@@ -85,9 +85,9 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 	return m.addNodes(ctx, e, r.Pods)
 }
 
-// eventFeeds returns the feeds of the events about some objects or, if about is empty, about
-// containers that are killed. If events are followed, it returns the feed of all events of the
-// namespace except the events of normal pod starts. It subscribes to the feeds.
+// eventFeeds subscribes to feeds of events, and returns them. If events are followed, one feed has
+// all events in the namespace except those of normal pod starts. Otherwise, the feeds have at least
+// the events about the given objects or, without objects, the Killing events of all pods.
 func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string
 	switch {

@@ -133,7 +133,7 @@ func schemaOf(value any) map[string]any {
 	return map[string]any{"type": value}
 }
 
-// write writes objects, and records who wrote them as the server does.
+// write writes objects and, like the server, records who wrote them.
 func (w *world) write(text string) {
 	w.t.Helper()
 	all := w.parse(text)
@@ -248,7 +248,7 @@ func (w *world) child(key string, content map[string]any) {
 	}
 }
 
-// pod sets the spec and the status of a pod that is in a state, such as "ready".
+// pod sets the spec and the status of a pod so that the pod is in a state, such as "ready".
 func (w *world) pod(obj *unstructured.Unstructured, is string) {
 	w.t.Helper()
 	obj.Object["spec"] = map[string]any{"containers": []any{map[string]any{"name": "main", "image": "example.com/app:1"}}}

@@ -61,8 +61,8 @@ func lease(t testing.TB, name, namespace string, now time.Time) *unstructured.Un
 		spec: {holderIdentity: %[1]s, leaseDurationSeconds: 15, renewTime: %[5]q}}`, name, namespace, apis.LabelController, apis.RunController, now.UTC().Format("2006-01-02T15:04:05.000000Z")))
 }
 
-// For a ready object, only the object and the objects below it are read. Otherwise, what may
-// explain why the object is not ready is read, too.
+// For a ready object, only the object and the objects below it are read. For an object that is not
+// ready, the possible reasons are read, too.
 func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	tree := []string{"list pods", "list replicasets"}
@@ -300,7 +300,7 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 	}
 }
 
-// The nodes of pods that are not ready for no visible reason are read. Each node is read once, and
+// If nothing visible explains why a pod is not ready, its node is read. Each node is read once, and
 // only a few nodes are read.
 func TestUnexplainedNodes(t *testing.T) {
 	t.Parallel()

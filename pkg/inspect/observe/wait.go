@@ -81,7 +81,7 @@ type Waiter struct {
 // Wait waits until all conditions are met. It returns one error per target, in the order of the
 // targets, or nil for a target whose conditions are met. If it cannot begin, it returns one error.
 func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
-	// The feeds outlive the deadline, so that explain can read after it.
+	// The feeds outlive the deadline, so that explain can use them after the deadline.
 	f, err := NewFollower(ctx, a.Clients, a.Connection, Extent{Depth: Reasons, Competitors: a.Closely}, len(all) > 1, a.Closely)
 	if err != nil {
 		return []error{err} // not about any object
@@ -119,7 +119,7 @@ func (a *Waiter) waitOne(ctx context.Context, f *Follower, w WaitTarget) error {
 	return w.Reached(last)
 }
 
-// waitCondition waits until one condition of a target is met, and returns the observation.
+// waitCondition waits until one condition of a target is met, and returns the last observation.
 func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g Condition, isLast bool) (Observation, error) {
 	period := grace.Period{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
 	var last, shown *Observation
@@ -181,8 +181,7 @@ func givesUp(s Observation, g Condition, endless, over bool) error {
 	return nil
 }
 
-// notMet returns the error for an unmet condition, with the last observation if there was
-// one.
+// notMet returns the error for an unmet condition, with the last observation if there was one.
 func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = outcome.ErrInterrupted
@@ -215,7 +214,7 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 // explaining is the maximum time that a look or the end of a wait is delayed for an explanation.
 const explaining = time.Second
 
-// explain completes the report of the last observation before a timeout, if it is partial.
+// explain completes the report of the last observation before a timeout if the report is partial.
 func explain(ctx context.Context, last *Observation) {
 	if !last.Partial {
 		return

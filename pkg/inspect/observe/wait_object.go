@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// WaitForObject calls done with an object, or nil if it does not exist, now and after every change,
-// until done returns true or an error, or the timeout is over (ErrTimeout).
+// WaitForObject calls done at once and after every change, with the object, or nil if it does not
+// exist. It returns when done returns true or an error, or after the timeout (ErrTimeout).
 func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, outcome.ErrTimeout)
 	defer cancel()

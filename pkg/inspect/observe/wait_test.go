@@ -389,7 +389,7 @@ func TestWaitWithoutAServer(t *testing.T) {
 	}
 }
 
-// Show is called for changes, and with Closely for every look.
+// Show is called for each change or, if Closely is set, for each look.
 func TestWaitShows(t *testing.T) {
 	t.Parallel()
 	for _, closely := range []bool{false, true} {
@@ -440,7 +440,7 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
-			if test.doubt { // the Deployment counts two ready pods, and there is one
+			if test.doubt { // the Deployment counts two ready pods, but there is only one
 				s.do(func() { s.put("deployments", deployment(t, 2, 2)) })
 			}
 			var looks atomic.Int64

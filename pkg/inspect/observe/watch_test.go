@@ -306,8 +306,8 @@ func TestWatchObject(t *testing.T) {
 	}
 }
 
-// Several changes before a read are reported once. next returns after a change or a time, or with
-// the cause of a canceled context.
+// Several changes before a read are reported once. next returns after a change, after the given
+// time, or with the cause of a canceled context.
 func TestNextChange(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)

@@ -30,8 +30,8 @@ func (c *watcher) notify() {
 	}
 }
 
-// next waits for a change or for again, and returns the newest version of the object, or nil if the
-// object does not exist.
+// next waits for a value from changed or again, and returns the newest version of the object, or
+// nil if the object does not exist.
 func (c *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
 	select {
 	case <-ctx.Done():

@@ -69,9 +69,9 @@ func objections(o Object) []metav1.Condition {
 	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, ready) })
 }
 
-// excuses reports whether a condition can be ignored. If the object has a count, this is so for
-// Progressing and, if the count is zero, for Available. If ready is set, it is also so for a part
-// whose condition is not True, because the object might not use that part.
+// excuses reports whether a condition can be ignored. If the object has a count, Progressing can
+// be ignored and, if the count is zero, also Available. If ready is set, a part's condition that is
+// not True can be ignored, too, because the object might not use that part.
 func (o Object) excuses(c metav1.Condition, ready bool) bool {
 	counted := !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing)
 	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && ready

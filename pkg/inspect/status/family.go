@@ -84,7 +84,7 @@ type family struct {
 	uid types.UID
 	// owners maps a child to its controller.
 	owners map[types.UID]types.UID
-	// once holds the pods that belonged to the object earlier.
+	// once is the set of pods that belonged to the object earlier.
 	once map[types.UID]bool
 }
 
@@ -129,8 +129,8 @@ func (f family) own(children []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return !f.leads(c.Controller) || c.UID == f.uid })
 }
 
-// Node is an object in the tree of a report: the object itself at the root, its children,
-// and its pods, which Report.Pods describes.
+// Node is an object in the tree of a report. The root is the object that the report is about. Below
+// the root are its children and its pods, which Report.Pods describes.
 type Node struct {
 	Kind string    `json:"kind"`
 	Name string    `json:"name"`

@@ -153,8 +153,8 @@ func outOfBounds(v *view) *ruling {
 		hint: "set a count within the bounds, or change the bound"}
 }
 
-// podsAtZero returns the verdict on an object with pods and a count of zero, because some
-// controllers treat zero as unset.
+// podsAtZero returns the verdict on an object with pods and a count of zero. The controller may
+// keep the pods, because some controllers treat zero as unset.
 func podsAtZero(v *view) *ruling {
 	o, live := v.Object, v.report.ActivePods()
 	if o.Desired > 0 || o.Total != nil && *o.Total > 0 || live == 0 || o.exact() {

@@ -91,7 +91,7 @@ type Counts struct {
 // Evidence shows whether the controller has acted on the current version of the object.
 type Evidence struct {
 	Generation, ObservedGeneration int64
-	// Untracked is set if the status has no generation that the controller has seen.
+	// Untracked is set if the status does not have the generation that the controller has seen.
 	Untracked  bool
 	Conditions []metav1.Condition
 	// Conditioned is set if the schema has conditions, so that an object without any has not been
@@ -233,8 +233,8 @@ func (o Object) above(children []Child) int32 {
 	return n
 }
 
-// inUnits counts units that are not pods. If as many children want pods as units are desired, each
-// child is a unit. Otherwise, it returns the count of /scale, with all or none ready.
+// inUnits counts units that are not pods. If the number of children that want pods is the desired
+// count, each of them is a unit. Otherwise, it returns the count of /scale, with all or none ready.
 func (o Object) inUnits(children []Child) (current, ready int32) {
 	if o.ScaleCount != nil {
 		current = *o.ScaleCount

@@ -60,8 +60,8 @@ func recorded(t *testing.T, name string) Snapshot {
 	return e
 }
 
-// From objects as the kubelet, the scheduler, and the node controller write them, a report finds
-// each reason why pods do not become ready.
+// A report finds each reason why pods do not become ready. The objects are as the kubelet, the
+// scheduler, and the node controller write them.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	const fatal, passing = true, false

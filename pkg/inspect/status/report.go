@@ -80,7 +80,7 @@ type Metadata struct {
 // Replicas holds an object's counts of pods.
 type Replicas struct {
 	Desired int32 `json:"desired"`
-	// Unknown is set if no desired count is known. Desired is then the number of existing pods.
+	// If no desired count is known, Unknown is set, and Desired is the number of existing pods.
 	Unknown bool  `json:"-"`
 	Current int32 `json:"current"`
 	Ready   int32 `json:"ready"`

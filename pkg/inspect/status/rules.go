@@ -321,8 +321,8 @@ func noController(v *view) *ruling {
 	return &r
 }
 
-// controllerReports returns the verdict with the controller's own report added to the reason,
-// unless the reason has the same words or the report is older than the change.
+// controllerReports adds the controller's own report to the reason for a verdict other than ready
+// or paused, unless the reason has the same words or the report is older than the change.
 func controllerReports(v *view) *ruling {
 	r, said := v.given, v.Object.Word.String()
 	if r.verdict == Ready || r.verdict == Paused || r.code == problem.CodeGenerationNotSeen || said == "" || strings.Contains(r.reason, said) {

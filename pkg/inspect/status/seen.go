@@ -20,9 +20,9 @@ const absentAfter = 10 * time.Second
 // noticedWithin is the maximum time that a running controller takes to see a change.
 const noticedWithin = 5 * time.Second
 
-// undated reports whether the time of a change of the spec is unknown. managedFields have
-// no time for a write through the /scale of a custom resource, which changes only the
-// count. The first generation was created, not changed.
+// undated reports whether the time of a change of the spec is unknown. managedFields have no time
+// for a write through the /scale of a custom resource, which changes only the count. An object at
+// generation 1 has never been changed.
 func (o Object) undated() bool {
 	return o.Generation > 1 && slices.ContainsFunc(o.Managers, func(m metav1.ManagedFieldsEntry) bool {
 		ofSpec, _ := fieldpath.Writes(m)
@@ -75,9 +75,9 @@ func (v *view) countShows() bool {
 }
 
 // idle reports whether the spec has just changed and no child was made or changed since. Some
-// controllers report a generation, and its counts, before they act on it. After a change of the
-// count, the number of pods decides. With several groups of pods, only a change below the object
-// decides, however late.
+// controllers report a generation and its counts before they act on the change. After a change of
+// the count, the number of pods decides. With several groups of pods, the object remains idle until
+// something below it changes.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
 	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {
@@ -138,7 +138,7 @@ func (v *view) countBelow() bool {
 	return o.indirect() || o.NoCount || below+len(v.report.Pods) == 0 || below > 0 && sum == o.Desired || v.report.ActivePods() == int(o.Desired)
 }
 
-// byItself reports whether the controller changed the spec.
+// byItself reports whether the controller itself made the last change of the spec.
 func byItself(spec, status *fieldpath.Write) bool {
 	return status != nil && status.Manager == spec.Manager && !strings.HasPrefix(spec.Manager, "kubectl")
 }

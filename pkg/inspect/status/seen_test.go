@@ -100,7 +100,7 @@ func TestPodMadeSince(t *testing.T) {
 	}
 }
 
-// A new child proves nothing if the object or its generation is another one than before.
+// A new child proves nothing if the object or its generation is not the same as before.
 func TestActedBelow(t *testing.T) {
 	t.Parallel()
 	before := Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2}}}

@@ -35,8 +35,8 @@ type Snapshot struct {
 	// Acted is set if a wait has seen the controller write since the last change of the spec.
 	// ActedBelow is set if it has seen a change of a direct child.
 	Acted, ActedBelow bool
-	// Once holds the pods that a wait has seen as the object's own. They stay its own if they lose
-	// their owner, because some controllers remove the owner reference before they delete a pod.
+	// Once is the set of pods that a wait has seen as the object's own. They remain so without an
+	// owner reference, because some controllers remove the reference before they delete a pod.
 	Once map[types.UID]bool
 	// Since is the time at which a wait first saw the current spec. Counted is set if the count was
 	// changed right before Since. Both are needed because managedFields have no time for a change

@@ -55,8 +55,8 @@ type view struct {
 	Snapshot
 	report   Report
 	children []Child
-	// counts describes how many are ready, and shortfall is the ruling on the first wrong count, or
-	// nil.
+	// counts is a text such as "1 of 3 pods ready". shortfall is the ruling on the first wrong
+	// count, or nil.
 	counts    string
 	shortfall *ruling
 	// given is the verdict so far.
@@ -177,7 +177,7 @@ func (v *view) progressing(code problem.Code, format string, words ...any) *ruli
 	return r
 }
 
-// contradicted returns the ruling on an object with the right counts that is not ready.
+// contradicted returns the ruling on an object that is not ready although its counts are right.
 func (v *view) contradicted(format string, words ...any) *ruling {
 	return &ruling{verdict: Progressing, code: problem.CodeConditionFalse, reason: v.counts + ", but " + fmt.Sprintf(format, words...)}
 }

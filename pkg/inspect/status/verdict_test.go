@@ -274,7 +274,7 @@ func TestSeenAndNothingDone(t *testing.T) {
 	}
 }
 
-// If no generation is reported, that is the reason, although no child has changed either.
+// If no generation is reported and no child has changed, the reason is the missing generation.
 func TestSeenUnknown(t *testing.T) {
 	t.Parallel()
 	o := Object{Identity: Identity{Foreign: true, UID: "it"}, Counts: Counts{Desired: 3, Current: 3, Ready: 3}, Evidence: Evidence{Untracked: true, Generation: 2, Managers: wrote("", 5, 0)}}
@@ -319,7 +319,7 @@ func TestUnseen(t *testing.T) {
 		if r.Verdict != Failed && !strings.Contains(r.Reason, "seen") {
 			t.Errorf("%s: it does not say that nobody has seen it: %s", name, r.Reason)
 		}
-		// The report must be checked again at the end of that time.
+		// The report on a recent change must be checked again within absentAfter.
 		if waits := strings.Contains(r.Reason, "; the spec changed "); waits != (r.Recheck > 0 && r.Recheck <= absentAfter) {
 			t.Errorf("%s: %q is looked at again after %s", name, r.Reason, r.Recheck)
 		}

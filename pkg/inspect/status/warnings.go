@@ -13,8 +13,8 @@ func (o Object) competed() competing.Object {
 }
 
 // Warnings returns the reasons why a new count may not last or is risky: who will reset it, the
-// bounds that it violates, and the budgets that it breaks. It skips budgets with a percentage,
-// which shrink with the pods.
+// bound that it violates, and the budgets that it breaks. Budgets with a percentage are skipped,
+// because they need fewer pods if the count is lower.
 func (r Report) Warnings(count int32) []string {
 	var all []string
 	for _, revert := range r.Reverts {

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// ChildKinds returns the kinds in which to look for children of an object, given its kind, even if
-// no pod refers to them.
+// ChildKinds returns the kinds that are searched for children of an object of the given kind,
+// whether or not a pod refers to these kinds.
 func ChildKinds(kind kinds.Kind) []schema.GroupVersionKind {
 	switch {
 	case !kind.Reconciled() && !kind.BuiltIn():

@@ -43,7 +43,7 @@ type Feeds struct {
 	Connection *follow.Connection
 
 	core corev1client.CoreV1Interface
-	// begin runs a function in the background. stop cancels its context, and waits for its end.
+	// begin runs a function in the background. stop cancels all such functions, and waits for them.
 	begin func(func(context.Context))
 	stop  func()
 
@@ -53,11 +53,11 @@ type Feeds struct {
 }
 
 type (
-	// Pods keep only the data of each pod that a report needs.
+	// Pods keep only those parts of a pod that a report needs.
 	Pods = follow.Feed[*corev1.Pod, *problem.Pod]
 	// Children are the objects between targets and their pods.
 	Children = follow.Feed[*unstructured.Unstructured, Child]
-	// Events are about targets and what is below them.
+	// Events are about targets and the objects below them.
 	Events = follow.Feed[*corev1.Event, *corev1.Event]
 	// Nodes hold one node each, which is read by name.
 	Nodes = follow.Feed[*corev1.Node, *corev1.Node]
@@ -121,7 +121,7 @@ func (s *Feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
 	})
 }
 
-// typed adds the type of the feed to a key, because pods may also be children.
+// typed adds the type of the feed to a key, because Pods and Children may have the same key.
 type typed[F any] struct{ key }
 
 // feedOf returns the feed of a key, and starts it if necessary.
@@ -136,7 +136,7 @@ func feedOf[F any](s *Feeds, k key, begin func() *F) *F {
 	return f
 }
 
-// core returns the key of objects of the core group.
+// core returns the key of the selected objects of a kind in the core group.
 func core(kind, namespace, selector string) key {
 	return key{corev1.SchemeGroupVersion.WithKind(kind), namespace, selector}
 }
@@ -188,14 +188,14 @@ func (s *Feeds) Leases(namespace string) *Leases {
 	})
 }
 
-// Child is an object between a target and its pods, with the kind of its controller.
+// Child is an object between a target and its pods. Owner is the kind of the object's controller.
 type Child struct {
 	status.Child
 	Owner schema.GroupVersionKind
 }
 
-// Children returns the feed of the selected objects of a kind. It keeps only the UID of an object
-// without a controller.
+// Children returns the feed of the selected objects of a kind. The feed keeps only the UID of an
+// object that has no controller.
 func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
 	return feedOf(s, key{gvk, namespace, selector}, func() *Children {
 		keep := func(obj *unstructured.Unstructured) Child {

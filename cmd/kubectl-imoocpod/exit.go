@@ -47,8 +47,8 @@ func callerOf(command *cobra.Command) caller {
 	return caller{command.CommandPath(), kube.CommandContext(command.Root().PersistentFlags())}
 }
 
-// report prints the error of a command and returns the exit code. It prints each of several
-// errors, and returns the code of the one that comes first in the order of precedence.
+// report prints the error of a command and returns the exit code. If there are several errors, it
+// prints each, and returns the code that comes first in the order of precedence.
 func report(w io.Writer, err error, from caller, interrupted bool) int {
 	if err == nil {
 		return exitDone

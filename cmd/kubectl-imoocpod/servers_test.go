@@ -233,7 +233,7 @@ func TestInterruptWithSilentServer(t *testing.T) {
 			server := serve(t, func(c net.Conn) {
 				begin := make([]byte, 3)
 				_, _ = io.ReadFull(c, begin)
-				// Reads are sent at the same time as a write.
+				// Wait for the write, because reads are sent at the same time.
 				if !awaitsWrite || string(begin) != "GET" {
 					interrupt()
 				}
@@ -243,7 +243,7 @@ func TestInterruptWithSilentServer(t *testing.T) {
 			switch {
 			case verb == "run-controller":
 				want = exitDone // that is how it is meant to end
-			case writes(verb): // the answer is waited for
+			case writes(verb): // the program waits for the answer
 				want, verb = exitUnknown, verb+" --request-timeout 1s"
 			}
 			// A verb that ignored the interrupt would end with the code of a timeout.

@@ -299,7 +299,7 @@ func inJSON(value any) string {
 	return string(text)
 }
 
-// compare appends the fields in which two values differ to a list.
+// compare appends to a list the fields in which two values differ.
 func compare(path string, before, after any, list *[]string) {
 	if a, is := before.(map[string]any); is {
 		if b, is := after.(map[string]any); is {

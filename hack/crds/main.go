@@ -70,8 +70,8 @@ func shrink(text []byte) ([]byte, error) {
 	return append([]byte("---\n"), small...), err
 }
 
-// removeDescriptions removes the descriptions of all fields. It keeps the schema of a field
-// called "description", which is not a string.
+// removeDescriptions removes the descriptions of all fields, which are strings. It keeps the schema
+// of a field called "description".
 func removeDescriptions(schema any) {
 	fields, _ := schema.(map[string]any)
 	for name, below := range fields {

@@ -4,8 +4,8 @@
 //
 // It builds the tests of a package once, with all mutants compiled in, and enables
 // one mutant in each run. So a mutant costs a run of the tests, and not a build. Each
-// argument is a suite. PACKAGE:TEST is the suite of the tests that match TEST. A mutant
-// runs only the suites that reach it, so slow tests are best given one by one.
+// argument is a suite. PACKAGE:TEST is the suite of the tests that match TEST. For each
+// mutant, only the suites that reach it run, so slow tests are best given one by one.
 package main
 
 import (
@@ -215,8 +215,8 @@ func (s *suite) only(ctx context.Context, run string) (*suite, error) {
 	return s, os.RemoveAll(reached)
 }
 
-// command returns a run of the tests. It limits CPU time, so that a busy machine does
-// not fail tests. It also limits memory, because an endless loop may fill it.
+// command returns the command that runs the tests. It limits CPU time, so that tests do
+// not fail on a busy machine. It also limits memory, because an endless loop may fill it.
 func (s *suite) command(ctx context.Context, env string) *exec.Cmd {
 	script := fmt.Sprintf(`ulimit -t %d; ulimit -v 8000000; exec "$0" "$@"`, s.seconds)
 	args := append([]string{"-c", script, s.binary, "-test.failfast", "-test.cpu=1", "-test.timeout=10m"}, s.args...)

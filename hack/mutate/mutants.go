@@ -163,7 +163,7 @@ func (m *mutation) step(node *ast.IncDecStmt, edits *fileEdits, source []byte) {
 	}
 	counter := string(source[m.offset(node.X.Pos()):m.offset(node.X.End())])
 	id := m.add(node.TokPos, node.Tok.String()+" → "+other.String())
-	// A call can be a statement, and also the post statement of a loop.
+	// Use a call, because only a simple statement can be the post statement of a loop.
 	edits.wrap(m.offset(node.Pos()), m.offset(node.End()), fmt.Sprintf("func() { if mutated(%d) { %s%s; return }; ", id, counter, other), " }()")
 }
 
@@ -187,7 +187,7 @@ func (m *mutation) assignment(node *ast.AssignStmt, edits *fileEdits, source []b
 	edits.wrap(from, to, before.String(), " }()")
 }
 
-// branch changes a break to a continue and vice versa inside of a loop.
+// branch changes a break to a continue, or the reverse, inside a loop.
 func (m *mutation) branch(node *ast.BranchStmt, parents []ast.Node, edits *fileEdits) {
 	others := map[token.Token]token.Token{token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK}
 	other, ok := others[node.Tok]

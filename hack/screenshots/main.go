@@ -25,8 +25,8 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// shot describes a picture of a terminal with cols columns and rows rows, taken after
-// command has exited. The screen must contain words.
+// shot describes a picture of a terminal, taken after command has exited. cols and rows are
+// the size of the terminal. words is a text that must be on the screen.
 type shot struct {
 	name       string
 	cols, rows int
@@ -154,7 +154,7 @@ func picture(s shot, screen vt10x.Terminal) string {
 }
 
 // row draws a line of the screen, one element for each run of cells with the same
-// style.
+// color.
 func row(b *strings.Builder, cols, y int, screen vt10x.Terminal) {
 	from := 0
 	for x := 1; x <= cols; x++ {

@@ -365,8 +365,8 @@ func (d *declaration) typeAt(names []string) string {
 	return kind
 }
 
-// at returns the schema of a field. missing is the path of the first field on the way that the
-// schema lacks, or "".
+// at returns the schema of a field. missing is the path of the first field on the way to it that
+// the schema lacks, or "".
 func (d *declaration) at(names []string) (at map[string]any, missing string) {
 	at = d.schema
 	for i, name := range names {

@@ -26,14 +26,14 @@ type Kind struct {
 	Resource schema.GroupVersionResource
 	// Kind is the kind in manifests and owner references.
 	Kind string
-	// Singular is the name of one object in messages.
+	// Singular is the word for one object in messages.
 	Singular string
 	// Clusterwide means that the objects are cluster-scoped.
 	Clusterwide bool
 	// ReplicasPath is the field of the desired count. It is empty if the field is unknown or
 	// does not exist.
 	ReplicasPath []string
-	// Mapping declares how "run-controller" reconciles the kind. It is empty for other kinds.
+	// Mapping declares how "run-controller" reconciles the kind, or is empty if it does not.
 	Mapping Mapping
 }
 

@@ -38,7 +38,7 @@ type StatusPaths struct {
 	PodNames []string
 	// ObservedGeneration and Conditions follow the API conventions.
 	ObservedGeneration, Conditions []string
-	// Empty has an empty value, by name, for each required status field that has no path.
+	// Empty maps the name of each required status field that has no path to an empty value.
 	Empty map[string]any
 }
 

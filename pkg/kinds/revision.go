@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// RevisionPaths returns the fields that a revision of a reconciled kind keeps: the pod
+// RevisionPaths returns the paths of the fields in a revision of a reconciled kind: the pod
 // template, or the image, command, environment, and restart annotation of a kind without one.
 func (k Kind) RevisionPaths() [][]string {
 	if path := k.Mapping.TemplatePath; len(path) > 0 {
@@ -47,9 +47,9 @@ func RevisionData(kind Kind, obj *unstructured.Unstructured) (map[string]any, er
 // defaultHistoryLimit is the limit of the built-in kinds.
 const defaultHistoryLimit = 10
 
-// RevisionHistoryLimit returns the number of revisions without pods that are kept for an object. It
-// is .spec.revisionHistoryLimit, or else the annotation of its CRD, or else 10. Invalid values,
-// which a schema may allow, are ignored.
+// RevisionHistoryLimit returns how many revisions without pods to keep for an object. The limit is
+// .spec.revisionHistoryLimit, or else the annotation of the CRD, or else 10. Invalid values, which
+// a schema may allow, are ignored.
 func RevisionHistoryLimit(kind Kind, obj *unstructured.Unstructured) int {
 	if n, found, err := unstructured.NestedInt64(obj.Object, "spec", "revisionHistoryLimit"); found && err == nil && n >= 0 && n <= math.MaxInt32 {
 		return int(n)

@@ -24,7 +24,7 @@ const (
 // the strategies.
 type strategyRules struct {
 	name Strategy
-	// keeps completes the description of a scaffolded CRD.
+	// keeps follows the name of the kind in the description of a scaffolded CRD.
 	keeps string
 	// counted means that objects have a replica count.
 	counted bool

@@ -146,7 +146,7 @@ func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 		lists, _ := containerLists(kind, obj) // as above
 		maps.Copy(said, lists)
 	}
-	// The name label of a shipped kind never changes.
+	// The name label of a shipped kind never changes, so the hash does not include it.
 	if kind.Mapping.NameLabel != "" && !kind.Shipped() {
 		said["nameLabel"] = kind.Mapping.NameLabel
 	}

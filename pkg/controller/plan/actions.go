@@ -14,8 +14,8 @@ import (
 type Actions struct {
 	// Operations are the writes of children, in order.
 	Operations []Operation
-	// NameTaken is a message about a child that has a name that the owner wants, but belongs to
-	// someone else. It is "" if there is none.
+	// NameTaken is a message about a child that has a wanted name but belongs to someone else, or ""
+	// if there is no such child.
 	NameTaken string
 	// Status is the status that the owner should have.
 	Status Status
@@ -33,8 +33,8 @@ type Operation struct {
 	Verb Verb
 	Kind Kind
 	Name string
-	// UID and ResourceVersion are preconditions of the write: the child as the plan saw it. They
-	// are empty if there was no such child, or if any version will do.
+	// UID and ResourceVersion are preconditions of the write. Both are empty if the plan saw no such
+	// child. ResourceVersion is also empty if the child may have changed since the plan.
 	UID             types.UID
 	ResourceVersion string
 	// Slot is the slot of a pod.
@@ -49,7 +49,7 @@ type Operation struct {
 	Reason Reason
 	// Fields holds the fields to apply.
 	Fields map[string]any
-	// Number is the number that a revision gets.
+	// Number is the new number of a revision.
 	Number int64
 	// Text describes the operation, or is "" if its verb, kind, and name are description enough.
 	Text string
@@ -82,9 +82,9 @@ type Reason string
 
 // The reasons for deletions.
 const (
-	// Surplus pods are more than the owner wants.
+	// Surplus pods exceed the number that the owner wants.
 	Surplus Reason = "surplus"
-	// Finished pods have run to their end, and are replaced.
+	// Finished pods do not run again. Those in wanted slots are replaced.
 	Finished Reason = "finished"
 	// Outdated pods have an older template or fill no wanted slot, and are replaced.
 	Outdated Reason = "outdated"
@@ -117,9 +117,9 @@ func (p Actions) count(verb Verb) int {
 	return n
 }
 
-// Decide returns the actions for an owner: the writes of its revisions, and then the actions that
-// rules, the planner of its kind, returns. If the owner is paused, only its status is written, and
-// it is planned again when the pause ends.
+// Decide returns the actions for an owner. The function rules plans the owner's kind, and Decide
+// puts the writes of revisions before its operations. If the owner is paused, only its status is
+// written, and it is planned again when the pause ends.
 func Decide(v View, rules func(View) Actions) Actions {
 	p := rules(v)
 	if history := Revisions(v); len(history) > 0 {

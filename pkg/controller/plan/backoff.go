@@ -29,8 +29,8 @@ type Failure struct {
 	Count    int
 	Template string
 	// ReadyAt is the time at which this loop first saw the slot's running pod ready, or zero if the
-	// pod is not ready. ReadySince is the same time by the node's clock. It only distinguishes one
-	// period of readiness from another.
+	// pod is not ready. ReadySince is when the pod became ready by the node's clock. A different
+	// ReadySince means a new period of readiness.
 	ReadyAt, ReadySince time.Time
 }
 

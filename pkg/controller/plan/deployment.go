@@ -24,15 +24,15 @@ type Deployment struct {
 	UID             types.UID
 	ResourceVersion string
 	// Controller is the UID of the object for which this program created the Deployment, or "" if
-	// someone else created it. OwnedBy describes the owner of the Deployment, or is "".
+	// someone else created it. OwnedBy describes the Deployment's owner, or is "" if it has none.
 	Controller types.UID
 	OwnedBy    string
 	// Terminating means that the Deployment has a deletion timestamp.
 	Terminating bool
-	// Generation is the generation of the Deployment. Its status describes
-	// ObservedGeneration.
+	// Generation is the current generation, and ObservedGeneration is the one that the status
+	// describes.
 	Generation, ObservedGeneration int64
-	// Fields holds the labels, annotations, and spec, as far as an owner may set them.
+	// Fields holds the spec, and those labels and annotations that an owner sets.
 	Fields map[string]any
 	// Current, Updated, Ready, and Available are the counts in the status.
 	Current, Updated, Ready, Available int32
@@ -70,8 +70,8 @@ func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 // Deployments plans an owner that has its pods through one Deployment.
 //
 //   - The Deployment is applied if it lacks what the owner wants.
-//   - If someone else controls a Deployment with the wanted name, it is left alone and
-//     checked again from time to time.
+//   - A Deployment that has the wanted name but belongs to someone else is left alone,
+//     and checked again from time to time.
 //   - The owner's Deployments with other names are deleted when the wanted one is
 //     available.
 //   - Nothing is planned for an owner that is being deleted.

@@ -27,7 +27,7 @@ func wantedFields(replicas int64, image string) map[string]any {
 	}
 }
 
-// liveFields returns such fields as the server has them, with defaults and fields of others.
+// liveFields returns the same fields as stored by the server, with defaults and fields of others.
 func liveFields(replicas int64, image string) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"owner": "foo", "other": "x"}, "annotations": map[string]any{"revision": "1"}},
@@ -64,7 +64,7 @@ func deploymentView(desired int32, deployments ...Deployment) View {
 	return v
 }
 
-// deploymentDeeds returns a plan in words, such as "apply:d remove:old".
+// deploymentDeeds describes a plan in words, such as "apply:d remove:old".
 func deploymentDeeds(p Actions) string {
 	var words []string
 	for _, o := range operations(p, Apply) {

@@ -23,8 +23,8 @@ type DryRun struct {
 	// History describes the writes of revisions, such as "create revision 3".
 	History     string `json:"history,omitempty"`
 	WriteStatus bool   `json:"writeStatus"`
-	// Blocked is the reason why the object does not get what it wants, such as the owner of an
-	// existing Deployment with the wanted name.
+	// Blocked is the reason why the object does not get what it wants, such as a Deployment that has
+	// the wanted name but belongs to someone else.
 	Blocked string `json:"blocked,omitempty"`
 
 	// others describes the operations on Deployments and revisions.

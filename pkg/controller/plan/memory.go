@@ -26,15 +26,15 @@ type Memory struct {
 	Applied *Applied
 	// Unrecorded is the template whose revision the server refused last.
 	Unrecorded Unrecorded
-	// LabelRefused is when the server last refused to restore the labels of a pod.
+	// LabelRefused is the time of the last refused attempt to restore the labels of a pod.
 	LabelRefused time.Time
 }
 
-// Refusal is the server's answer to a create that is not worth an immediate retry, for example
-// because of a quota, admission, missing permissions, or a name that is taken.
+// Refusal is a rejected create that is not worth an immediate retry. Typical causes are a quota,
+// admission, missing permissions, or a name that is taken.
 type Refusal struct {
-	// Reason is the reason of a condition, such as QuotaExceeded. Message is the message of that
-	// condition.
+	// Reason and Message appear in the condition ReplicaFailure. A reason is a single word, such as
+	// QuotaExceeded.
 	Reason, Message string
 	// Generation is the generation of the owner at the refusal. After the owner changes, the create
 	// is retried at once.
@@ -65,7 +65,7 @@ func (m Memory) Refused(slot slots.Slot, r Refusal) Memory {
 	return m
 }
 
-// Accepted returns the memory without the refusal for all slots, because creates succeed again.
+// Accepted returns the memory after a successful write. It drops the refusal under slots.None.
 func (m Memory) Accepted() Memory {
 	m.Refusals = maps.Clone(m.Refusals)
 	delete(m.Refusals, slots.None)

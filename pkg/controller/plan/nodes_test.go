@@ -52,7 +52,7 @@ func nodesView(template corev1.PodSpec, nodes, pods string) View {
 	return v
 }
 
-// nodeDeeds returns a plan in words, with the names of nodes for slots.
+// nodeDeeds describes a plan in words, with node names instead of slots.
 func nodeDeeds(p Actions) string {
 	name := func(s slots.Slot) string {
 		for _, n := range []string{"a", "b", "c", "d", "e", "gone"} {

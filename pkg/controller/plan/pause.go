@@ -7,12 +7,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// Paused reports whether only the status of the owner may be written. The pause ends by the loop's
-// own clock. An owner that is being deleted is not paused, as nothing is written for it.
+// Paused reports whether only the status of the owner may be written. The loop's own clock decides
+// when the pause ends. An owner that is being deleted is not paused, as nothing is written for it.
 func (v View) Paused() bool { return !v.Owner.Deleting && v.Owner.Pause.Active(v.Now) }
 
-// withPause returns the conditions with the condition Paused, if the owner was ever paused. During
-// a pause, it also sets the condition Progressing to false.
+// withPause adds the condition Paused if the owner is or was paused, or if its pause is invalid.
+// During a pause, it also sets the condition Progressing to false.
 func (v View) withPause(stored Status, conditions []metav1.Condition) []metav1.Condition {
 	paused := v.Paused()
 	if !paused && v.Owner.Pause.Invalid == "" && meta.FindStatusCondition(stored.Conditions, apis.ConditionPaused) == nil {

@@ -57,8 +57,8 @@ func TestUnlessPaused(t *testing.T) {
 	}
 }
 
-// The status of a paused object stays accurate: it counts the pods, reports no progress,
-// and the condition changes when the pause ends.
+// The status of a paused object stays accurate. It counts the pods and reports no progress.
+// The condition Paused changes when the pause ends.
 func TestConditionPaused(t *testing.T) {
 	rules := func(v View) Actions { return Decide(v, Pods) }
 	v := view(3, "0 1")

@@ -31,7 +31,7 @@ const maxCreates = 10_000
 //   - While the template is invalid, pods that need a replacement are not deleted.
 //   - Nothing is planned for an owner that is being deleted, because the garbage
 //     collector removes its pods.
-//   - Only the status of an invalid owner is written.
+//   - For an invalid owner, only the status is written.
 func Pods(v View) Actions { return fill(v, numbered(v.Owner.Desired, v.Owner.Removed)) }
 
 // fill returns the plan for an owner that wants a pod in each slot of a set.
@@ -70,11 +70,11 @@ func fill(v View, s slotSet) Actions {
 	return p
 }
 
-// RelabelInterval is how long to wait after the server refused to restore the labels of a pod.
+// RelabelInterval is how long to wait after a refused attempt to restore the labels of a pod.
 const RelabelInterval = 30 * time.Second
 
 // restoreLabels adds operations that restore the identity labels of the pods that stay. The loop
-// does not depend on these labels. The selector in the status, Services, and users do.
+// does not depend on these labels, but users, Services, and the selector in the status do.
 func (p *Actions) restoreLabels(v View) {
 	var list []Operation
 	for _, pod := range v.Pods {
@@ -210,7 +210,7 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 		case pod.Finished && pod.Terminating:
 			// The name becomes free without a delete.
 		case pod.Finished:
-			// Unwanted slots have no failures, so there is nothing to wait for.
+			// In an unwanted slot, no failure is recorded, so the pod is deleted immediately.
 			if wait := m.Failures[pod.Slot].left(v.Now); !v.outdated(pod) && wait > 0 {
 				recheck = sooner(recheck, wait)
 				continue

@@ -241,8 +241,8 @@ func TestHugeCountIsPlannedInParts(t *testing.T) {
 	}
 }
 
-// A slot whose pods keep finishing is filled again after 1, 2, 4 … seconds, at
-// most five minutes.
+// A slot whose pods keep finishing is filled again after 1, 2, 4 … seconds, and
+// after at most five minutes.
 func TestFailureBackoff(t *testing.T) {
 	now := noon
 	var m Memory

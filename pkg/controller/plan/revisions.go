@@ -17,10 +17,10 @@ type Revision struct {
 	Name            string
 	UID             types.UID
 	ResourceVersion string
-	// Template is the hash of the template, according to the name; empty if someone
-	// else created the revision.
+	// Template is the hash of the template, which is part of the name, or "" if someone else
+	// created the revision.
 	Template string
-	// Number is the number in the history. The newest revision has the highest number.
+	// Number orders the history. The newest revision has the highest number.
 	Number int64
 }
 
@@ -51,7 +51,7 @@ func RevisionTemplate(revision, owner string, uid types.UID) string {
 //     newest HistoryLimit are kept.
 //   - After the server refused a write, nothing is written until the owner changes.
 //   - Revisions of someone else are left alone, but their numbers count.
-//   - Nothing is written for an owner that is being deleted, paused, or invalid.
+//   - Nothing is written for an owner that is paused, invalid, or being deleted.
 func Revisions(v View) []Operation {
 	o := v.Owner
 	if !v.HistoryKnown || o.Deleting || v.Paused() || o.Invalid != "" || o.Problem != "" || o.TemplateHash == "" ||

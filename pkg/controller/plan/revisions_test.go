@@ -95,7 +95,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// history returns a plan for revisions in words.
+// history describes a plan for revisions in words.
 func history(list []Operation) string {
 	var words []string
 	for _, o := range list {

@@ -35,8 +35,8 @@ func numbered(n int32, removed slots.Removed) slotSet {
 	}
 }
 
-// ofOtherPlan reports whether a slot belongs to the other plan: the set has a slot for each
-// node and this slot has a number, or the reverse.
+// ofOtherPlan reports whether a slot belongs to the kind's other plan, that is, whether the slot is
+// numbered and the slots of the set are not, or the reverse.
 func (s slotSet) ofOtherPlan(slot slots.Slot) bool {
 	return slot != slots.None && slot.IsNode() != (s.nodes != nil)
 }

@@ -57,8 +57,8 @@ func mask[T any](value *T, path []string) {
 // new generation, convergence, or the start or end of a pause.
 const StatusInterval = time.Second
 
-// maxEarly is the maximum number of such early writes in a row. A few changes are reported
-// immediately, but a status that changes all the time is written only once per StatusInterval.
+// maxEarly is the maximum number of writes in a row that do not wait for StatusInterval. A few
+// changes are reported immediately, but a status that keeps changing is written once per interval.
 const maxEarly = 4
 
 // Written is a status as it was written, and as the server stored it.
@@ -88,7 +88,7 @@ func (w *Written) Next(at time.Time, sent, stored Status) *Written {
 	return next
 }
 
-// Refused returns the record after a write that met a conflict, which counts as a write.
+// Refused returns the record after a write that failed with a conflict. Such a write counts, too.
 func (w *Written) Refused(at time.Time) *Written {
 	if w == nil {
 		return nil
@@ -96,8 +96,8 @@ func (w *Written) Refused(at time.Time) *Written {
 	return w.Next(at, w.Status, w.Stored)
 }
 
-// lastWrittenStatus returns the owner's stored status. If the server stored this status at the last
-// write, it returns the status that was sent, so that dropped fields are not written again.
+// lastWrittenStatus returns the owner's stored status. If that is the result of the last write,
+// lastWrittenStatus returns the status as sent, so that dropped fields are not written again.
 func (v View) lastWrittenStatus() Status {
 	if w := v.Memory.Written; w != nil && equality.Semantic.DeepEqual(w.Stored, v.Owner.Status) {
 		return w.Status
@@ -105,7 +105,7 @@ func (v View) lastWrittenStatus() Status {
 	return v.Owner.Status
 }
 
-// decideStatus adds the conditions to found, stores it as Status, and decides when to write it.
+// decideStatus sets Status to found with the conditions added, and decides when to write it.
 func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condition) {
 	stored := v.lastWrittenStatus()
 	found.ObservedGeneration = v.Owner.Generation
@@ -172,7 +172,7 @@ func condition(name string, status metav1.ConditionStatus, reason, message strin
 	return metav1.Condition{Type: name, Status: status, Reason: reason, Message: message}
 }
 
-// progressing returns the condition Progressing of an owner that changes without an external event.
+// progressing returns the condition Progressing of an owner that still makes progress.
 func progressing(reason, message string) metav1.Condition {
 	return condition(apis.ConditionProgressing, metav1.ConditionTrue, reason, message)
 }

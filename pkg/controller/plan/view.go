@@ -26,8 +26,8 @@ type View struct {
 	Deployments []Deployment
 	// Nodes are the nodes of the cluster, with only their names, labels, and taints.
 	Nodes []*corev1.Node
-	// Revisions lists the revisions that the owner controls. If HistoryKnown is not set, they have
-	// not been listed yet, and no revision is written.
+	// Revisions lists the revisions that the owner controls. HistoryKnown means that they have been
+	// read. Until then, no revision is written.
 	Revisions    []Revision
 	HistoryKnown bool
 	Memory       Memory
@@ -114,8 +114,8 @@ func Active(pods []Pod) int {
 // The node of a stuck pod does not respond, so it is unknown whether the pod still runs.
 const stuckTerminatingAfter = 5 * time.Minute
 
-// stuckTerminating reports whether the pod should have been gone long ago. This is the only case in
-// which a slot is filled under a second name, so that a lost node does not block the owner forever.
+// stuckTerminating reports whether the pod should have been gone long ago. Only the slot of such a
+// pod is filled under a second name, so that a lost node does not block the owner forever.
 // The time runs from when this loop first saw the pod terminating, by the loop's own clock, because
 // the server's clock may differ.
 func (v View) stuckTerminating(p Pod) bool {

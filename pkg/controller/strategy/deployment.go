@@ -96,8 +96,8 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error
 		return r, nil
 	}
 	d.Controller = ref.UID
-	// Ignore labels and annotations that others set, such as the number of a rollout. The
-	// labels that an owner sets are also in the pod template.
+	// Ignore labels and annotations that others set, such as the revision of a rollout. The labels
+	// of an owner are those that the pod template has as well.
 	ours, _, _ := unstructured.NestedMap(u.Object, "spec", "template", "metadata", "labels")
 	labels, annotations := map[string]any{}, map[string]any{}
 	for name := range ours {

@@ -25,9 +25,9 @@ const (
 	// writeTimeout bounds a write that the server does not answer. A write is finished even if the
 	// loop stops.
 	writeTimeout = 30 * time.Second
-	// Slice limits how long one plan is executed. A longer slice delays retries and, if all workers
-	// are busy, other objects. After each slice, the cache must catch up, which takes almost a
-	// second on a busy server, and SlowStart begins with one write again.
+	// Slice limits how long one plan is executed. A long slice delays retries and, if all workers are
+	// busy, other objects. Short slices waste time, because after each, SlowStart begins with one
+	// write again, and the cache must catch up, which takes almost a second on a busy server.
 	Slice = 15 * time.Second
 	// sliceLeast is the number of writes that each batch may begin even after the slice, so that
 	// SlowStart can add parallel writes on a slow server.
@@ -60,7 +60,7 @@ type Work struct {
 	end time.Time // after end, only the first sliceLeast operations of a batch begin
 }
 
-// child is how the loop writes children of one kind.
+// child describes how the loop writes children of one kind.
 type child struct {
 	resource schema.GroupVersionResource
 	// kind is the kind in manifests and messages. Pods are created by a typed client, without a
@@ -105,8 +105,8 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	return o, done, errors.Join(o.failures...)
 }
 
-// batch returns how many operations, from the first one, run in parallel: those with the same verb
-// and the same kind.
+// batch returns the number of operations at the start of the list that run in parallel, which are
+// those with the verb and the kind of the first one.
 func batch(operations []plan.Operation) int {
 	n := 1
 	for n < len(operations) && operations[n].Verb == operations[0].Verb && operations[n].Kind == operations[0].Kind {
@@ -186,7 +186,7 @@ func preconditions(op plan.Operation) *metav1.Preconditions {
 	return p
 }
 
-// meetHolder handles a create that failed because a child has the name. If that child belongs to
+// meetHolder handles a create that failed because a child already has the name. If it belongs to
 // the owner, an earlier attempt or another loop created it, and the cache has not seen it yet. A
 // child of someone else is left alone, and the create counts as refused.
 func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) error {
@@ -220,7 +220,7 @@ func (w *Work) takenBy(op plan.Operation, holder *unstructured.Unstructured) str
 	return plan.NameTaken(w.Kind.Kind, children()[op.Kind].kind+" "+op.Name, describeOwner(metav1.GetControllerOfNoCopy(holder)))
 }
 
-// failed records the error of an operation: a change since the plan, the end of the namespace, a
+// failed handles the error of an operation: a change since the plan, the end of the namespace, a
 // refusal, or a failure that is worth an early retry. It returns nil if the batch continues.
 func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outcome) error {
 	creates := op.Verb == plan.Create || op.Verb == plan.Apply

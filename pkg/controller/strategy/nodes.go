@@ -40,8 +40,8 @@ func trimNode(node *corev1.Node) (any, error) {
 	}, nil
 }
 
-// nodesEqual reports whether two states of a node may run the same pods. The status, which changes
-// all the time, does not matter.
+// nodesEqual reports whether a node may run the same pods before and after an update. The status,
+// which changes all the time, does not matter.
 func nodesEqual(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }

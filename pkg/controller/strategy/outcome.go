@@ -30,8 +30,8 @@ type Outcome struct {
 	Applied *plan.Applied
 	// Refused lists the creates that will not succeed if they are repeated at once.
 	Refused []Refusal
-	// Declined holds the reason why the server refused to write revisions, or to label pods, by
-	// kind. Other operations continue.
+	// Declined holds the server's message about a refused write of a revision, or of a pod's labels,
+	// by the kind of the child. Other operations continue.
 	Declined map[plan.Kind]string
 	// Failing means that the server failed at a create, or did not answer the write of a revision.
 	Failing bool
@@ -101,8 +101,8 @@ func (o *Outcome) succeeded(op plan.Operation, child metav1.Object) error {
 	return nil
 }
 
-// refuse adds a refusal, and returns errStopped if it stops other operations. It keeps the first
-// refusal for each slot. For revisions and labels, it keeps the message that sorts first.
+// refuse adds a refusal, and returns errStopped if other operations must stop. For each slot, only
+// the first refusal is kept. For revisions and labels, the message that sorts first is kept.
 func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

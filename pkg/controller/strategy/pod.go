@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// PodRecord is the part that the cache keeps of a pod that may belong to an owner, about a tenth.
-// Of any other pod, the cache keeps only a *metav1.ObjectMeta.
+// PodRecord is what the cache keeps for a pod that may belong to an owner. It is about a tenth of
+// the pod. For any other pod, the cache keeps only a *metav1.ObjectMeta.
 type PodRecord struct {
 	metav1.ObjectMeta
 	Pod plan.Pod
@@ -110,7 +110,7 @@ func indexByLabel(obj any) ([]string, error) {
 	return []string{string(r.Label)}, nil
 }
 
-// podChild returns how pods are patched. sendPod creates and deletes pods.
+// podChild describes how to patch pods. sendPod creates and deletes pods.
 func podChild() child {
 	return child{resource: corev1.SchemeGroupVersion.WithResource("pods"), kind: "pod", fields: identityFields}
 }

@@ -64,7 +64,7 @@ func revisionNumber(u *unstructured.Unstructured) int64 {
 	return number
 }
 
-// ReadRevisions adds the revisions that the object controls to a view, and sets HistoryKnown.
+// ReadRevisions adds to a view the revisions that the object controls, and sets HistoryKnown.
 func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) error {
 	found, err := store.ByIndex(ByOwner, string(obj.GetUID()))
 	if err != nil {
@@ -79,8 +79,8 @@ func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Ind
 	return nil
 }
 
-// revisionFields returns the fields of the revision of the owner's template, with who changed the
-// template and why. A patch removes the annotations that the owner does not have.
+// revisionFields returns the fields of a revision, including who changed the owner's template and
+// why. A patch removes the annotations that the owner does not have.
 func revisionFields(w *Work, op plan.Operation) (map[string]any, error) {
 	annotations := map[string]any{}
 	for _, name := range []string{apis.AnnotationChangeCause, apis.AnnotationChangedBy} {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxBatch is the maximum number of parallel writes. On a busy server, it decides the loop's share
-// of all requests, next to the scheduler and the kubelets. The ReplicaSet controller has up to 250.
+// maxBatch is the maximum number of parallel writes. On a busy server, it determines the loop's
+// share of all requests, next to the scheduler and kubelets. The ReplicaSet controller has up to 250.
 // An HTTP/2 connection allows 100, so 128 need two connections. With more, the loop and the server
 // would only use more resources for the same result.
 const maxBatch = 128

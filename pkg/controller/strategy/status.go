@@ -96,7 +96,7 @@ func indexOfCondition(stored []any, name string) int {
 }
 
 // EncodeStatus returns the status of an object with a plan's status merged into it. Fields of
-// others stay, also within a condition. A list of names is never null, because schemas reject null.
+// others stay, even in a condition. A list of names is never null, because schemas reject null.
 func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
 	stored, _ := obj.Object["status"].(map[string]any)
 	object := map[string]any{}

@@ -1,5 +1,5 @@
-// Package strategy implements the ways to run the pods of a kind, one per file: the inputs of the
-// plans, the plan, and the children. Package kinds has what a CRD may declare for each way.
+// Package strategy implements the ways to run the pods of a kind, one per file: what the plan
+// reads, the plan, and the children. Package kinds defines what a CRD may declare for each way.
 package strategy
 
 import (
@@ -25,9 +25,9 @@ type Strategy struct {
 	Plan func(plan.View) plan.Actions
 	// PodIndex is the name of the index that has the pods of an object under its UID.
 	PodIndex string
-	// Input watches what plans read besides pods, or is nil if there is nothing else. A
-	// cluster-scoped object is read by all plans, and any other object only by the plan of its
-	// controller.
+	// Input watches what plans read besides pods, or is nil if there is nothing else. A change of a
+	// cluster-scoped object triggers the plans of all owners. A change of a namespaced object
+	// triggers only the plan of its controller.
 	Input func(Clients) informer.Source
 
 	// read adds the objects of Input to the view of an owner.

@@ -18,7 +18,7 @@ const maxFields = 200
 type Field struct {
 	// Path is in the form that fieldpath.ParsePath reads.
 	Path string
-	// Pattern is set as in Node.
+	// Pattern has the same meaning as in Node.
 	Pattern bool
 	// Description is the first sentence of the description in the schema.
 	Description string
@@ -81,7 +81,7 @@ func within(n Node) string {
 	return ""
 }
 
-// bound returns a bound of the schema, or nil if there is none. next corrects an exclusive bound.
+// bound returns a bound of the schema, or nil. next makes an exclusive bound inclusive.
 func bound(schema map[string]any, key string, next int64) *int64 {
 	n, is := fieldpath.Integer(schema[key])
 	if !is {

@@ -165,7 +165,7 @@ func TestCandidatesAreBounded(t *testing.T) {
 	}
 }
 
-// The path of each candidate can be parsed, has the value of the candidate, and can be patched.
+// The path of each candidate can be parsed, leads to the candidate's value, and can be patched.
 func TestCandidatesCanBeWritten(t *testing.T) {
 	t.Parallel()
 	count := rapid.SampledFrom([]string{"replicas", "size", "nodes", "name", "key", "a.b"})

@@ -61,7 +61,7 @@ func (f *Finder) Kinds() ([]kinds.Kind, error) {
 	return listed, err
 }
 
-// Scales reports whether the server is known to serve /scale of a kind.
+// Scales reports whether the server is known to serve /scale for a kind.
 func (f *Finder) Scales(kind kinds.Kind) bool {
 	served, err := f.serves(kind, "scale")
 	return err == nil && served

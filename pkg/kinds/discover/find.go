@@ -63,7 +63,7 @@ func (e *UnknownFieldError) Error() string {
 // Is makes the error match outcome.ErrForbidden if the CRD was not read.
 func (e *UnknownFieldError) Is(target error) bool { return e.Unread && target == outcome.ErrForbidden }
 
-// Total returns the number of pods for the candidate counts, or nil as in candidates.Total.
+// Total returns the number of pods according to the candidates. For nil, see candidates.Total.
 func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
 
 // NoCountError means that objects of a kind run a pod on every node and have no count.
@@ -132,7 +132,7 @@ func (f *Finder) Invalidate() {
 }
 
 // serves reports whether the server serves a subresource of a kind. It reads the resource list of a
-// version only once, because it may have thousands of types.
+// version only once, because a version may have thousands of types.
 func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
 	version := kind.Resource.GroupVersion()
 	served, err := once(f, version.WithKind(""), "", func() (sets.Set[string], error) {
@@ -171,7 +171,7 @@ func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, erro
 	return kind, err
 }
 
-// crd reads the CRD of a kind. It returns nil for built-in kinds and if the user cannot read
+// crd reads the CRD of a kind. It returns nil if the kind has no CRD, or if the user cannot read
 // CRDs.
 func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
 	return once(f, kind.GroupVersionKind(), "", func() (*unstructured.Unstructured, error) { return f.readCRD(ctx, kind) })
@@ -201,8 +201,8 @@ func (f *Finder) Unread(kind kinds.Kind) bool {
 	return refused
 }
 
-// Undeclared returns an error about what the CRD of a kind does not declare. If the CRD was not
-// read, the error says so, and is an ErrForbidden.
+// Undeclared returns err, which reports something that the CRD of a kind does not declare. If the
+// user cannot read the CRD, Undeclared adds that to the error, which is then an ErrForbidden.
 func (f *Finder) Undeclared(kind kinds.Kind, err error) error {
 	if err == nil || !f.Unread(kind) {
 		return err
@@ -228,8 +228,8 @@ func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path 
 	return &path
 }
 
-// FromSource returns the result of read for the source of a custom kind. It calls read once
-// for each kind and key.
+// FromSource calls read with the source of a custom kind, and returns the result. The result is
+// cached for each kind and key.
 func FromSource[T any](ctx context.Context, f *Finder, kind kinds.Kind, key string, read func(kinds.Source) (T, error)) (T, error) {
 	return once(f, kind.GroupVersionKind(), key, func() (made T, err error) {
 		source, err := f.source(ctx, kind)

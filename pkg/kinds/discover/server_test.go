@@ -25,7 +25,7 @@ type server struct {
 	discovery.CachedDiscoveryInterface
 
 	resources []*metav1.APIResourceList
-	// partial is returned beside the resources, as when an aggregated API does not respond.
+	// partial is an error to return with the resources, as when an aggregated API does not respond.
 	partial error
 	schemas map[string]openapi.GroupVersion
 	// refused, if set, is the error for each request for a CRD.

@@ -15,7 +15,7 @@ import (
 // ends the search.
 type source func(ctx context.Context, f *Finder, q query) (*Field, error)
 
-// query is the object whose replica field is sought.
+// query describes the kind or the object whose replica field is sought.
 type query struct {
 	kind kinds.Kind
 	// obj is nil if it has not been read.
@@ -29,7 +29,7 @@ func sources() []source {
 	return []source{givenPath, nodes, shippedKind, scaleSubresource, declaration, annotation, guess}
 }
 
-// givenPath returns the field of --replicas-path.
+// givenPath returns the field that --replicas-path names.
 func givenPath(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if q.given == nil {
 		return nil, nil

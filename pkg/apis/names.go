@@ -23,7 +23,7 @@ const (
 )
 
 // AnnotationRestartedAt holds the time of a restart. It is on the pod template, as with "kubectl
-// rollout restart", or on the object if that has no template.
+// rollout restart", or on an object without a template.
 const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
 // AnnotationChangeCause holds the reason for the last change of an object's pod template, which

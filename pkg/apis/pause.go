@@ -9,7 +9,7 @@ import (
 )
 
 // Pause is a pause that the annotations of an object describe. Until it ends, the controller writes
-// nothing but the status of the object. Two pauses with the same fields are equal.
+// nothing but the status of the object. Pauses can be compared with ==, because Until is in UTC.
 type Pause struct {
 	// Until is the time at which the pause ends by itself, in UTC. It is zero if there is no pause
 	// or if Forever is set.
@@ -106,7 +106,7 @@ func (p Pause) Note() string {
 	return text
 }
 
-// Clock formats t as hour and minute, with the date if that is not the date of now.
+// Clock formats t as hour and minute. If t and now are on different days, the date precedes them.
 func Clock(t, now time.Time) string {
 	t = t.In(now.Location())
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

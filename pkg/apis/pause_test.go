@@ -33,8 +33,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// A pause whose end cannot be parsed would never end. It is not a pause, and Invalid says
-// why.
+// An end that cannot be parsed does not pause the object, because the pause would never end.
+// Invalid explains this.
 func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 	for _, until := range []string{"", "14:05", "2h", "Forever", "2026-11-22", "2026-11-22 13:05", "1763816700", strings.Repeat("x", 1000)} {
 		p := ReadPause(map[string]string{AnnotationPausedUntil: until})

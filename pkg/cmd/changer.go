@@ -264,8 +264,8 @@ func (c *changer) beginWarning(t *observe.Target) {
 	}
 }
 
-// edited returns the change that done describes. until is the condition to wait for. The revert
-// returns the text undone, and also makes the edits that marks returns, unless marks is nil.
+// edited returns the change that done describes. until is the condition to wait for. undone is the
+// description that the revert returns. marks, if not nil, returns more edits for the revert to make.
 func (c *changer) edited(t *observe.Target, done edit.Written, until observe.Condition, undone string, marks func(context.Context) []fieldpath.Edit) *change {
 	return &change{
 		WaitTarget: observe.WaitTarget{Target: *t, UID: done.Object.GetUID(), Conditions: []observe.Condition{until}},

@@ -103,9 +103,9 @@ func (o *completionOptions) complete(args []string) error {
 
 func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }
 
-// install creates the link that kubectl looks for, next to the program as it was called, so that
-// both are on PATH. If the program is itself a link of krew, the new link points to krew's link,
-// and so stays valid after an upgrade.
+// install creates the link that kubectl looks for. Its directory is that of the path by which the
+// program was called, so that both are on PATH. If that path is a link of krew, the new link points
+// to krew's link, and so stays valid after an upgrade.
 func (o *completionOptions) install(out io.Writer) error {
 	plugin, link, err := o.places()
 	if err != nil {
@@ -157,7 +157,7 @@ func (o *completionOptions) uninstall(out io.Writer) error {
 	return escape.PrintLine(out, "%s deleted", link)
 }
 
-// places returns the paths of the program, as it was called, and of the link next to it.
+// places returns the path by which the program was called, and the path of the link next to it.
 func (o *completionOptions) places() (plugin, link string, err error) {
 	plugin, err = exec.LookPath(o.called)
 	if err == nil {

@@ -103,7 +103,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, o *commonOptions, names
 	return found, errs
 }
 
-// elsewhere returns the pod and the objects with replicas called name, such as "deployment/web".
+// elsewhere returns the pod and the objects with replicas that have the name, as TYPE/NAME.
 func elsewhere(ctx context.Context, c *kube.Factory, name string) []string {
 	namespace, _, err := c.Namespace()
 	if err != nil {

@@ -75,7 +75,7 @@ func linesOf(ctx context.Context, c *kube.Factory, r status.Report) string {
 }
 
 // failingContainer returns the container whose log may explain a problem, in the pod that has
-// had the problem for longest. found is false if no container has started.
+// had the problem the longest. found is false if no container has started.
 func failingContainer(ctx context.Context, c *kube.Factory, r status.Report, p problem.Problem) (container logs.Container, found bool, err error) {
 	core, err := c.Core()
 	if err != nil {

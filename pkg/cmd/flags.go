@@ -123,7 +123,7 @@ func parseDuration(word string) (time.Duration, error) {
 	return length, nil
 }
 
-// numberFlag returns a flag for a whole number whose minimum is least.
+// numberFlag returns a flag for a whole number. The parameter least is the minimum.
 func numberFlag[T int | int32 | int64](value *T, least T) parsed[T] {
 	bits := reflect.TypeFor[T]().Bits()
 	return parsed[T]{value, func(word string) (T, error) {

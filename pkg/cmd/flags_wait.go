@@ -21,7 +21,7 @@ type waitFlags struct {
 }
 
 // failAfter is the default time that an object must stay failed before the wait fails. A kubelet
-// retries after 10 seconds, and again after 20, so it retries at least once before the wait fails.
+// waits 10 seconds before its first retry, and so retries at least once before the wait fails.
 const failAfter = 20 * time.Second
 
 // addFlags adds the flags except --timeout, whose zero value means something else in each verb.
@@ -69,7 +69,7 @@ func (f *failAfterFlag) String() string {
 
 func (f *failAfterFlag) Type() string { return "duration" }
 
-// flags returns the given flags, without --logs and those in except, for a hint to continue.
+// flags returns the given flags, without --logs and those in except, to repeat them in a hint.
 func (f *waitFlags) flags(except ...string) (words []string) {
 	f.own.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed && flag.Name != "logs" && !slices.Contains(except, flag.Name) {

@@ -195,7 +195,7 @@ func (o *commonOptions) awaitShown(ctx context.Context, format string, limits ob
 }
 
 // goalOf returns the end of "2 of 3 objects are …". If the goals of the targets differ, it
-// returns "ready", because all of them mean that.
+// returns "ready", because each of these goals includes that.
 func goalOf(all []observe.WaitTarget) string {
 	goal := func(w observe.WaitTarget) string { return w.Conditions[len(w.Conditions)-1].Done }
 	if slices.ContainsFunc(all, func(w observe.WaitTarget) bool { return goal(w) != goal(all[0]) }) {

@@ -159,7 +159,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	return err
 }
 
-// kinds returns the kinds that types name, or all kinds. On error, the list may be partial.
+// kinds returns the kinds in types, or all kinds if types is empty. On error, some may be missing.
 func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if len(o.types) == 0 {
 		return o.finder.Kinds()

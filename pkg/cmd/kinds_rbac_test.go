@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The manifests grant exactly the permissions of the roles of all shipped kinds together. They
+// The manifests grant exactly the permissions that all shipped kinds together need. They
 // grant the permission for the lease in a separate role.
 func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 	t.Parallel()

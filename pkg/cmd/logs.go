@@ -211,7 +211,7 @@ func (o *logsOptions) followTarget(ctx context.Context, from *observe.Follower, 
 	}})
 }
 
-// sayNone prints why there is no log to follow yet, if there is none.
+// sayNone prints why there is no log to follow yet. If there is a log, it prints nothing.
 func (o *logsOptions) sayNone(t observe.Target, r status.Report, pods []*corev1.Pod, out *logs.Output) {
 	switch {
 	case len(r.Pods) == 0:

@@ -75,7 +75,7 @@ With -l or --all and no type, the command restores the parked objects of all typ
 	})
 }
 
-// command adds the flags of both verbs to cmd, makes it run the verb, and returns it.
+// command adds the flags that both verbs share to cmd, makes cmd run the verb, and returns cmd.
 func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 	o.change.targets.without = toWrite
 	o.change.addFlags(cmd)

@@ -85,7 +85,7 @@ func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target)
 }
 
 // turnOn sets the field that pauses an object of another program. It refuses a pause with an end,
-// because nothing would reset the field then.
+// because nothing would reset the field when the pause ends.
 func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	path, err := findSwitch(c.finder, t)
 	if err != nil {
@@ -102,7 +102,7 @@ func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target
 	return setSwitch(ctx, c, t, path, true, pauseEdits("", c.user(), o.reason), observe.Paused(), "resume")
 }
 
-// confirmSuspend reports whether to set a field. It asks if that suspends an object with pods.
+// confirmSuspend reports whether to set a field. If that suspends an object with pods, it asks.
 func (o *pauseOptions) confirmSuspend(ctx context.Context, c *changer, t *observe.Target, field string) (bool, error) {
 	if !strings.HasSuffix(field, ".suspend") || t.Kind.CRD() == kinds.CronJobs {
 		return true, nil

@@ -17,9 +17,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// podOwners replaces each pod with the object that owns it, without duplicates, and prints a line
-// that ends in doing, such as "showing", and the owner. For a pod without an owner, it returns
-// an error that suggests the command instead.
+// podOwners replaces each pod with its owner, without duplicates, and prints a line about each. The
+// parameter doing is the verb in that line, such as "showing". The parameter instead is the command
+// that the error for a pod without an owner suggests.
 func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {
 	for _, t := range targets {
 		if !t.Kind.IsPod() {

@@ -134,8 +134,8 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 	return restartBelow(refused, e.Object.UID, e.Own())
 }
 
-// restartBelow adds a hint for each namespace to an error, with the command that restarts the
-// children of an owner there. A cluster-scoped owner may have children in several namespaces.
+// restartBelow adds a hint to an error for each namespace that has children of an owner, with the
+// command that restarts them. A cluster-scoped owner may have children in several namespaces.
 func restartBelow(err error, owner types.UID, children []status.Child) error {
 	below := map[string][]string{}
 	for _, child := range children {

@@ -21,7 +21,7 @@ type scaleOptions struct {
 	change changeFlags
 	count  replicas.Request
 	path   *fieldpath.Path
-	// group selects one of several groups of pods instead of a path.
+	// group selects one of several groups of pods. It is an alternative to path.
 	group string
 	steps stepFlags
 	yes   bool

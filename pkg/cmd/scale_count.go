@@ -28,9 +28,9 @@ type located struct {
 	began *int32
 }
 
-// locate finds the field of an object's count. It reads the object only to find the field, to
-// compute the count, or to reject an object that is being deleted, because some users have only
-// the permission to set the count.
+// locate finds the field of an object's count. It also reads the object before a change through
+// /scale, a client-side dry run, or an undo. Of these, only an undo fails if the read is forbidden,
+// because some users are only allowed to set the count.
 func (o *scaleOptions) locate(ctx context.Context, c *changer, t *observe.Target) (*located, error) {
 	err := o.count.Check(*t)
 	if err != nil {
@@ -108,8 +108,8 @@ func perNode(ctx context.Context, c *changer, t *observe.Target) error {
 	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
 }
 
-// otherCounts returns text that lists the counts of an object other than the one in field. It
-// returns "" if there are none or if they are unknown.
+// otherCounts returns text that lists the counts of an object except the one in field. It returns ""
+// if there are no others or if they are unknown.
 func otherCounts(ctx context.Context, c *changer, t *observe.Target, field discover.Field) string {
 	if t.Object == nil {
 		return ""

@@ -39,7 +39,7 @@ func (f *stepFlags) addFlags(cmd *cobra.Command) {
 
 func (f *stepFlags) given() bool { return f.step != nil }
 
-// flags returns the given flags, for a hint to continue.
+// flags returns the given flags except --parallel, for the command that continues the change.
 func (f *stepFlags) flags() []string {
 	words := []string{"--step", f.step.String()}
 	if f.ignoreBudgets {
@@ -49,7 +49,7 @@ func (f *stepFlags) flags() []string {
 }
 
 // scaleInSteps changes the counts of objects in steps, in parallel or one object after
-// another. In sequence, an error leaves the remaining objects unchanged.
+// another. Without --parallel, an error leaves the remaining objects unchanged.
 func (o *scaleOptions) scaleInSteps(ctx context.Context, c *changer, all []*located) []error {
 	errs := make([]error, len(all))
 	inSteps := func(i int) {
@@ -187,8 +187,8 @@ func (o *scaleOptions) notSet(c *changer, l *located, at, to int32, err error) e
 }
 
 // stepNotReady returns the error for a step whose pods did not become ready. With
-// --on-failure=revert, it restores the count before the first step unless someone else has
-// changed it.
+// --on-failure=revert, it restores the count from before the first step, unless someone else has
+// changed the count.
 func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located, before, at, to int32, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):

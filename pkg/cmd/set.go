@@ -37,7 +37,7 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 	return cmd
 }
 
-// setFlags are the flags of the subcommand what of set, such as "env". words lists its settings.
+// setFlags are the flags of a subcommand of set. what is its name, and words lists its settings.
 type setFlags struct {
 	what     string
 	words    []string

@@ -38,7 +38,7 @@ type statusOptions struct {
 	color     color
 	noHeaders bool
 
-	// write prints reports in the output format. If that is a table, it uses the field table.
+	// write prints reports in the output format. The table formats use the settings in table.
 	write     func(io.Writer, []status.Report) error
 	table     printer.Table
 	client    dynamic.Interface

@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// one reports whether a single object was named, and so is shown in full. Selected objects are a
-// list, even if there is only one.
+// one reports whether a single object is shown in full, because it is named or in a file, and not
+// watched. Selected objects are shown as a list, even if there is only one.
 func (o *statusOptions) one() bool {
 	named := len(o.args) == 1 || len(o.args) == 2 && !strings.Contains(o.args[0], "/")
 	return !o.watch && (o.fromFiles() || named && !o.given())

@@ -84,7 +84,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	// Rows appear one by one, so the first one must show its type if others will.
+	// Rows appear one by one, so even the first must show its type if the sources differ in type.
 	o.table.Types = slices.ContainsFunc(sources, func(s observe.Source) bool { return s.Kind.CRD() != sources[0].Kind.CRD() })
 	w := &statusWatch{statusOptions: o, toList: len(sources)}
 	connection := &follow.Connection{Changed: func(lost time.Time) {
@@ -125,7 +125,7 @@ type statusWatch struct {
 
 	mu sync.Mutex
 	// toList is the number of sources that are not listed yet. found means that a source had
-	// objects. listed means that a list was allowed. refused is the error of a refused list.
+	// objects. listed means that not all lists were forbidden. refused is the error of one that was.
 	toList  int
 	found   bool
 	listed  bool

@@ -115,7 +115,7 @@ func changedFields(done template.Result) []revision.Field {
 // rolledOut returns the condition to wait for after a change. For built-in kinds and kinds that
 // this program reconciles, the status or labels show whether all pods are updated. For other
 // kinds, and for a restart time in the object's own annotations, all pods from before the change
-// must be gone, except those that already have it.
+// must be gone, except those that already match the change.
 func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before status.Snapshot, done template.Result) observe.Condition {
 	if !c.waits || done.Change == "" || podtemplate.InPlace(t.Object) {
 		return observe.Ready()
@@ -142,9 +142,9 @@ func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before statu
 	return observe.Replaced(old)
 }
 
-// madeSince returns nil unless a change only sets a restart time in the annotations of the
-// object, which its pods inherit. In that case, it returns a function that reports whether a
-// pod has the new time.
+// madeSince returns nil for a change that sets more than a restart time in the annotations of the
+// object, which its pods inherit. For a change that only sets such a time, it returns a function
+// that reports whether a pod has the new time.
 func madeSince(done template.Result) func(*corev1.Pod) bool {
 	at := ""
 	for _, f := range changedFields(done) {

@@ -61,8 +61,8 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	return made, err
 }
 
-// show prints a change before it is written, because the controller is not the only one that can
-// write revisions. It prints a line and, if the line does not contain the whole change, a diff.
+// show prints a change before it is written, because others besides the controller can write
+// revisions. It prints a line and, if the line does not contain the whole change, a diff.
 func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	change := revision.Change(now, want)
 	if change == "" || c.flags.dryRun != "none" {
@@ -103,7 +103,7 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 		if err != nil {
 			return nil, "", err
 		}
-		// By default, to is the revision before the template that was read with the history.
+		// Without --to-revision, the choice of the revision depends on the template that was read.
 		if o.revision == 0 && !revision.Same(now, history.Now) {
 			return nil, "", hintHistory(fmt.Errorf("%w: someone else changed the pod template of %s since it was read", outcome.ErrPrecondition, t), t)
 		}

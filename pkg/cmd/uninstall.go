@@ -135,7 +135,7 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 	return escape.PrintLine(o.common.streams.Out, "no controller is installed for %s", where)
 }
 
-// remove deletes an object and waits until it is gone. If the policy is foreground, its
+// remove deletes an object and waits until it is gone. If the policy is foreground, the object's
 // dependents go first. removed reports whether the object existed.
 func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceInterface, name string, policy *metav1.DeletionPropagation) (removed bool, err error) {
 	present, err := objects.Get(ctx, name, metav1.GetOptions{})

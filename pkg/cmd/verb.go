@@ -65,8 +65,8 @@ func (f *targetFlags) command(cmd *cobra.Command, c *kube.Factory, complete func
 	return command(cmd, complete, func(ctx context.Context) error { return f.explain(ctx, c, run(ctx)) })
 }
 
-// explain adds advice to an error about a missing object: that its namespace does not exist, that
-// a bare NAME is a type, or how to name an object of another type.
+// explain adds advice to an error about a missing object: that its namespace does not exist, or how
+// to name an object of another type. If a bare NAME is a type, explain returns a usage error.
 func (f *targetFlags) explain(ctx context.Context, c *kube.Factory, err error) error {
 	if (kube.NotFound(err) || noImoocPod(err)) && missing(err).Resource != "namespaces" {
 		if namespace, missing := c.NoNamespace(ctx); missing {
@@ -98,7 +98,7 @@ func noImoocPod(err error) bool {
 	return missing(err) == kinds.ImoocPod().Resource.GroupResource()
 }
 
-// missing returns the resource of the object that does not exist. It is empty for other errors.
+// missing returns the resource of the object that a NotFound error is about. Otherwise, it is empty.
 func missing(err error) schema.GroupResource {
 	var answer apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) || answer.Status().Details == nil {

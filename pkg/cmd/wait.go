@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// aWeek is the timeout for negative values, as in kubectl.
+// aWeek is the timeout that a negative --timeout stands for, as in kubectl.
 const aWeek = 168 * time.Hour
 
 type waitOptions struct {
@@ -122,7 +122,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	var all []observe.WaitTarget
 	for _, t := range targets {
 		w := observe.WaitTarget{Target: t, Conditions: o.conditions}
-		if *o.print.OutputFormat != "json" { // which prints reports instead
+		if *o.print.OutputFormat != "json" { // JSON output consists of reports
 			w.Reached = func(s observe.Observation) error { return o.printReached(t, s.Object) }
 		}
 		all = append(all, w)
@@ -131,7 +131,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 }
 
 // printReached prints an object whose wait is over, with its namespace if objects of all
-// namespaces are selected. obj is nil if it does not exist.
+// namespaces are selected. obj is nil if the object does not exist.
 func (o *waitOptions) printReached(t observe.Target, obj *unstructured.Unstructured) error {
 	flags := o.print
 	if o.allNamespaces && t.Namespace != "" && *flags.OutputFormat == "" {

@@ -57,7 +57,7 @@ func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target
 }
 
 // loopWarner warns that no controller will act on a change. It reads the leases of controllers,
-// and does nothing if the user cannot. A nil loopWarner, as in a dry run, does nothing.
+// and does not warn if that fails. A nil loopWarner, as in a dry run, does nothing.
 type loopWarner struct {
 	commonOptions
 	// cached and current return the controllers. current needs a consistent list, which may take
@@ -98,7 +98,7 @@ func (w *loopWarner) warn(t *observe.Target) {
 }
 
 // readLoops reads the leases of all controllers as of a resourceVersion. It returns nil if
-// the user cannot read them.
+// they cannot be read.
 func readLoops(ctx context.Context, c *kube.Factory, resourceVersion string) []leaserecord.Loop {
 	client, err := c.Dynamic()
 	if err != nil {

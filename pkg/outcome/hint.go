@@ -22,7 +22,7 @@ func WithHint(err error, text string, cmd commandline.Command) error {
 	return &HintedError{Err: err, Text: text, Command: &cmd}
 }
 
-// WithAdvice returns the error with a hint that has no command. An empty text adds none.
+// WithAdvice returns the error with a hint that has no command. An empty text adds no hint.
 func WithAdvice(err error, text string) error {
 	if text == "" {
 		return err

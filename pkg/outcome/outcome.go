@@ -45,7 +45,7 @@ var (
 	ErrRefused = errors.New("refused")
 )
 
-// Errors are the errors of several objects, none of which stops the others.
+// Errors are the errors of several objects. An error of one object does not stop the others.
 type Errors []error
 
 func (e Errors) Error() string { return errors.Join(e...).Error() }

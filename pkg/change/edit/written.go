@@ -255,7 +255,7 @@ func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
 	return "another run of this program"
 }
 
-// text returns a shortened value for a message.
+// text returns a value for a message: a string unchanged, and any other value as shortened JSON.
 func text(value any) string {
 	if word, is := value.(string); is {
 		return word

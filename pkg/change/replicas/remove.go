@@ -178,7 +178,8 @@ func removedSlots(t observe.Target, obj *unstructured.Unstructured) (slots.Remov
 	return removed, nil
 }
 
-// removedSlotsChange returns the edit that writes the removed slots, or removes the annotation.
+// removedSlotsChange returns the edit that lists the removed slots in the annotation. If there are
+// none, the edit removes the annotation.
 func removedSlotsChange(removed slots.Removed) fieldpath.Edit {
 	change := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationRemovedSlots)}
 	if len(removed) > 0 {
@@ -323,6 +324,5 @@ func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Po
 	return err
 }
 
-// specReplicas returns the path of the count, which is the same in all kinds of other controllers
-// whose pods can be chosen.
+// specReplicas returns the path of the count in Deployments, ReplicaSets, and CloneSets.
 func specReplicas() fieldpath.Path { return fieldpath.Fields("spec", "replicas") }

@@ -47,7 +47,7 @@ type Request struct {
 	Current         int32
 	ResourceVersion string
 	DryRun          []string
-	// LookOnly means that nothing is written. Only requests that change more than the count use it.
+	// LookOnly means that nothing is written. A change through /scale does not support it.
 	LookOnly bool
 }
 
@@ -295,7 +295,7 @@ func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error 
 // ReadsCount reports whether the request depends on the present count.
 func (c Request) ReadsCount() bool { return c.Current != AnyCount || c.By != nil || len(c.Remove) > 0 }
 
-// From returns the new count for the present one, or an error if the request does not allow it.
+// From returns the new count, or an error if the request does not allow the present count, now.
 func (c Request) From(t observe.Target, now int64) (int32, error) {
 	if c.Current != AnyCount && now != int64(c.Current) {
 		return 0, fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", outcome.ErrPrecondition, t, c.Current, now)

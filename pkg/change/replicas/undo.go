@@ -27,14 +27,14 @@ type lastScale struct {
 }
 
 // remembers reports whether changes of the count are recorded on the object. Objects of other
-// controllers get no annotations of this program. Without permission to read the object, /scale is
-// used instead.
+// controllers get no annotations of this program. An object that the user cannot read is changed
+// through /scale, which records nothing.
 func remembers(t observe.Target, field discover.Field) bool {
 	return t.Kind.Reconciled() && field.Path != nil && (t.Object != nil || !field.Scale)
 }
 
 // remember returns the edits that record the present count when it changes, or none if it stays the
-// same or another controller has the object. If no count was set before, they remove the record.
+// same or another controller reconciles the object. If no count was set, they remove the record.
 func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request) ([]fieldpath.Edit, error) {
 	before := Before(obj, &path)
 	if !t.Kind.Reconciled() || before != nil && *before == c.Replicas {

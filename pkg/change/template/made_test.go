@@ -8,7 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// A pod is made from a change if it has all values that the change wrote. Other fields do not
+// A pod matches a change if it has all values that the change wrote. Other fields do not
 // matter.
 func TestHas(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 // of characters.
 const Hostile = "a\x1b[2J\rFORGED\nFORGED\u2028FORGED\u0085\u202e\u200b\x7f\xff"
 
-// MustBeHarmless fails the test if a text has invisible characters, or a line that came
-// from someone else.
+// MustBeHarmless fails the test if a text has invisible characters or a forged line, or lacks the
+// escaped Hostile.
 func MustBeHarmless(t testing.TB, what, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' }) {

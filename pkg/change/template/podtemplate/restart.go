@@ -26,8 +26,8 @@ var (
 	errInPlace     = errors.New("its strategy updates pods in place, so a changed annotation restarts nothing")
 )
 
-// RestartField returns the path of the field for the time of a restart. It is own, the path known
-// for the kind, if that is not "", and otherwise an annotation (restartPath).
+// RestartField returns the path of the field for the time of a restart. own is the path that is
+// known for the kind. If own is "", the field is an annotation (see restartPath).
 func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any, own string) ([]string, error) {
 	if own != "" {
 		return fieldpath.FieldNames(own)

@@ -219,7 +219,7 @@ func SetResources(template map[string]any, pattern string, requests, limits Quan
 	return nil
 }
 
-// object returns the object in a field, which it creates if absent.
+// object returns the object in a field, and creates that object if it is absent.
 func object(of map[string]any, field string) map[string]any {
 	in, is := of[field].(map[string]any)
 	if !is {

@@ -21,7 +21,7 @@ var (
 	errNoNumber   = errors.New("it has no revision number")
 )
 
-// The annotations in which controllers number the ReplicaSets of an object.
+// The annotations with the revision numbers that controllers give to the ReplicaSets of an object.
 const (
 	annotationDeployment = "deployment.kubernetes.io/revision"
 	annotationRollout    = "rollout.argoproj.io/revision"
@@ -52,7 +52,7 @@ type Revision struct {
 	// first is when the revision was created, with its first number.
 	first time.Time
 	// numbered is the time of the last write by the controller that numbers a ReplicaSet. The
-	// ReplicaSet did not get its number later than that.
+	// ReplicaSet got its number at that time or earlier.
 	numbered time.Time
 }
 
@@ -118,7 +118,7 @@ func FromControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 	return r, nil
 }
 
-// isTemplate reports whether a field with a value is a pod template.
+// isTemplate reports whether a field is a pod template, going by its path and its value.
 func isTemplate(names []string, value map[string]any) bool {
 	containers, _ := fieldpath.Object(value, "spec")["containers"].([]any)
 	return slices.Equal(names, []string{"spec", "template"}) || names[0] == "spec" && len(names) > 1 && len(containers) > 0
@@ -154,7 +154,7 @@ func replaced(data map[string]any, at []string) [][]string {
 }
 
 // dropEncoded removes from a pod template what is only there because a controller encoded it
-// from its Go type: the patch directive, null timestamps, and empty resources of containers.
+// from its Go type: the patch directive, a null timestamp, and empty resources of containers.
 func dropEncoded(template map[string]any) {
 	delete(template, replacePatch)
 	metadata := fieldpath.Object(template, "metadata")

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// someone is the user of requests without a user.
+// someone is the name of the user if a request does not name one.
 const someone = "tester"
 
 // Forbid makes the server refuse matching requests. Access reviews report them as

@@ -120,7 +120,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestKindsOnASlowServer checks that kinds reports its progress if the server is slow.
+// TestKindsOnASlowServer checks that the verb kinds reports its progress if the server is slow.
 func TestKindsOnASlowServer(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -141,8 +141,8 @@ type subresource struct {
 	verbs metav1.Verbs
 }
 
-// subresources returns the subresources of a type. The kind of a subresource has a group and a
-// version only if it differs from the kind of the type.
+// subresources returns the subresources of a type. If the kind of a subresource is that of the type,
+// its group and version are empty.
 func subresources(r *resource, v *version) []subresource {
 	own := schema.GroupVersionKind{Kind: r.kind}
 	var all []subresource

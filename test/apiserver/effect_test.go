@@ -31,7 +31,7 @@ func TestEffectOfOthers(t *testing.T) {
 			})
 		}
 	}
-	// declared annotates the CRD of the widgets.
+	// declared returns a function that annotates the CRD of the widgets.
 	declared := func(key, value string) func(*apiserver.Server, *unstructured.Unstructured) {
 		return func(s *apiserver.Server, _ *unstructured.Unstructured) {
 			s.As("mallory").Update("customresourcedefinitions", "", "widgets.example.com", func(crd *unstructured.Unstructured) {
@@ -39,7 +39,7 @@ func TestEffectOfOthers(t *testing.T) {
 			})
 		}
 	}
-	// revised adds a ControllerRevision that claims to belong to the object.
+	// revised returns a function that adds a ControllerRevision that claims to belong to the object.
 	revised := func(number int64, data string) func(*apiserver.Server, *unstructured.Unstructured) {
 		return func(s *apiserver.Server, obj *unstructured.Unstructured) {
 			s.As("mallory").CreateYAML(fmt.Sprintf(`{apiVersion: apps/v1, kind: ControllerRevision, revision: %d, data: %s, metadata: {name: web-%d, labels: {app: web},

@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestMissingAPI checks that commands treat a type that is not served as if it had no objects, if
-// the type only adds details to their reports.
+// TestMissingAPI checks that commands work without the types that only add details to their
+// reports. If such a type is not served, they treat it as if it had no objects.
 func TestMissingAPI(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

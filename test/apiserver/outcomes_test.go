@@ -127,8 +127,8 @@ type scene struct {
 	workload
 	verb
 	interrupt context.CancelFunc
-	// before is the object before the command, or nil if it does not exist. again
-	// is the object that replace created.
+	// before is the object before the command runs, or nil if there is none. again is
+	// the object that replace created.
 	before, again *unstructured.Unstructured
 }
 
@@ -187,7 +187,7 @@ func later(d time.Duration, f func(*scene)) func(*scene) {
 	return func(x *scene) { x.After(d, func() { f(x) }) }
 }
 
-// left is the final state of an object.
+// left is the expected final state of an object.
 type left int
 
 const (
@@ -200,7 +200,7 @@ const (
 	aNewObject
 )
 
-// ending is an event while a command waits, with its expected result.
+// ending is an event that happens while a command waits, with the expected result of the command.
 type ending struct {
 	what, flags string
 	// fate is passed to play.SetFate before the command starts.

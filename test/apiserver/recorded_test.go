@@ -31,7 +31,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// moment is a line of a recording. It has the state of an object on a real node at some time.
+// moment is a line of a recording from a real node. It holds the state of one object at one time.
 type moment struct {
 	At     time.Time      `json:"at"`
 	Gone   bool           `json:"gone"`
@@ -87,7 +87,7 @@ func (m moment) object() *unstructured.Unstructured {
 	return obj
 }
 
-// store creates or updates an object, or removes it if it is gone.
+// store creates or updates an object, or removes it if gone is set.
 func store(s *apiserver.Server, obj *unstructured.Unstructured, gone bool) {
 	resource := strings.ToLower(obj.GetKind()) + "s"
 	switch namespace, name := obj.GetNamespace(), obj.GetName(); {

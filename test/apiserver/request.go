@@ -216,7 +216,7 @@ func (s *Server) do(q Request, code *int) (any, error) {
 	return nil, apierrors.NewMethodNotSupported(q.resource.gr(), q.Verb)
 }
 
-// log serves the log of a pod, which is in its annotation example.com/log.
+// log serves the annotation example.com/log of a pod as the log of the pod.
 func (s *Server) log(w http.ResponseWriter, q Request) error {
 	pod := s.Get("pods", q.Namespace, q.Name)
 	if pod == nil {

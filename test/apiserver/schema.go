@@ -68,7 +68,7 @@ func prune(value any, s *spec.Schema, at string, unknown *[]string) {
 	slices.Sort(*unknown)
 }
 
-// setDefaults sets the defaults of a schema.
+// setDefaults sets the missing fields of a value to the defaults in a schema.
 func setDefaults(value any, s *spec.Schema) {
 	switch value := value.(type) {
 	case map[string]any:

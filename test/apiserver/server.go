@@ -113,7 +113,7 @@ func (s *Server) RESTConfig() *rest.Config {
 }
 
 // Connect changes kubectl's global flags so that clients built from them use the
-// server, and neither a kubeconfig nor a discovery cache on disk.
+// server, without a kubeconfig or a discovery cache on disk.
 func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
 	*flags.KubeConfig, *flags.APIServer, *flags.CacheDir = os.DevNull, "http://server", os.DevNull
 	wrap := flags.WrapConfigFn
@@ -134,7 +134,7 @@ func (s *Server) OnWrite(hook func(Change)) {
 	s.hooks = append(s.hooks, hook)
 }
 
-// After calls f after d, unless the test has ended by then.
+// After runs f when d has passed, unless the test has ended by then.
 func (s *Server) After(d time.Duration, f func()) {
 	time.AfterFunc(d, func() {
 		s.mu.Lock()
@@ -146,7 +146,7 @@ func (s *Server) After(d time.Duration, f func()) {
 	})
 }
 
-// unlock unlocks the server, and passes the changes since the last call to the hooks.
+// unlock unlocks the server, and then calls the hooks with the changes that they have not seen.
 func (s *Server) unlock() {
 	changes, hooks := s.untold, s.hooks
 	s.untold = nil
@@ -329,7 +329,7 @@ func (a Actor) Remove(resource, namespace, name string) {
 	}
 }
 
-// named returns the type with a name. It reports a test error if there is none.
+// named returns the type with a name. If no such type is served, it reports a test error.
 func (s *Server) named(word string) *resource {
 	s.t.Helper()
 	r := s.served(word)

@@ -110,7 +110,7 @@ func (s *Server) add(w write, obj *unstructured.Unstructured) (*unstructured.Uns
 	return s.commit(r, nil, obj)
 }
 
-// replace validates and stores the new version of an object, and completes a pending deletion.
+// replace validates and stores a changed object, and completes a pending deletion.
 func (s *Server) replace(w write, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	r := w.resource
 	if !w.trusted {

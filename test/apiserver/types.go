@@ -37,7 +37,7 @@ type version struct {
 // scalePaths holds the paths of the fields that /scale shows.
 type scalePaths struct {
 	specReplicas, statusReplicas []string
-	// selector is the path of a string. If it is nil, spec.selector is the selector.
+	// selector is the path of the label selector, as a string. If it is nil, spec.selector is used.
 	selector []string
 }
 
@@ -60,7 +60,7 @@ func (r *resource) version(name string) *version {
 
 // builtIn lists the API version, resource, kind, short names, and flags of the built-in
 // types. The flags are c for cluster-scoped, s for /status, r for /scale, and a for the
-// category all.
+// category "all".
 const builtIn = `
 v1 configmaps ConfigMap cm -
 v1 endpoints Endpoints ep -

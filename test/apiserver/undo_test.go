@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// TestUndoToARevisionThatNeverBecameReady checks that undo warns exactly if pods of an older
-// revision show that the rollout of the pod template that it restores never completed.
+// TestUndoToARevisionThatNeverBecameReady checks that undo warns if, and only if, pods of an older
+// revision show that the pod template to be restored was never rolled out completely.
 func TestUndoToARevisionThatNeverBecameReady(t *testing.T) {
 	deployment, statefulSet := workloads()[0], workloads()[1]
 	for _, test := range []struct {

@@ -66,7 +66,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request) error 
 	return nil
 }
 
-// begin sets the first revision of a watch, and returns the objects to send first.
+// begin sets st.since, and returns the objects to send first.
 func (s *Server) begin(st *stream) ([]*unstructured.Unstructured, error) {
 	since := st.request.Query.Get("resourceVersion")
 	if err := s.knows(since); err != nil {

@@ -48,7 +48,7 @@ type loopAgenda struct {
 	// backlogChanges is the number of other objects that change while the loop creates these pods.
 	backlog, backlogChanges int
 	// bigPods is the number of pods of one large object. others is the number of
-	// objects that change by one pod meanwhile.
+	// objects that are scaled by one pod meanwhile.
 	bigPods, others int
 	// besideObjects is the number of objects that are scaled at the same time, in
 	// each of besideRounds rounds.
@@ -59,7 +59,7 @@ type loopAgenda struct {
 	// rounds.
 	rolled, rolledRounds int
 	// nodes is the number of additional nodes for an object with a pod on every node. The last of
-	// nodeRounds rounds also adds and removes nodes, for the duration churn.
+	// nodeRounds rounds also adds and removes nodes. churn is how long it does so.
 	nodes, nodeRounds int
 	churn             time.Duration
 }
@@ -183,8 +183,8 @@ func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, er
 	return r, nil
 }
 
-// measureLoop measures the questions about the loop that are named in only, or all if only is
-// empty. If a question fails, the report says so, and the others are still measured.
+// measureLoop answers the questions about the loop with the given names, or all if none are given.
+// If a measurement fails, the report says so, and the other questions are still answered.
 func (b *bench) measureLoop(ctx context.Context, todo agenda, only []string) (*results, error) {
 	r := &results{agenda: todo, parts: map[string]part{}}
 	var err error

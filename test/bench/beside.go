@@ -11,8 +11,8 @@ const besideMany, besideFew = 25, 5
 
 const besideNamespace = "bench-beside"
 
-// measureBeside scales objects up and down at the same time, and counts the pods that
-// were created beyond the desired ones.
+// measureBeside scales many objects up at the same time, and then down. It counts the pods
+// that were created beyond the desired ones.
 func (b *bench) measureBeside(ctx context.Context, todo loopAgenda) (p part, err error) {
 	if err := b.makeNamespaces(ctx, []string{besideNamespace}); err != nil {
 		return p, err
@@ -30,7 +30,7 @@ func (b *bench) measureBeside(ctx context.Context, todo loopAgenda) (p part, err
 	return p, nil
 }
 
-// scaleMany creates objects without pods, scales all of them up and down, and removes
+// scaleMany creates objects without pods, scales all of them up, and then down, and removes
 // them. It returns how many pods were created beyond the desired ones.
 func (b *bench) scaleMany(ctx context.Context, run string, objects int) (surplus int, err error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -25,8 +25,8 @@ type following struct {
 	used     usage
 }
 
-// followers returns the compared commands. Ours follows an object, and that of kubectl
-// follows the pods of the object.
+// followers returns the compared commands. Our command follows an object, and the command
+// of kubectl follows the pods of the object.
 func followers(s subject, run string) []following {
 	return []following{
 		{by: direct, line: "kubectl-imoocpod status " + s.kindWord() + "/" + run + " -w"},
@@ -277,8 +277,8 @@ func (b *bench) startMetered(ctx context.Context, m *meter, line string) (*proce
 	return startProcess(cmd, b.logOf("follower"))
 }
 
-// The method still waits until the server has sent something, and then nothing for a second. Lease
-// renewals are further apart. It returns errEnded if the process exits.
+// A meter is still when the server has sent something, and then nothing for a second. Lease renewals
+// are further apart. The method waits until the meter is still, or returns errEnded if p exits.
 func (m *meter) still(ctx context.Context, p *process) error {
 	const while = time.Second
 	last, since := m.received.Load(), time.Now()

@@ -20,7 +20,7 @@ type limit struct {
 	// namespaces are created first. pods is the final number of pods.
 	namespaces []string
 	pods       int
-	// make creates the objects while a loop with the arguments in loop runs.
+	// make creates the objects while a loop runs. The field loop holds the arguments of the loop.
 	make func(ctx context.Context, l limit) error
 	loop []string
 	// then holds the command lines to run when all pods exist.
@@ -36,7 +36,7 @@ type limitRow struct {
 	requests   int
 }
 
-// limits returns the limits to measure. few makes them small, for a test.
+// limits returns the limits to measure. If few is set, they are small, for a test.
 func (b *bench) limits(few bool) []limit {
 	number := func(full, quick int) int {
 		if few {

@@ -66,8 +66,8 @@ func (b *bench) measureNodes(ctx context.Context, todo loopAgenda) (p part, err 
 	return p, b.removeNodes(ctx, todo.nodes)
 }
 
-// spreadOut creates an object, waits for its pods, adds and removes nodes for the
-// duration churn, and removes the object. It adds the measurements to got.
+// spreadOut creates an object, waits for its pods, and removes the object. If churn is not
+// zero, it adds and removes nodes for that long in between. It adds the measurements to got.
 func (b *bench) spreadOut(ctx context.Context, s subject, ns, run string, nodes int, churn time.Duration, got *onNodes) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

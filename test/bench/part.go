@@ -14,7 +14,7 @@ import (
 // part holds the results for one question about the loop.
 type part struct{ goals []goal }
 
-// question is a question about the loop to be measured.
+// question is a question about the loop, with the measurement that answers it.
 type question struct {
 	name    string
 	measure func(context.Context, loopAgenda) (part, error)
@@ -42,8 +42,8 @@ func (b *bench) questions() []question {
 // partTime limits the time of a part. It is about twice the time needed on two cores.
 const partTime = 5 * time.Minute
 
-// ask measures a part, and empties its namespace. If the measurement fails, the part
-// has a missed goal, and ask returns no error.
+// ask answers a question by a measurement, and then empties the namespace one.emptied. If the
+// measurement fails, the part has a missed goal, and ask returns no error.
 func (b *bench) ask(ctx context.Context, one question, todo loopAgenda) (part, error) {
 	began := time.Now()
 	limited, cancel := context.WithTimeoutCause(ctx, partTime, fmt.Errorf("not done after %s", partTime))

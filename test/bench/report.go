@@ -15,7 +15,7 @@ type report struct {
 	goals   []goal
 }
 
-// write replaces the section of a part in a document with the goals.
+// write replaces the section of a part in a document with the machine and the goals.
 func (r report) write(part, document string) error {
 	return writeSection(document, part, r.machine.text(r.took)+"\n\n"+goalTable(r.goals))
 }

@@ -20,8 +20,8 @@ type rollouts struct {
 
 const rolloutKind = "Rollout"
 
-// rollout returns the kind Rollout, whose controller creates ReplicaSets. The built-in
-// controller of ReplicaSets creates the pods, without rate limits.
+// rollout returns the subject for Rollouts, whose controller creates ReplicaSets. The
+// built-in controller of ReplicaSets creates the pods, without rate limits.
 func (b *bench) rollout() subject {
 	s := b.lifted()
 	s.resource = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"}

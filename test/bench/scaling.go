@@ -67,7 +67,7 @@ func (b *bench) compareScaling(ctx context.Context, todo agenda) ([]sample, erro
 	return all, nil
 }
 
-// label returns the name with the concurrency, if it has one.
+// label returns the name of a subject, with the concurrency if the subject has one.
 func (s subject) label() string {
 	if s.concurrency == 0 {
 		return s.name
@@ -163,14 +163,14 @@ func (b *bench) stateOf(s subject, l *loop) (now state, err error) {
 	return now, err
 }
 
-// A subject is done when it has sent nothing for the duration quiet. If it may delay a status write
-// by a second, it is done when it has sent nothing for veryQuiet.
+// A subject is done when it has sent nothing for this long. Use veryQuiet for a subject that may
+// delay a status write by a second.
 const (
 	quiet     = 400 * time.Millisecond
 	veryQuiet = 3 * time.Second
 )
 
-// settle waits until a subject sends only lease renewals for a while (quiet). It returns the state.
+// settle waits until a subject has sent only lease renewals for the given time. It returns the state.
 func (b *bench) settle(ctx context.Context, s subject, l *loop, before state, quiet time.Duration) (state, error) {
 	sent := -1
 	for {
@@ -251,7 +251,7 @@ func (b *bench) deletePods(ctx context.Context, s subject, run string) error {
 	})
 }
 
-// parallel calls do n times with limited concurrency, and returns the first error.
+// parallel makes n calls of do with limited concurrency, and returns the first error.
 func parallel(concurrency, n int, do func(i int) error) error {
 	var group errgroup.Group
 	group.SetLimit(concurrency)

@@ -54,7 +54,7 @@ type results struct {
 	parts map[string]part
 }
 
-// followed returns the runs of a caller with an object of a kind.
+// followed returns the runs in which a caller followed an object of a kind and a size.
 func (r *results) followed(kind string, size followedSize, by caller) (runs []following) {
 	for _, f := range r.followings {
 		if f.kind == kind && f.pods == size.pods && f.others == size.others && f.by == by {
@@ -64,7 +64,7 @@ func (r *results) followed(kind string, size followedSize, by caller) (runs []fo
 	return runs
 }
 
-// followedSpread returns the spread of a value in the runs of a caller with an object of a kind.
+// followedSpread returns the spread of a value in the runs that followed returns.
 func (r *results) followedSpread(kind string, size followedSize, by caller, value func(following) float64) spread {
 	var values []float64
 	for _, f := range r.followed(kind, size, by) {

@@ -49,7 +49,7 @@ func (b *bench) replicaSet(name string, args ...string) subject {
 }
 
 // controllerManager returns a built-in controller for the group apps with extra
-// arguments. The caller sets its type.
+// arguments. The caller must set the fields resource and kind.
 func (b *bench) controllerManager(name, controller string, args ...string) subject {
 	return subject{
 		name: name, agent: "kube-controller-manager/", apiVersion: "apps/v1",

@@ -193,7 +193,7 @@ func (w *witness) renewed(since time.Time) int {
 // pods on a busy machine.
 const patience = 30 * time.Minute
 
-// until waits for condition, which it calls with the lock held, and returns the time.
+// until waits until condition is true, and returns the time. The lock is held while condition runs.
 func (w *witness) until(ctx context.Context, what string, condition func() bool) (time.Time, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited in vain until %s", what))
 	defer cancel()

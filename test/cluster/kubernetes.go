@@ -122,9 +122,9 @@ func (m module) complete(ctx context.Context) (module, error) {
 	return m, nil
 }
 
-// requireKubernetes turns the go.mod of k8s.io/kubernetes into one that requires this
-// module. Published staging modules replace the staging directories, which the module does
-// not contain.
+// requireKubernetes turns the go.mod of k8s.io/kubernetes into one that requires
+// k8s.io/kubernetes. Published staging modules replace the staging directories, which are not
+// in the downloaded module.
 func requireKubernetes(goMod, version string) string {
 	goMod = regexp.MustCompile(`=> \./staging/src/(\S+)`).ReplaceAllString(goMod, "=> $1 "+stagingVersion(version))
 	return strings.Replace(goMod, "module "+kubernetesModule+"\n", "module programs\n\nrequire "+kubernetesModule+" "+version+"\n", 1)

@@ -153,8 +153,8 @@ func nodeCommand(ctx context.Context, name string, args []string) error {
 	return node.Run(ctx, dir, []string{"node-inside", dir}, []string{"node-clean-up", dir})
 }
 
-// removeCgroupsOfStale removes the cgroups of the real nodes of a dead launcher.
-// They remain if the cleanup of a node was killed, too.
+// removeCgroupsOfStale removes the cgroups that the real nodes of a dead launcher
+// left behind. A node leaves them behind if its cleanup was killed, too.
 func removeCgroupsOfStale(stateDir string) error {
 	dirs, err := filepath.Glob(filepath.Join(stateDir, realNodePrefix+"*", node.Kubeconfig))
 	if err != nil {

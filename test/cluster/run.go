@@ -52,7 +52,7 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 
 	// At a terminal, the command stays in the process group of the launcher, so
 	// that it can read from the terminal and be suspended. It receives Ctrl-C
-	// directly, and may choose to ignore it, like a shell. Otherwise, it gets its
+	// directly, and may ignore it, as a shell does. Otherwise, the command gets its
 	// own group, so that all of its processes can be stopped.
 	interactive := inForeground()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !interactive}

@@ -365,7 +365,7 @@ func (c *chaos) act() {
 		c.comment()
 	case 18:
 		c.remove()
-	case 19: // reuse the removed slots, all or none of them
+	case 19: // set the count, and reuse all of the removed slots or none
 		n := int32(c.rand.IntN(9))
 		c.most = max(c.most, n)
 		c.SetSlots(n, c.Removed()[:c.rand.IntN(2)*len(c.Removed())])

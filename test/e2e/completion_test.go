@@ -109,7 +109,7 @@ const (
 	search   = `{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot set, count: 2}]}}`
 )
 
-// Completion does not wait for a server that does not answer.
+// Completion gives up if the server does not answer.
 func TestCompletionTimeout(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")

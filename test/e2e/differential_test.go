@@ -39,8 +39,8 @@ type difference struct {
 type comparison struct {
 	args  string
 	stdin string
-	// fails means that both programs must fail. Without it, a comparison would pass if both
-	// programs are wrong in the same way.
+	// fails means that both programs must fail. Without it, a comparison would pass even if
+	// both programs were wrong in the same way.
 	fails  bool
 	differ difference
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Two copies of the controller run with the arguments and the service account of the
-// Deployment; one is active. When it is killed in the middle of its work, freezes, or
-// stops, the other takes over, and there is never an extra pod.
+// Deployment; one is active. When the active one is killed in the middle of its work,
+// freezes, or stops, the other takes over, and there is never an extra pod.
 func TestSecondCopyTakesOver(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

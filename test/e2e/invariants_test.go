@@ -41,7 +41,7 @@ func TestPanicIsReported(t *testing.T) {
 	})
 }
 
-// A controller that is stopped completes the write under way, and leaks no goroutines.
+// When a controller is stopped, it completes the write under way, and leaks no goroutines.
 // The test runs before the parallel tests, which would add goroutines.
 func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 	ns := cluster.NewNamespace(t)

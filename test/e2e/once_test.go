@@ -206,7 +206,7 @@ func TestSeveralNamespaces(t *testing.T) {
 	}
 }
 
-// A controller that has stopped still has the states of its objects, which --once reports
+// A stopped controller still knows the states of its objects, because --once reports them
 // at the end.
 func TestFinalStateAfterOnce(t *testing.T) {
 	t.Parallel()

@@ -118,9 +118,9 @@ func TestRightsOfVerbs(t *testing.T) {
 	}
 }
 
-// grantTo grants permissions in a namespace, such as "list /pods", to a user and to another user
-// with the prefix of-check-. Permissions on imoocpods include those on the other installed kinds,
-// because "check" requires these, too.
+// grantTo grants permissions in a namespace, such as "list /pods", to a user, and to another user
+// whose name has the additional prefix of-check-. Permissions on imoocpods include those on the
+// other installed kinds, because "check" requires these, too.
 func grantTo(t *testing.T, namespace, user string, granted []string) {
 	t.Helper()
 	others := map[string]string{

@@ -261,7 +261,7 @@ func asked(t *testing.T, namespace, user string) (allowed, refused map[string]bo
 	return allowed, refused
 }
 
-// without returns an edit of rules that removes a right.
+// without returns a function that removes a right from rules.
 func without(right string) func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		var left []rbacv1.PolicyRule

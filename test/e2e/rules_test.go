@@ -25,8 +25,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// countCreates returns an interceptor that adds the number of pods that a controller
-// tries to create to n.
+// countCreates returns an interceptor that increments n for each pod that a controller
+// tries to create.
 func countCreates(n *atomic.Int64) harness.Interceptor {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
@@ -164,8 +164,8 @@ func TestStaleOwnerWritesNothing(t *testing.T) {
 	w.AwaitConverged(t, "foo", 1)
 }
 
-// Rule 9: a status is written even if its first write conflicts with a change of the
-// object that triggers no reconcile.
+// Rule 9: a status is written even if its first write conflicts with a change that does
+// not trigger a reconcile.
 func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

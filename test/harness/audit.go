@@ -94,7 +94,7 @@ func (l *auditLog) readOn(file string) error {
 	}
 }
 
-// Requests returns the completed, logged requests of a namespace that match.
+// Requests returns a namespace's completed requests that match and have been logged.
 func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) bool) []Request {
 	t.Helper()
 	c.audit.mu.Lock()
@@ -117,7 +117,7 @@ func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) b
 // ByPlugin matches the requests of the plugin under test.
 func ByPlugin(r Request) bool { return strings.HasPrefix(r.UserAgent, "kubectl-imoocpod/") }
 
-// ByControllerOf returns a match for the writes of a test's in-process controllers.
+// ByControllerOf returns a function that matches the writes of a test's in-process controllers.
 func ByControllerOf(t *testing.T) func(Request) bool {
 	return func(r Request) bool { return r.UserAgent == "kubectl-imoocpod/"+t.Name() && r.Writes() }
 }

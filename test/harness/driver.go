@@ -85,7 +85,7 @@ func (c *Cluster) NewDriver(t *testing.T, namespace string, w *Witness) *Driver 
 	return d
 }
 
-// Go runs f in a goroutine, for which Close waits. After Close, it does nothing.
+// Go runs f in a goroutine, for which Close waits. After Close, Go does nothing.
 func (d *Driver) Go(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -130,7 +130,7 @@ func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.
 	return resp, nil
 }
 
-// HoldWatch returns an interceptor that only holds back the watches of a resource.
+// HoldWatch returns an interceptor that holds back a resource's watches from by.Hold to by.Release.
 func HoldWatch(by *Faults, resource string) Interceptor {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)

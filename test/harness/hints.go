@@ -81,8 +81,8 @@ func parseWith(root *cobra.Command, args []string) error {
 	return command.ValidateFlagGroups()
 }
 
-// firstCommand splits a line into words, like a shell, up to the end of the first
-// command: a semicolon or the closing quotation mark of the surrounding sentence.
+// firstCommand splits the first command in a line into words, like a shell. The command ends
+// at a semicolon, or at the closing quotation mark of the surrounding sentence.
 func firstCommand(line string) []string {
 	var words []string
 	var word strings.Builder

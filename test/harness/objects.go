@@ -32,8 +32,8 @@ func (c *Cluster) NamespaceName() string {
 	return fmt.Sprintf("e2e-%s%03d", c.run, c.namespaces.Add(1))
 }
 
-// NewNamespace creates a namespace for the test, with the CRDs installed and ready for
-// pods. It is never deleted, because that would take two requests for each resource
+// NewNamespace installs the CRDs, and creates a namespace that is ready for pods. The
+// namespace is never deleted, because that would take two requests for each resource
 // type.
 func (c *Cluster) NewNamespace(t *testing.T) string {
 	t.Helper()

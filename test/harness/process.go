@@ -28,8 +28,8 @@ type Process struct {
 }
 
 // raceShare limits the use of the race detector, which takes four times the CPU time. If
-// the tests use it, one in raceShare long-running processes also does, chosen at random.
-// With -race-everywhere, all processes use it.
+// the tests use it, the long-running processes of one in raceShare tests, chosen at random,
+// also do. With -race-everywhere, all processes use it.
 const raceShare = 3
 
 // StartRunController starts "kubectl-imoocpod run-controller" in a namespace; it is

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// ServerProxy returns a proxy to the API server with admin rights. It flushes watches at
-// once. Tests put it between the server and a program.
+// ServerProxy returns a proxy that sends requests to the API server with admin rights. It
+// flushes watches at once. Tests put it between the server and a program.
 func (c *Cluster) ServerProxy(t *testing.T) *httputil.ReverseProxy {
 	t.Helper()
 	target, err := url.Parse(c.Config.Host)

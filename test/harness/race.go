@@ -2,6 +2,6 @@
 
 package harness
 
-// raceDetector is true if the tests, and therefore the plugin, use the race
-// detector. It needs a C compiler, which not every machine has.
+// raceDetector is true if the tests use the race detector. The detector needs a
+// C compiler, which not every machine has.
 const raceDetector = true

@@ -54,7 +54,7 @@ func (u *user) says(words string, args ...string) {
 	}
 }
 
-// installed returns the target of the link that krew created, relative to its
+// installed returns the target of the link that krew created, relative to krew's
 // store.
 func (u *user) installed() string {
 	u.t.Helper()

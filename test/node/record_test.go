@@ -17,8 +17,8 @@ import (
 // recordedFrom returns the time at which every recording starts.
 func recordedFrom() time.Time { return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC) }
 
-// record writes all observed versions of an object, of its pods, and of the events about them to a
-// file for the tests of pkg/inspect/status. Each version is a line of JSON with its time, in order.
+// record writes all observed states of an object, of its pods, and of the events about them to a
+// file for the tests of pkg/inspect/status. Each state is a line of JSON with its time, in order.
 // Values that identify this machine, or differ from one recording to the next, are replaced.
 //
 // file is the name of the file without its extension. nodes lists the nodes whose state is

@@ -101,15 +101,15 @@ func act(args ...string) string {
 	return fmt.Sprintf("[%s]", strings.Join(append([]string{"act"}, args...), ", "))
 }
 
-// waits returns a condition that is met if a container waits for one of the
-// reasons.
+// waits returns a condition that is met if a container is in the state Waiting with
+// one of the reasons.
 func waits(reasons ...string) func([]*corev1.Pod, []*corev1.Event) bool {
 	return containers(func(c corev1.ContainerStatus) bool {
 		return c.State.Waiting != nil && slices.Contains(reasons, c.State.Waiting.Reason)
 	})
 }
 
-// containers returns a condition that is met if holds is true for a container.
+// containers returns a condition that is met if the function holds is true for a container.
 func containers(holds func(corev1.ContainerStatus) bool) func([]*corev1.Pod, []*corev1.Event) bool {
 	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {

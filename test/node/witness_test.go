@@ -23,8 +23,8 @@ func imoocPods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1alpha1", Resource: "imoocpods"}
 }
 
-// change is a version of an object, or its deletion, at the time of its
-// observation.
+// change is a state of an object, or its deletion, with the time at which it was
+// observed.
 type change struct {
 	at   time.Time
 	obj  *unstructured.Unstructured

@@ -227,7 +227,7 @@ func (o *operator) showLog(t *testing.T) {
 	t.Logf("the end of the log of %s:\n%s", o.program, text)
 }
 
-// until polls until holds returns nil, and fails the test on a timeout.
+// until polls the function holds until it returns nil, and fails the test on a timeout.
 func until(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	late := time.After(harness.Timeout)

@@ -195,7 +195,7 @@ func (s *subject) aim(desired int) {
 	s.want()
 }
 
-// describe logs the current state.
+// describe writes the current state to the log of the test.
 func (s *subject) describe(t *testing.T) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()

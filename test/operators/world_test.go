@@ -28,7 +28,7 @@ type world struct {
 	object *unstructured.Unstructured
 	pods   map[types.UID]*corev1.Pod
 	above  map[types.UID]types.UID
-	// is returns an error if the condition is not met, and why is its last result.
+	// is returns an error if the condition is not met. why holds its last result.
 	// spans lists the periods in which the condition was met; the last one may be
 	// open.
 	is    func() error
@@ -187,7 +187,7 @@ func (w *world) reason() error {
 	return w.why
 }
 
-// until waits until holds returns nil, and fails the test on a timeout.
+// until waits until the function holds returns nil, and fails the test on a timeout.
 func (w *world) until(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	if err := w.within(harness.Timeout, holds); err != nil {
@@ -195,8 +195,8 @@ func (w *world) until(t *testing.T, what string, holds func() error) {
 	}
 }
 
-// within waits at most d until holds returns nil, and returns its last error. The
-// world is locked during the calls.
+// within waits until the function holds returns nil, but at most d, and returns its last
+// error. The world is locked during the calls.
 func (w *world) within(d time.Duration, holds func() error) error {
 	for late := time.After(d); ; {
 		w.mu.Lock()
@@ -249,8 +249,8 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// exactly returns an error unless there are n pods, all of them ready, running an
-// image, and not among those of before.
+// exactly returns an error unless there are n pods, and all of them are ready, run an
+// image, and are not in before.
 func exactly(own []*corev1.Pod, n int, image string, before map[types.UID]bool) error {
 	if len(own) != n {
 		return fmt.Errorf("%d pods are there, not %d", len(own), n)

@@ -85,8 +85,8 @@ type rollout struct {
 	old []*unstructured.Unstructured
 }
 
-// find sets now and old. Unless the Deployment is paused, find also creates a missing
-// ReplicaSet of the current template, and updates the revisions.
+// find sets r.now and r.old. Unless the Deployment is paused, find also creates a missing
+// ReplicaSet for the current template, and updates the revisions.
 func (r *rollout) find(paused bool) {
 	template, _, _ := unstructured.NestedMap(r.d.Object, "spec", "template")
 	hash := hashOf(template)
@@ -156,7 +156,7 @@ func hashOf(value any) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// active returns the newest ReplicaSet that is not scaled to zero, or now if all are.
+// active returns the newest ReplicaSet that is not scaled to zero, or r.now if there is none.
 func (r *rollout) active() *unstructured.Unstructured {
 	if r.now != nil && number(r.now, 0, "spec", "replicas") > 0 {
 		return r.now
@@ -226,7 +226,7 @@ func (r *rollout) roll() {
 	}
 }
 
-// bound returns maxSurge or maxUnavailable as a number of pods. up rounds percentages up.
+// bound returns maxSurge or maxUnavailable in pods, rounded up if up is set, or else down.
 func (r *rollout) bound(name string, up bool) int {
 	value, _, _ := unstructured.NestedFieldNoCopy(r.d.Object, "spec", "strategy", "rollingUpdate", name)
 	either := intstr.Parse(fmt.Sprint(value))

@@ -13,7 +13,7 @@ import (
 const (
 	// node is the node of all pods.
 	node = "node-1"
-	// Pods become ready podStarts after creation, and end podEnds after deletion.
+	// podStarts and podEnds are how long pods take to become ready, and to terminate.
 	podStarts = time.Second
 	podEnds   = 500 * time.Millisecond
 )

@@ -35,7 +35,7 @@ func settings() map[string]string {
 type layout struct {
 	Config
 	dir string
-	// snapshotter is the snapshotter of containerd.
+	// snapshotter is the name of the snapshotter that containerd uses.
 	snapshotter string
 }
 

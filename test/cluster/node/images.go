@@ -62,8 +62,8 @@ func MakeImages(registry, bin string) error {
 	return nil
 }
 
-// AddImage adds a link to an OCI image layout to the directory of a registry,
-// under the name that pods use. It returns an error if the layout does not contain
+// AddImage links an OCI image layout into the directory of a registry, under the
+// name that pods use. It returns an error if the layout does not contain
 // the image.
 func AddImage(registry, name, layout string) error {
 	layout, err := filepath.Abs(layout)

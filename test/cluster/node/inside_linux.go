@@ -60,7 +60,7 @@ func RunInside(dir string) error {
 		"--cert-dir=" + l.file("var", "lib", "kubelet", "pki"),
 		"--hostname-override=" + c.Name,
 		// With an external provider, the kubelet does not detect the addresses of the
-		// node. It would refuse loopback addresses.
+		// node. Otherwise, it would refuse loopback addresses.
 		"--cloud-provider=external",
 		"--v=2",
 	}, c.KubeletArgs...)...); err != nil {

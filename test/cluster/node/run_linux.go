@@ -20,8 +20,8 @@ const (
 	kubeletSocket = "kubelet.sock"
 )
 
-// Run runs the node of a directory until ctx is done. It starts this program twice more. With the
-// arguments inside, the program must call RunInside. With cleanUp, it must call CleanUp.
+// Run runs the node that is configured in dir until ctx is done. It starts this program twice more.
+// With the arguments inside, it must call RunInside. With those in cleanUp, it must call CleanUp.
 func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) {
 	c, err := readConfig(dir)
 	if err != nil {
@@ -35,7 +35,7 @@ func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) 
 	if err != nil {
 		return fmt.Errorf("find the cgroups: %w", err)
 	}
-	// The cleanup of a killed node of this directory may still be running. It
+	// The cleanup after a killed node may still be running in this directory. It
 	// would remove the new cgroups, too.
 	lock, err := lockCgroups(dir)
 	if err != nil {

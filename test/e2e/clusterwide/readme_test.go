@@ -62,8 +62,8 @@ type session struct {
 	code, commands int
 }
 
-// types runs a line, checks its exit code, and returns its output. A controller runs in
-// the background until the next one starts.
+// types runs a line and returns its output. It checks the exit code, unless the output has an
+// error. A controller runs in the background until the next one starts.
 func (s *session) types(line string) string {
 	s.t.Helper()
 	line, comment, _ := strings.Cut(line, " #")

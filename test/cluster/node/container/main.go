@@ -71,8 +71,8 @@ func sleep(args []string) error {
 		}
 		duration = time.Duration(seconds * float64(time.Second))
 	}
-	// The kernel drops signals that process 1 does not handle. The sleep of busybox
-	// handles none of them, but a Go program handles them all, so ignore SIGTERM.
+	// The kernel drops signals that process 1 does not handle, such as SIGTERM for the
+	// sleep of busybox. A Go program handles SIGTERM by default, so ignore it.
 	if os.Getpid() == 1 {
 		signal.Ignore(syscall.SIGTERM)
 	}

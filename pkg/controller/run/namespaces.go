@@ -69,7 +69,7 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, run fun
 }
 
 // triedAgain reports whether a namespace is tried again after an error. The first time, that
-// requires missing rights or a missing namespace. Later, any error except ErrPrecondition suffices,
+// requires missing rights or a missing namespace. Later, any error except ErrPrecondition is enough,
 // because the other loops continue.
 func triedAgain(err error, first bool) bool {
 	if first || err == nil || errors.Is(err, outcome.ErrPrecondition) {

@@ -85,7 +85,7 @@ func house() []room {
 	}
 }
 
-// halves returns the two halves of the program. Neither imports the other.
+// halves returns the two halves of the program. Only run-controller and shared packages link them.
 func halves() (verbs, loop []string) {
 	return []string{"pkg/change", "pkg/inspect", "pkg/render"}, []string{"pkg/controller"}
 }

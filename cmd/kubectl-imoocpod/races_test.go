@@ -90,8 +90,8 @@ func TestStepsWithAnotherWriter(t *testing.T) {
 	}
 }
 
-// If a command that scales in steps loses its server at any time, as if it were killed,
-// the same command completes the change.
+// If a command that scales in steps is cut off from the server at any point, as if it were killed,
+// running it again completes the change.
 func TestStepsKilled(t *testing.T) {
 	t.Parallel()
 	var mend func()

@@ -132,8 +132,8 @@ type statusWatch struct {
 	refused error
 }
 
-// show shows the new state of an object. When an object is deleted, it disappears from a
-// screen if it was selected, and stays if it was named.
+// show shows the new state of an object. On a screen, an object that was found by type or selector
+// disappears when it is deleted or no longer wanted. One that the command line named stays.
 func (w *statusWatch) show(s observe.Observation) error {
 	r := s.Report
 	if w.untyped() && s.Object != nil && w.belongs(s.Target, w.among) {

@@ -142,9 +142,9 @@ func (c *changer) rolledOut(ctx context.Context, t *observe.Target, before statu
 	return observe.Replaced(old)
 }
 
-// madeSince returns nil for a change that sets more than a restart time in the annotations of the
-// object, which its pods inherit. For a change that only sets such a time, it returns a function
-// that reports whether a pod has the new time.
+// madeSince returns a function that reports whether a pod has the new restart time, for a change
+// that only sets such a time in the object's own annotations, which its pods inherit. For any other
+// change, it returns nil.
 func madeSince(done template.Result) func(*corev1.Pod) bool {
 	at := ""
 	for _, f := range changedFields(done) {

@@ -150,9 +150,9 @@ func drawScript(t *rapid.T) script {
 }
 
 // In random worlds with arbitrary objects and events, each write of the loop must keep the
-// invariants. An object that cannot converge must report why. After the fault is fixed, everything
-// converges and is quiet. A failure prints a seed, which "-rapid.seed" repeats. "-rapid.checks"
-// sets the number of worlds, as "make nightly" does.
+// invariants, and an object that cannot converge must report why. Once the faults of the world are
+// repaired, everything must converge and be quiet. To repeat a failure, pass its seed as
+// "-rapid.seed". "-rapid.checks" sets the number of worlds; "make nightly" sets RAPID_CHECKS.
 func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

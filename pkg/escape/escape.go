@@ -60,7 +60,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// visible escapes s and cuts it to most bytes. Newlines and tabs stay if lines is set.
+// visible escapes s; most is the maximum length in bytes. If lines is set, newlines and tabs stay.
 func visible(s string, most int, lines bool) string {
 	if len(s) <= most && clean(s, lines) {
 		return s

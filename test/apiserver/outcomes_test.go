@@ -331,7 +331,7 @@ func (x *scene) left(what left, changed *unstructured.Unstructured) *unstructure
 	return obj
 }
 
-// perform runs the command of a verb while the event of an ending happens.
+// perform runs the command of v. The event that e describes happens while the command waits.
 func perform(t *testing.T, w workload, v verb, e ending) (*scene, error) {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -318,8 +318,8 @@ func (a Actor) Delete(resource, namespace, name string) {
 	}
 }
 
-// Remove removes an object at once, regardless of finalizers and grace period, as
-// the kubelet does with a terminated pod.
+// Remove removes an object at once, regardless of finalizers and grace period. The simulated
+// kubelet calls it for a terminated pod without finalizers.
 func (a Actor) Remove(resource, namespace, name string) {
 	a.s.t.Helper()
 	a.s.mu.Lock()

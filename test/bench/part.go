@@ -22,10 +22,10 @@ type question struct {
 	emptied string
 }
 
-// questions returns the questions in the order of measuring. Those that leave
-// little behind come first, then the widest, whose loop sees all namespaces. The
-// objects of the others stay because deleting them takes as long as creating them,
-// and the later loops do not see them.
+// questions returns the questions in the order of measuring. First come those whose objects are
+// deleted afterwards, then Wide, whose loop sees all namespaces. Wide and those after it keep their
+// objects, because deleting them takes as long as creating them. The loops after Wide do not see
+// the objects of earlier questions.
 func (b *bench) questions() []question {
 	return []question{
 		{"Nodes", b.measureNodes, nodesNamespace},

@@ -97,8 +97,8 @@ func checksums(goSum, version string) string {
 // Kubernetes are published.
 func stagingVersion(version string) string { return strings.Replace(version, "v1.", "v0.", 1) }
 
-// complete returns the module with the module files of k8s.io/kubernetes, which it
-// downloads. A module that builds the version in go.mod is returned unchanged.
+// complete returns the module with the go.mod and go.sum of k8s.io/kubernetes, which it downloads.
+// A module whose files are already complete is returned unchanged.
 func (m module) complete(ctx context.Context) (module, error) {
 	if m.kubernetes == "" {
 		return m, nil

@@ -137,8 +137,8 @@ func TestBrokenWebhookIsReported(t *testing.T) {
 	}
 }
 
-// The controller writes pods only after it has read their owner from the server. So with
-// a cache that has an outdated owner, it writes nothing, however old the cache is.
+// Before it writes pods, the controller reads their owner from the server and plans again, so an
+// outdated owner in its cache causes no writes, no matter how old the cache is.
 func TestStaleOwnerWritesNothing(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)

@@ -132,7 +132,7 @@ func (m *Memory) Repeated(k Key, line string) (repeated bool) {
 	return repeated
 }
 
-// Planned records the progress of the loop with an object after a plan for the object.
+// Planned records the progress of the loop on an object after the loop has planned for it.
 func (m *Memory) Planned(k Key, now time.Time, v plan.View, p plan.Actions, dryRun *plan.DryRun) {
 	ready := p.Ready(v)
 	m.setProgress(k, now, ready, Progress{Converged: ready && !p.StatusLater, DryRun: dryRun})

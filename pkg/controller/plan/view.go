@@ -93,7 +93,7 @@ type Pod struct {
 	Deployment string
 }
 
-// live reports whether the pod takes a slot. A terminating pod is live until it is gone.
+// live reports whether the pod counts as a replica. A terminating pod counts until it has ended.
 func (p Pod) live() bool { return !p.Finished }
 
 // Active reports whether the pod is live and not terminating.

@@ -120,8 +120,8 @@ func (w *world) any(match func(Pod) bool) string {
 	return rapid.SampledFrom(names).Draw(w.t, "name")
 }
 
-// execute executes the deletes and creates of a plan in order, at most upTo of them, and checks the
-// invariants at every step.
+// execute executes the deletes, patches, and creates of a plan in order, and checks the invariants
+// at every step. upTo limits the number of deletes and creates.
 func (w *world) execute(p Actions, upTo int) {
 	deletes, creates := operations(p, Delete), operations(p, Create)
 	for i, d := range deletes {

@@ -41,7 +41,7 @@ type Reporter struct {
 }
 
 // Logf logs a line about the loop itself. A Reporter escapes all lines and events, because they may
-// contain text of others.
+// contain text from users, other programs, or the server.
 func (r *Reporter) Logf(format string, args ...any) {
 	r.Log(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: r.Namespace})
 }

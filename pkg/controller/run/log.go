@@ -32,7 +32,7 @@ type Log struct {
 
 // Open starts the log. Lines go to standard output, or to standard error if linesToErr is set.
 // Records and the log of client-go always go to standard error. The loop never waits for a reader.
-// errOut is standard error for other writers.
+// errOut is the writer for all other output to standard error.
 func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr bool) (errOut io.Writer) {
 	toErr := l.output(streams.ErrOut, verbosity)
 	if l.Format != "human" {

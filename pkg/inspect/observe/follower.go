@@ -32,8 +32,8 @@ const (
 	glance    = 250 * time.Millisecond
 	// longestRest limits the delay after a slow look, because the delay may postpone a wait's end.
 	longestRest = time.Second
-	// backstop is the time after which an object is looked at again even if no change was seen,
-	// because a stuck pod or an unresponsive node causes no events.
+	// backstop is the time after which an object is looked at again even if no change was seen, because
+	// a pod gets stuck, or a node stops responding, without any watch event.
 	backstop = 15 * time.Second
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// history summarizes the earlier looks at a target since the last change of its spec.
+// history summarizes the earlier looks at a target. A new spec resets all but pods and counted.
 type history struct {
 	first        *status.Snapshot
 	acted, below bool

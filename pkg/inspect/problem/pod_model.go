@@ -61,8 +61,8 @@ func NewPod(pod *corev1.Pod) *Pod {
 	if initializing := p.addInit(pod); !initializing {
 		p.addMain(pod.Status.ContainerStatuses)
 	}
-	// The reason why a pod ended, such as Evicted, is more useful than the states of its containers,
-	// which kubectl shows.
+	// Prefer the reason why a pod ended, such as Evicted, to the states of its containers. kubectl
+	// does the opposite.
 	if pod.Status.Reason != "" {
 		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
 	}

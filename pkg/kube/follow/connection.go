@@ -36,7 +36,7 @@ func (c *Connection) note(err error) {
 	}
 }
 
-// watched records the result of a watch request. If the server closes the connection, client-go
+// watched records the result of a watch request. If the connection is closed or times out, client-go
 // returns an empty watch instead of an error.
 func (c *Connection) watched(w watch.Interface) {
 	if reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()) {

@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -59,7 +61,7 @@ func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe
 	if err != nil {
 		return pod, err
 	}
-	top := pod
+	top, seen := pod, sets.New[types.UID]()
 	for at := pod; ; {
 		err := at.Read(ctx, finder.Dynamic)
 		if apierrors.IsForbidden(err) && !top.Kind.IsPod() {
@@ -72,9 +74,10 @@ func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe
 			top = at
 		}
 		ref := metav1.GetControllerOfNoCopy(at.Object)
-		if ref == nil {
-			return top, nil
+		if ref == nil || seen.Has(ref.UID) {
+			return top, nil // a reference to an object that was seen closes a ring
 		}
+		seen.Insert(ref.UID)
 		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 		mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 		if err != nil {

@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -29,5 +31,18 @@ func TestRestartBelow(t *testing.T) {
 	}
 	if err := restartBelow(refused, "it", nil); outcome.HintLines(err, nil) != "" {
 		t.Errorf("with nothing below, it is %q", err)
+	}
+}
+
+// Anyone can create many objects with an owner reference. A suggested command names ten, so that its
+// namespace is not cut off.
+func TestRestartOfManyBelow(t *testing.T) {
+	t.Parallel()
+	var children []status.Child
+	for i := range 100 {
+		children = append(children, status.Child{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "a", Name: fmt.Sprint("web-", i), Controller: "it"})
+	}
+	if hint := outcome.HintLines(restartBelow(errors.New("no"), "it", children), nil); strings.Count(hint, "deployment.apps/") != mostRestarted || !strings.HasSuffix(hint, " -n a") {
+		t.Errorf("the hint is %q", hint)
 	}
 }

@@ -163,7 +163,11 @@ func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*chan
 		return nil, err
 	}
 	if o.steps.given() && done.Before != nil {
-		o.tellPlan(c, t, *done.Before, done.Replicas)
+		counts, err := replicas.Steps(*done.Before, done.Replicas, *o.steps.step)
+		if err != nil {
+			return nil, fmt.Errorf("scale %s: %w", t, err)
+		}
+		o.tellPlan(c, t, *done.Before, counts)
 	}
 	made.said = done.String()
 	if named := l.field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path == nil {

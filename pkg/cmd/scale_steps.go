@@ -87,12 +87,16 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 		return err
 	}
 	at := int32(now) //nolint:gosec // From has checked it
+	counts, err := replicas.Steps(at, to, *o.steps.step)
+	if err != nil {
+		return fmt.Errorf("scale %s: %w", t, err)
+	}
 	l.began = new(at)
-	o.tellPlan(c, t, at, to)
+	o.tellPlan(c, t, at, counts)
 	c.warnPaused(t)
 	c.warnOfCompetitors(ctx, t, func(now int64) (int32, error) { return o.count.From(*t, now) })
 	var done replicas.Result
-	for _, next := range replicas.Steps(at, to, *o.steps.step) {
+	for _, next := range counts {
 		if err := o.mayStep(ctx, c, t, at, next); err != nil {
 			o.tellStopped(c, l, at, to, at)
 			return err
@@ -114,11 +118,10 @@ func (o *scaleOptions) inSteps(ctx context.Context, c *changer, l *located) erro
 	return c.printer.PrintObj(obj, c.streams.Out)
 }
 
-// tellPlan prints the counts on the way from the old count to the new one.
-func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from, to int32) {
+// tellPlan prints the counts on the way from the old count.
+func (o *scaleOptions) tellPlan(c *changer, t *observe.Target, from int32, counts []int32) {
 	var way strings.Builder
 	fmt.Fprint(&way, from)
-	counts := replicas.Steps(from, to, *o.steps.step)
 	for _, count := range counts {
 		fmt.Fprintf(&way, " → %d", count)
 	}

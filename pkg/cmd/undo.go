@@ -62,14 +62,14 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 }
 
 // show prints a change before it is written, because others besides the controller can write
-// revisions. It prints a line and, if the line does not contain the whole change, a diff.
+// revisions. It prints a line and, unless the change is that of one image, a diff.
 func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	change := revision.Change(now, want)
 	if change == "" || c.flags.dryRun != "none" {
 		return nil
 	}
 	c.tell("%s: %s", t, change)
-	if revision.ShowsAll(change) {
+	if revision.ShowsAll(now, want) {
 		return nil
 	}
 	return printer.DiffYAML(c.streams.ErrOut, t.String(), t.String()+" (to be written)", revision.Object(now), revision.Object(want))

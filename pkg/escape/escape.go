@@ -13,6 +13,7 @@ import (
 
 // The limits of the shown text, in bytes. A longer text is cut and ends in "…".
 const (
+	maxColumn = 256
 	// maxCell is the maximum length of the message of an event.
 	maxCell = 1024
 	maxLine = 4096
@@ -21,7 +22,11 @@ const (
 
 const ellipsis = "…"
 
-// Cell returns s for a column of a table or the message of an event: like Line, but shorter.
+// Column returns s for a column that others follow, which a long one would push out of the line. It
+// is as long as the name of an object can be.
+func Column(s string) string { return visible(s, maxColumn, false) }
+
+// Cell returns s for the last column of a table or the message of an event: like Line, but shorter.
 func Cell(s string) string { return visible(s, maxCell, false) }
 
 // Line returns s, escaped, for one line.

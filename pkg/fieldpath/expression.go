@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,6 +30,13 @@ func ParseExpression(word string) (Expression, error) {
 		return Expression{}, errors.New("jsonpath needs a value after the equal sign, as in jsonpath={.status.readyReplicas}=3")
 	}
 	return Expression{word, path, value}, nil
+}
+
+// Plain reports whether the expression takes time in proportion to the object. A recursive descent, a
+// wildcard, or a union can multiply the results, and so can each further one.
+func (e Expression) Plain() bool {
+	unquoted := regexp.MustCompile(`'[^']*'|"[^"]*"`).ReplaceAllString(e.Path, "")
+	return !strings.Contains(unquoted, "..") && !strings.ContainsAny(unquoted, "*,")
 }
 
 // String returns the expression as it was written.

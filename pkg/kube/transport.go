@@ -27,10 +27,6 @@ const defaultRequestTimeout = 32 * time.Second
 // objects or the OpenAPI document of a large cluster has a few megabytes.
 const maxResponseBytes = 256 << 20
 
-// maxValues limits the values in a JSON response, each of which takes up to 64 bytes when decoded.
-// The largest lists of real clusters have a few million.
-const maxValues = 16 << 20
-
 // partBytes is the number of bytes after which the timeout of a long response starts again.
 const partBytes = 1 << 20
 
@@ -88,6 +84,7 @@ func (t *boundedTransport) exchange(req *http.Request, group string) (*http.Resp
 	if err == nil {
 		body := &boundedBody{ReadCloser: resp.Body, server: req.URL.Host, held: &t.held, maxBytes: t.maxBytes, end: end}
 		resp.Body = body
+		body.json = mediaType(resp) == "application/json"
 		err = checkFormat(resp)
 		if err == nil && (watch || log) && resp.StatusCode == http.StatusOK {
 			timer.Stop()
@@ -121,8 +118,6 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 		return err
 	}
 	switch format := mediaType(resp); {
-	case format == "application/json" && bytes.Count(data, []byte{','}) > maxValues:
-		return &BadResponseError{Server: resp.Request.URL.Host, Problem: fmt.Sprintf("sent more than %d million values", maxValues>>20), tooLong: true}
 	case (format == "application/json" || format == "text/plain") && resp.StatusCode < http.StatusMultipleChoices && !json.Valid(data):
 		return &BadResponseError{Server: resp.Request.URL.Host, Problem: "sent a response that is not valid JSON", unusable: format == "application/json"}
 	case format == "text/html" && resp.StatusCode >= http.StatusBadRequest:
@@ -149,6 +144,8 @@ type boundedBody struct {
 	maxBytes int64
 	mine     atomic.Int64 // the held bytes of this body; Close may run during a Read of a watch
 	lines    bool
+	json     bool
+	bounds   jsonBounds
 	// passedOn means that the body, a log, does not count as held, because callers do not keep it.
 	passedOn bool
 	// partRead, if set, is called after each partBytes of the body.
@@ -169,6 +166,11 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	}
 	if b.lines && bytes.IndexByte(p[:n], '\n') >= 0 {
 		b.release()
+	}
+	if b.json {
+		if what := b.bounds.exceeded(p[:n]); what != "" {
+			return 0, &BadResponseError{Server: b.server, Problem: "sent " + what, tooLong: true}
+		}
 	}
 	mine := b.mine.Add(int64(n))
 	if b.partRead != nil && (mine-int64(n))/partBytes < mine/partBytes {

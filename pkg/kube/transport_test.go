@@ -229,15 +229,35 @@ func TestResponseWithoutEnd(t *testing.T) {
 	}
 }
 
-// A compressed response of a few kilobytes can contain millions of small values.
+// A compressed response of a few kilobytes can contain millions of small values, also in an event.
 func TestManyValues(t *testing.T) {
 	t.Parallel()
-	body := bytes.Repeat([]byte{','}, maxValues+1)
-	transport := &boundedTransport{connection: &connection{}, maxBytes: 2 * maxValues, base: server(func(string) *http.Response {
-		return response(http.StatusOK, bytes.NewReader(body))
-	})}
-	if _, err := ask(t, transport, "/api"); err == nil || !strings.Contains(err.Error(), "more than 16 million values") {
-		t.Errorf("got %v", err)
+	for name, test := range map[string]struct{ unit, want string }{
+		"values": {",", "more than 8 million values"}, "objects": {"{},", "more than 8 million values"}, "depth": {`{"":`, "a depth of more than 200"},
+	} {
+		for _, path := range []string{"/api", "/api?watch=true"} {
+			body := bytes.Repeat([]byte(test.unit), maxValues+1)
+			transport := &boundedTransport{connection: &connection{}, maxBytes: 8 * maxValues, base: server(func(string) *http.Response {
+				return response(http.StatusOK, bytes.NewReader(body))
+			})}
+			resp, err := send(t, transport, path)
+			if err == nil {
+				_, err = io.Copy(io.Discard, resp.Body)
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s, %s: %v", name, path, err)
+			}
+		}
+	}
+}
+
+// Strings and the lines of other events do not count.
+func TestJSONBounds(t *testing.T) {
+	t.Parallel()
+	var b jsonBounds
+	event := []byte(`{"a":"` + strings.Repeat(`[{,\"\\`, maxDepth) + `","b":[1,2]}` + "\n")
+	if what := b.exceeded(event[:10]) + b.exceeded(event[10:]); what != "" || b != (jsonBounds{}) {
+		t.Errorf("%q; %+v", what, b)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // Step is the size of one step of a change: a number of replicas, or a percentage of the whole
@@ -50,12 +52,19 @@ func (s Step) of(change int64) int64 {
 	return s.size
 }
 
+// maxSteps is the maximum number of steps between two counts.
+const maxSteps = 1000
+
 // Steps returns the counts on the way from one count to another, without the first. All steps have
 // the same size except the last, which may be smaller. If there is nothing to change, it returns
-// the count itself, which must still become ready.
-func Steps(from, to int32, step Step) []int32 {
+// the count itself, which must still become ready. More than maxSteps are refused, because anyone
+// with /scale can set a huge count.
+func Steps(from, to int32, step Step) ([]int32, error) {
 	distance := max(int64(to)-int64(from), int64(from)-int64(to))
 	size := step.of(distance)
+	if n := distance / size; n > maxSteps {
+		return nil, fmt.Errorf("%w: from %d to %d takes %d steps: use a larger --step", outcome.ErrRefused, from, to, n)
+	}
 	var counts []int32
 	for done := size; done < distance; done += size {
 		if to > from {
@@ -64,5 +73,5 @@ func Steps(from, to int32, step Step) []int32 {
 			counts = append(counts, int32(int64(from)-done)) //nolint:gosec // as above
 		}
 	}
-	return append(counts, to)
+	return append(counts, to), nil
 }

@@ -1,11 +1,14 @@
 package replicas
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 func TestSteps(t *testing.T) {
@@ -33,9 +36,12 @@ func TestSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Steps(test.from, test.to, step); !slices.Equal(got, test.want) {
-			t.Errorf("from %d to %d by %s: %v, want %v", test.from, test.to, step, got, test.want)
+		if got, err := Steps(test.from, test.to, step); err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("from %d to %d by %s: %v, %v, want %v", test.from, test.to, step, got, err, test.want)
 		}
+	}
+	if _, err := Steps(math.MaxInt32, 3, Step{size: 1}); !errors.Is(err, outcome.ErrRefused) {
+		t.Errorf("2147483644 steps: %v", err)
 	}
 }
 
@@ -58,9 +64,12 @@ func TestParseStep(t *testing.T) {
 func TestStepsArrive(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		from, to := rapid.Int32Range(0, 5000).Draw(t, "from"), rapid.Int32Range(0, 5000).Draw(t, "to")
+		from, to := rapid.Int32Range(0, maxSteps).Draw(t, "from"), rapid.Int32Range(0, maxSteps).Draw(t, "to")
 		step := Step{size: rapid.Int64Range(1, 100).Draw(t, "size"), percent: rapid.Bool().Draw(t, "percent")}
-		counts := Steps(from, to, step)
+		counts, err := Steps(from, to, step)
+		if err != nil {
+			t.Fatal(err)
+		}
 		distance := max(to-from, from-to)
 		size := int32(step.of(int64(distance)))
 		before := from
@@ -81,8 +90,8 @@ func TestStepsArrive(t *testing.T) {
 			t.Fatalf("%d steps of %s", len(counts), step)
 		}
 		at := rapid.SampledFrom(counts).Draw(t, "interrupted at")
-		if rest := Steps(at, to, step); rest[len(rest)-1] != to {
-			t.Fatalf("continued from %d, it ends with %v", at, rest)
+		if rest, err := Steps(at, to, step); err != nil || rest[len(rest)-1] != to {
+			t.Fatalf("continued from %d, it ends with %v, %v", at, rest, err)
 		}
 	})
 }
@@ -100,8 +109,8 @@ func FuzzParseStep(f *testing.F) {
 		if again, err := ParseStep(step.String()); err != nil || again != step {
 			t.Errorf("%q reads as %s, which reads as %s (%v)", word, step, again, err)
 		}
-		counts := Steps(3, 40, step)
-		if len(counts) == 0 || counts[len(counts)-1] != 40 {
+		counts, err := Steps(3, 40, step)
+		if err != nil || len(counts) == 0 || counts[len(counts)-1] != 40 {
 			t.Errorf("from 3 to 40 in steps of %q goes %d", word, counts)
 		}
 	})

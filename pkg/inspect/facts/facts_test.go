@@ -397,3 +397,21 @@ func must(t *testing.T, kind kinds.Kind, source kinds.Source) Facts {
 	}
 	return facts
 }
+
+// An expression that can multiply its results is refused, and so are too many expressions.
+func TestHostileExpressions(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"{.status..zz}=1", "{.status['a','a']['a','a']}=1", "{.status.parts[*].ready}=true"} {
+		if _, err := expressions([]string{word}); err == nil {
+			t.Errorf("%s is accepted", word)
+		}
+	}
+	for _, word := range []string{"{.status.phase}=Ready", `{.status.conditions[?(@.type=="Ready")].status}=True`, "{.status.parts[0].ready}=true"} {
+		if _, err := expressions(slices.Repeat([]string{word}, mostExpressions)); err != nil {
+			t.Errorf("%s: %v", word, err)
+		}
+		if _, err := expressions(slices.Repeat([]string{word}, mostExpressions+1)); err == nil {
+			t.Errorf("%d expressions are accepted", mostExpressions+1)
+		}
+	}
+}

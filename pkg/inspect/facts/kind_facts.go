@@ -362,12 +362,20 @@ func lines(text string) []string {
 	return all
 }
 
+// mostExpressions is the maximum number of expressions in an annotation.
+const mostExpressions = 20
+
 func expressions(words []string) ([]fieldpath.Expression, error) {
 	var all []fieldpath.Expression
 	for _, word := range words {
 		e, err := fieldpath.ParseExpression(word)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case !e.Plain():
+			return nil, fmt.Errorf("%s: an annotation must not use .., *, or a union", e.Path)
+		case len(all) == mostExpressions:
+			return nil, fmt.Errorf("more than %d expressions", mostExpressions)
 		}
 		all = append(all, e)
 	}

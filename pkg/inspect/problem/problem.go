@@ -83,6 +83,7 @@ func Fold(findings []Finding, pods int) []Problem {
 		groups[key] = append(groups[key], &findings[i])
 	}
 	problems := []Problem{}
+	shown := map[*corev1.Event][]Event{} // the evidence of each list of events, by its first event
 	for _, group := range groups {
 		slices.SortFunc(group, func(a, b *Finding) int {
 			return cmp.Or(a.Since.Compare(b.Since), CompareNames(a.Pod, b.Pod))
@@ -98,7 +99,12 @@ func Fold(findings []Finding, pods int) []Problem {
 				p.Pods, p.Of = append(p.Pods, f.Pod), pods
 			}
 		}
-		p.Events = evidence(first.Events)
+		if events := first.Events; len(events) > 0 {
+			if shown[&events[0]] == nil {
+				shown[&events[0]] = evidence(events)
+			}
+			p.Events = shown[&events[0]]
+		}
 		problems = append(problems, p)
 	}
 	slices.SortFunc(problems, func(a, b Problem) int {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
@@ -25,20 +27,21 @@ type Group struct {
 	current, ready int32
 }
 
-// groupLabel returns the label whose values name the most groups, or "" if no label names any.
+// groupLabel returns the label whose values name more groups than those of any other label, or "".
 func (o Object) groupLabel(pods []problem.Pod) (label string) {
-	named := map[string]map[string]bool{}
+	names, named := sets.New[string](), map[string]sets.Set[string]{}
 	for _, g := range o.Groups {
-		for _, pod := range pods {
-			for key, value := range pod.Object.Labels {
-				if value != g.Name || value == "" {
-					continue
-				}
-				if named[key] == nil {
-					named[key] = map[string]bool{}
-				}
-				named[key][value] = true
+		names.Insert(g.Name)
+	}
+	for _, pod := range pods {
+		for key, value := range pod.Object.Labels {
+			if value == "" || !names.Has(value) {
+				continue
 			}
+			if named[key] == nil {
+				named[key] = sets.New[string]()
+			}
+			named[key].Insert(value)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(named)) {
@@ -49,26 +52,25 @@ func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	return label
 }
 
-// labeled returns the object with the pods of each group counted by their label.
+// labeled returns the object with the pods of each group counted by groupLabel.
 func (o Object) labeled(pods []problem.Pod) Object {
 	label := o.groupLabel(pods)
 	if label == "" {
 		return o
 	}
-	o.Groups = slices.Clone(o.Groups)
-	for i := range o.Groups {
-		g := &o.Groups[i]
-		for _, pod := range pods {
-			if g.Name == "" || !pod.Active() || pod.Object.Labels[label] != g.Name {
-				continue
-			}
-			g.current++
+	current, ready := map[string]int32{}, map[string]int32{}
+	for _, pod := range pods {
+		if name := pod.Object.Labels[label]; pod.Active() {
+			current[name]++
 			if pod.Ready {
-				g.ready++
+				ready[name]++
 			}
 		}
-		if g.Name != "" {
-			g.label = label
+	}
+	o.Groups = slices.Clone(o.Groups)
+	for i := range o.Groups {
+		if g := &o.Groups[i]; g.Name != "" {
+			g.label, g.current, g.ready = label, current[g.Name], ready[g.Name]
 		}
 	}
 	return o

@@ -84,11 +84,17 @@ type place struct {
 	part, listed bool
 }
 
-// deepest is the maximum number of fields on the path to a claim.
-const deepest = 6
+// The limits of what strangers write into a status: deepest is the maximum number of fields on the
+// path to a claim, longestPath is its maximum length in bytes, and mostClaims is the number of claims
+// after which no further objects are read.
+const (
+	deepest     = 6
+	longestPath = 1024
+	mostClaims  = 1000
+)
 
 func (r *reader) object(path string, content map[string]any, at place) {
-	if at.depth >= deepest {
+	if at.depth >= deepest || len(path) > longestPath || len(r.all) > mostClaims {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(content)) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"slices"
 	"testing"
 	"time"
@@ -154,5 +155,21 @@ func TestCostOfCounts(t *testing.T) { // not parallel, because it counts allocat
 	}
 	if half, all := cost(200), cost(400); all > 5*half/2 {
 		t.Errorf("400 pairs of counts allocate %d times, half of them %d", all, half)
+	}
+}
+
+// A long name and very many fields of a status bound the claims that are kept.
+func TestHostileStatus(t *testing.T) {
+	t.Parallel()
+	parts, many := map[string]any{}, map[string]any{}
+	for i := range 5000 {
+		parts[fmt.Sprint("a", i, "State")] = "failed"
+		many[fmt.Sprint("part", i)] = map[string]any{"state": "failed"}
+	}
+	if all := Read("Set", map[string]any{"status": map[string]any{strings.Repeat("x", 2*longestPath): parts}}); len(all) != 0 {
+		t.Errorf("a long name is part of %d claims", len(all))
+	}
+	if all := Read("Set", map[string]any{"status": many}); len(all) > mostClaims+1 {
+		t.Errorf("there are %d claims", len(all))
 	}
 }

@@ -35,7 +35,9 @@ func (t *text) rows(c *columns, rows [][]string) {
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = escape.Cell(trimmed(cell))
+			if cells[i] = escape.Column(trimmed(cell)); i == len(row)-1 {
+				cells[i] = escape.Cell(trimmed(cell))
+			}
 		}
 		_, _ = fmt.Fprintln(c.tabs, strings.Join(cells, "\t")) // a strings.Builder returns no error
 	}

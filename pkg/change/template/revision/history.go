@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// mostRevisions is the maximum number of revisions of a history, the newest. Controllers keep ten.
+const mostRevisions = 1000
+
 // History holds the revisions of an object, newest first, and its current fields.
 type History struct {
 	Revisions []Revision
@@ -22,6 +25,7 @@ func NewHistory(all []Revision, now []Field, by, cause string) History {
 	slices.SortFunc(h.Revisions, func(a, b Revision) int {
 		return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(a.Name, b.Name))
 	})
+	h.Revisions = h.Revisions[:min(len(h.Revisions), mostRevisions)]
 	for i := len(h.Revisions) - 2; i >= 0; i-- {
 		if r, before := &h.Revisions[i], h.Revisions[i+1]; r.Created.Before(before.Created) && r.numbered.After(r.Created) {
 			r.Created = r.numbered // an old ReplicaSet is reused

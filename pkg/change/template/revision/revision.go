@@ -135,9 +135,15 @@ func read(obj *unstructured.Unstructured, number int64) Revision {
 // replacePatch marks a part of a strategic merge patch that replaces the current value.
 const replacePatch = "$patch"
 
+// deepest is the maximum depth of a field that a revision replaces.
+const deepest = 12
+
 // replaced returns the sorted paths of the fields that a patch replaces.
 func replaced(data map[string]any, at []string) [][]string {
 	var all [][]string
+	if len(at) >= deepest {
+		return nil
+	}
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		inner, is := data[name].(map[string]any)
 		if !is {

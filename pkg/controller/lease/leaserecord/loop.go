@@ -75,6 +75,10 @@ func Ships(kind string) bool {
 	}, kind)
 }
 
+// longestSelector is the maximum length of a selector in bytes. Anyone who can write leases chooses
+// it, and it is parsed for each object.
+const longestSelector = 4096
+
 // Covers reports whether a loop of the scope reconciles an object with the given namespace, kind
 // (plural.group), and labels.
 func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
@@ -82,6 +86,9 @@ func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 		return false
 	}
 	if !s.has(kind) {
+		return false
+	}
+	if len(s.Selector) > longestSelector {
 		return false
 	}
 	selector, err := labels.Parse(s.Selector)

@@ -2,6 +2,7 @@ package leaserecord
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,23 +40,24 @@ func TestScopeCoversAndOverlaps(t *testing.T) {
 	kind := Scope{Namespace: "a", Kinds: []string{imoocpods}}
 	front := Scope{Selector: "tier=front"}
 	for name, test := range map[string]struct{ got, want bool }{
-		"all, any":                     {all.Covers("a", imoocpods, nil), true},
-		"its namespace":                {a.Covers("a", imoocpods, nil), true},
-		"another namespace":            {b.Covers("a", imoocpods, nil), false},
-		"its kind":                     {kind.Covers("a", imoocpods, nil), true},
-		"another kind":                 {kind.Covers("a", "y.g", nil), false},
-		"its labels":                   {front.Covers("a", imoocpods, map[string]string{"tier": "front"}), true},
-		"other labels":                 {front.Covers("a", imoocpods, map[string]string{"tier": "back"}), false},
-		"a selector that cannot be":    {Scope{Selector: "=="}.Covers("a", imoocpods, nil), false},
-		"all overlaps a namespace":     {all.Overlaps(a) && a.Overlaps(all), true},
-		"two namespaces":               {a.Overlaps(b), false},
-		"all kinds overlap one":        {a.Overlaps(kind) && kind.Overlaps(a), true},
-		"different kinds":              {kind.Overlaps(Scope{Kinds: []string{"y.g"}}), false},
-		"what ships and what does not": {all.Overlaps(Scope{Kinds: []string{"y.g"}}) || all.Covers("a", "y.g", nil), false},
-		"declared in a shipped group":  {all.Overlaps(Scope{Kinds: []string{"widgets.batch.tutorial.kubebuilder.io"}}) || all.Covers("a", "widgets.batch.tutorial.kubebuilder.io", nil), false},
-		"what CRDs declare":            {Scope{Declared: true}.Overlaps(Scope{Kinds: []string{"y.g"}}) && Scope{Declared: true}.Covers("a", "y.g", nil), true},
-		"a kind in common":             {kind.Overlaps(Scope{Kinds: []string{"y.g", imoocpods}}), true},
-		"selectors may always overlap": {front.Overlaps(Scope{Selector: "tier=back"}), true},
+		"all, any":                        {all.Covers("a", imoocpods, nil), true},
+		"its namespace":                   {a.Covers("a", imoocpods, nil), true},
+		"another namespace":               {b.Covers("a", imoocpods, nil), false},
+		"its kind":                        {kind.Covers("a", imoocpods, nil), true},
+		"another kind":                    {kind.Covers("a", "y.g", nil), false},
+		"its labels, and a long selector": {Scope{Selector: "tier in (front" + strings.Repeat(",a", longestSelector) + ")"}.Covers("a", imoocpods, map[string]string{"tier": "front"}), false},
+		"its labels":                      {front.Covers("a", imoocpods, map[string]string{"tier": "front"}), true},
+		"other labels":                    {front.Covers("a", imoocpods, map[string]string{"tier": "back"}), false},
+		"a selector that cannot be":       {Scope{Selector: "=="}.Covers("a", imoocpods, nil), false},
+		"all overlaps a namespace":        {all.Overlaps(a) && a.Overlaps(all), true},
+		"two namespaces":                  {a.Overlaps(b), false},
+		"all kinds overlap one":           {a.Overlaps(kind) && kind.Overlaps(a), true},
+		"different kinds":                 {kind.Overlaps(Scope{Kinds: []string{"y.g"}}), false},
+		"what ships and what does not":    {all.Overlaps(Scope{Kinds: []string{"y.g"}}) || all.Covers("a", "y.g", nil), false},
+		"declared in a shipped group":     {all.Overlaps(Scope{Kinds: []string{"widgets.batch.tutorial.kubebuilder.io"}}) || all.Covers("a", "widgets.batch.tutorial.kubebuilder.io", nil), false},
+		"what CRDs declare":               {Scope{Declared: true}.Overlaps(Scope{Kinds: []string{"y.g"}}) && Scope{Declared: true}.Covers("a", "y.g", nil), true},
+		"a kind in common":                {kind.Overlaps(Scope{Kinds: []string{"y.g", imoocpods}}), true},
+		"selectors may always overlap":    {front.Overlaps(Scope{Selector: "tier=back"}), true},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: got %v", name, test.got)

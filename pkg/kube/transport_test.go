@@ -243,6 +243,7 @@ func TestManyValues(t *testing.T) {
 			resp, err := send(t, transport, path)
 			if err == nil {
 				_, err = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
 			}
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s, %s: %v", name, path, err)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"strings"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 

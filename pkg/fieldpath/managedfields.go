@@ -15,8 +15,12 @@ import (
 // only an object around the field, because another manager may have filled that object.
 func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.Time) {
 	closest := 0
+	place, _, taken, err := p.Locate(obj.Object)
+	if err != nil {
+		return "", at
+	}
 	for _, entry := range obj.GetManagedFields() {
-		depth := p.managedAt(entry, obj.Object)
+		depth := p.managedAt(entry, obj.Object, place, taken)
 		if depth == 0 {
 			continue
 		}
@@ -34,16 +38,13 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 // ManagedBy reports whether an entry of managedFields has the field at the path in obj, or has the
 // whole list or object around it.
 func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) bool {
-	return p.managedAt(entry, obj) > 0
+	place, _, taken, err := p.Locate(obj)
+	return err == nil && p.managedAt(entry, obj, place, taken) > 0
 }
 
 // managedAt returns the number of steps of the path that an entry of managedFields records, or
-// zero if the entry does not have the field.
-func (p Path) managedAt(entry metav1.ManagedFieldsEntry, obj map[string]any) int {
-	place, _, taken, err := p.Locate(obj)
-	if err != nil {
-		return 0
-	}
+// zero if the entry does not have the field. place and taken are from Locate.
+func (p Path) managedAt(entry metav1.ManagedFieldsEntry, obj map[string]any, place Place, taken int) int {
 	depth := 0
 	Recorded(entry).Iterate(func(recorded fieldpath.Path) {
 		if (len(recorded) <= taken || taken == len(p.Steps)) && agrees(recorded, place, obj) {

@@ -294,11 +294,12 @@ func initCount(pod *corev1.Pod) int {
 
 // gated sets the finding if a readiness gate of a pod is not met.
 func (f *Finding) gated(pod *corev1.Pod) bool {
+	met := map[corev1.PodConditionType]bool{}
+	for _, c := range pod.Status.Conditions {
+		met[c.Type] = met[c.Type] || c.Status == corev1.ConditionTrue
+	}
 	for _, gate := range pod.Spec.ReadinessGates {
-		open := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == gate.ConditionType && c.Status == corev1.ConditionTrue
-		})
-		if !open {
+		if !met[gate.ConditionType] {
 			f.Code, f.Message = CodeReadinessGate, fmt.Sprintf("its readiness gate %s is not True", gate.ConditionType)
 			return true
 		}

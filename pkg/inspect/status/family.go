@@ -163,15 +163,14 @@ func nodes(uid types.UID, below map[types.UID][]Child, pods map[types.UID][]Node
 	leaves, children := pods[uid], below[uid]
 	delete(pods, uid)
 	delete(below, uid)
+	own := map[types.UID]bool{}
 	for i := range leaves {
+		own[leaves[i].UID] = true
 		if len(below[leaves[i].UID]) > 0 { // a pod that leads a group
 			leaves[i].Children = nodes(leaves[i].UID, below, pods)
 		}
 	}
-	for _, c := range children {
-		if slices.ContainsFunc(leaves, func(n Node) bool { return n.UID == c.UID }) {
-			continue
-		}
+	for _, c := range slices.DeleteFunc(children, func(c Child) bool { return own[c.UID] }) {
 		n := Node{Kind: c.Kind, Name: c.Name, UID: c.UID, Desired: c.Desired, Ready: c.Ready, Children: nodes(c.UID, below, pods)}
 		if len(n.Children) > 0 || c.Desired == nil || *c.Desired > 0 {
 			all = append(all, n)

@@ -134,10 +134,6 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 	return restartBelow(refused, e.Object.UID, e.Own())
 }
 
-// mostRestarted is the maximum number of objects in a suggested command. In a longer one, the
-// namespace would be cut off.
-const mostRestarted = 10
-
 // restartBelow adds a hint to an error for each namespace that has children of an owner, with the
 // command that restarts them. A cluster-scoped owner may have children in several namespaces.
 func restartBelow(err error, owner types.UID, children []status.Child) error {
@@ -150,8 +146,7 @@ func restartBelow(err error, owner types.UID, children []status.Child) error {
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(below)) {
 		slices.Sort(below[namespace])
-		some := below[namespace][:min(len(below[namespace]), mostRestarted)]
-		restart := commandline.Plugin("restart").With(some...).In(namespace)
+		restart := commandline.Plugin("restart").WithSome(below[namespace]).In(namespace)
 		err = outcome.WithHint(err, "restart the objects that it owns, although its controller may undo that", restart)
 	}
 	return err

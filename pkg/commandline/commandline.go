@@ -25,6 +25,10 @@ func (c Command) With(words ...string) Command {
 	return c
 }
 
+// WithSome returns the command with at most ten of some names that strangers chose. A longer command is
+// cut, and would lose the namespace and the cluster at its end.
+func (c Command) WithSome(names []string) Command { return c.With(names[:min(len(names), 10)]...) }
+
 // In returns the command with a flag for the namespace. An empty namespace adds none.
 func (c Command) In(namespace string) Command {
 	if namespace == "" {

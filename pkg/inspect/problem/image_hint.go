@@ -19,7 +19,7 @@ type Template struct {
 // DeletePods returns the command that deletes the first ten of some pods. A long command would be
 // cut, and would lose the namespace and the cluster at its end.
 func DeletePods(namespace string, pods []string) commandline.Command {
-	return commandline.Kubectl("delete", "pod").With(pods[:min(len(pods), 10)]...).In(namespace)
+	return commandline.Kubectl("delete", "pod").WithSome(pods).In(namespace)
 }
 
 // HintImages extends the hints of image problems with commands that set another image. It suggests

@@ -18,7 +18,7 @@ func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now ti
 		return nil
 	}
 	c := missing(orphans, namespace)
-	c.Fix = []string{commands.Line(runLoop(namespace).With("--kinds", strings.Join(orphans, ",")))}
+	c.Fix = []string{commands.Line(runLoop(namespace).With("--kinds", strings.Join(orphans[:min(len(orphans), 10)], ",")))}
 	return []Result{c}
 }
 
@@ -95,8 +95,8 @@ func where(namespace string) string {
 	return "namespace " + namespace
 }
 
-// Deployed compares the version of a deployed controller with that of this program. The result also
-// fails if pods are desired, but none is available.
+// Deployed reports whether a deployed controller has the version of this program, and whether a pod of
+// the controller is available if pods are desired.
 func Deployed(namespace, has, version string, desired, available int64, commands commandline.Context) Result {
 	c := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
 	switch {

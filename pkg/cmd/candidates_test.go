@@ -23,7 +23,7 @@ func TestChooseField(t *testing.T) {
 		candidates      []candidates.Field
 		want            string
 	}{
-		{"scale", "ns", []candidates.Field{hot, some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its CRD does not name the replica field. Choose one:
+		{"scale", "ns", []candidates.Field{hot, some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its replica field is unknown. Choose one:
 
   .spec.sets[?(@.name=="it's hot")].count (now 2): How many.
     kubectl imoocpod scale imoocpods.batch.tutorial.kubebuilder.io/foo -n ns --replicas 3 --replicas-path '.spec.sets[?(@.name=="it'\''s hot")].count' --context=staging --as=alice
@@ -31,7 +31,7 @@ func TestChooseField(t *testing.T) {
   .spec.pools[?(@.name=="<NAME>")].size (new list element: replace <NAME> with its key)
 
 To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH --context=staging --as=alice`},
-		{"create", "", []candidates.Field{some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its CRD does not name the replica field. Choose one:
+		{"create", "", []candidates.Field{some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its replica field is unknown. Choose one:
 
   .spec.pools[?(@.name=="<NAME>")].size (new list element: replace <NAME> with its key)
     kubectl imoocpod create imoocpods.batch.tutorial.kubebuilder.io/foo --replicas 3 --replicas-path '.spec.pools[?(@.name=="<NAME>")].size' --context=staging --as=alice

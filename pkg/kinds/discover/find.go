@@ -46,22 +46,14 @@ type UnknownFieldError struct {
 	// Candidates lists possible fields, likeliest first. If it is empty, the kind has no replica
 	// count.
 	Candidates []candidates.Field
-	// Unread means that the user is not allowed to read the CRD, which may name the field.
-	Unread bool
 }
 
 func (e *UnknownFieldError) Error() string {
-	switch {
-	case e.Unread:
-		return fmt.Sprintf("%s has no /scale, and you have no permission to read its CRD, which may name the replica field", e.Kind.CRD())
-	case len(e.Candidates) == 0:
+	if len(e.Candidates) == 0 {
 		return fmt.Sprintf("%s has no replica count: no /scale, and no such field in .spec", e.Kind.CRD())
 	}
-	return fmt.Sprintf("%s has no /scale, and its CRD does not name the replica field", e.Kind.CRD())
+	return fmt.Sprintf("%s has no /scale, and its replica field is unknown", e.Kind.CRD())
 }
-
-// Is makes the error match outcome.ErrForbidden if the CRD was not read.
-func (e *UnknownFieldError) Is(target error) bool { return e.Unread && target == outcome.ErrForbidden }
 
 // Total returns the number of pods according to the candidates. For nil, see candidates.Total.
 func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
@@ -122,7 +114,7 @@ func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Un
 			return *field, nil
 		}
 	}
-	return Field{}, &UnknownFieldError{Kind: kind, Unread: f.Unread(kind)}
+	return Field{}, f.Undeclared(kind, &UnknownFieldError{Kind: kind})
 }
 
 // Invalidate makes the finder ignore its cached answers and the discovery cache on disk.

@@ -91,7 +91,7 @@ func TestFindGuessesNothing(t *testing.T) {
 	} {
 		_, err := f.Find(t.Context(), set(), parse(t, test.object), nil)
 		var unknown *UnknownFieldError
-		if !errors.As(err, &unknown) || len(unknown.Candidates) != 2 || err.Error() != "sets.example.com has no /scale, and its CRD does not name the replica field" {
+		if !errors.As(err, &unknown) || len(unknown.Candidates) != 2 || err.Error() != "sets.example.com has no /scale, and its replica field is unknown" {
 			t.Fatalf("%s: %+v, %v", test.object, unknown, err)
 		}
 		if total := unknown.Total(); (total == nil) != (test.total < 0) || total != nil && *total != test.total {

@@ -102,5 +102,5 @@ func guess(_ context.Context, f *Finder, q query) (*Field, error) {
 	if q.obj != nil {
 		content = q.obj.Object
 	}
-	return nil, &UnknownFieldError{Kind: q.kind, Candidates: candidates.Fields(fields, content), Unread: f.Unread(q.kind)}
+	return nil, f.Undeclared(q.kind, &UnknownFieldError{Kind: q.kind, Candidates: candidates.Fields(fields, content)})
 }

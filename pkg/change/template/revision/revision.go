@@ -101,7 +101,8 @@ func FromControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 		r.Fields, err = FieldsAt(data, paths)
 		return r, err
 	}
-	for _, names := range replaced(data, nil) {
+	fields := replaced(data, nil)
+	for _, names := range fields[:min(len(fields), 10)] { // others can write many, and pods are made from one
 		value, _, err := unstructured.NestedMap(data, names...)
 		if err != nil {
 			return Revision{}, fmt.Errorf("read .%s: %w", strings.Join(names, "."), err)
@@ -135,15 +136,9 @@ func read(obj *unstructured.Unstructured, number int64) Revision {
 // replacePatch marks a part of a strategic merge patch that replaces the current value.
 const replacePatch = "$patch"
 
-// deepest is the maximum depth of a field that a revision replaces.
-const deepest = 12
-
 // replaced returns the sorted paths of the fields that a patch replaces.
 func replaced(data map[string]any, at []string) [][]string {
 	var all [][]string
-	if len(at) >= deepest {
-		return nil
-	}
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		inner, is := data[name].(map[string]any)
 		if !is {

@@ -46,7 +46,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 		[]string{"API Version:", d.APIVersion},
 		[]string{"Kind:", d.Kind},
 		[]string{"Created:", r.Metadata.CreationTimestamp.Format(time.RFC1123Z)},
-		[]string{"Generation:", generation(r.Metadata)},
+		[]string{"Generation:", strings.TrimSuffix(fmt.Sprintf("%d (observed %d)", r.Metadata.Generation, r.Metadata.ObservedGeneration), " (observed 0)")},
 		[]string{"Verdict:", fmt.Sprintf("%s: %s", r.Verdict, r.Reason)},
 	)
 	if said := lastLogLine(r); said != "" {
@@ -237,12 +237,4 @@ func eventRows(events []problem.Event, ofPods bool, now time.Time) [][]string {
 		}
 	}
 	return rows
-}
-
-// generation returns the generation of an object and, if known, the observed generation.
-func generation(m status.Metadata) string {
-	if m.ObservedGeneration == 0 {
-		return fmt.Sprint(m.Generation)
-	}
-	return fmt.Sprintf("%d (observed %d)", m.Generation, m.ObservedGeneration)
 }

@@ -103,9 +103,9 @@ func (o *completionOptions) complete(args []string) error {
 
 func (o *completionOptions) run(context.Context) error { return o.do(o.common.streams.Out) }
 
-// install creates the link that kubectl looks for. Its directory is that of the path by which the
-// program was called, so that both are on PATH. If that path is a link of krew, the new link points
-// to krew's link, and so stays valid after an upgrade.
+// install creates the link that kubectl looks for, in the directory from which the program was called,
+// so that the link and the program are both on PATH. If krew installed the program, the new link
+// points to krew's link, so the new link stays valid after an upgrade.
 func (o *completionOptions) install(out io.Writer) error {
 	plugin, link, err := o.places()
 	if err != nil {

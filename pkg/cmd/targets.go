@@ -351,8 +351,7 @@ func (f *targetFlags) sayNothingFound(ctx context.Context, o *commonOptions) err
 	return escape.PrintLine(o.streams.ErrOut, "No resources found%s", where)
 }
 
-// nameProblem returns the problem with the name of an object, or "" if the name is valid. Its
-// messages are shorter than those of apimachinery.
+// nameProblem returns the problem with the name of an object, or "" if the name is valid.
 func nameProblem(name string) string {
 	switch problems := validation.IsDNS1123Subdomain(name); {
 	case name == "":

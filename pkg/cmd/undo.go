@@ -62,7 +62,7 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 }
 
 // show prints a change before it is written, because others besides the controller can write
-// revisions. It prints a line and, unless the change is that of one image, a diff.
+// revisions. If the change sets more than one image, show also prints a diff.
 func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	change := revision.Change(now, want)
 	if change == "" || c.flags.dryRun != "none" {

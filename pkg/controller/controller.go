@@ -129,7 +129,7 @@ func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
 	return o, nil
 }
 
-// Synced reports whether all caches are filled, apart from those of kinds that cannot be read.
+// Synced reports whether all caches are filled. A kind that cannot be read has no cache to fill.
 func (c *Controller) Synced() bool {
 	for _, o := range c.kinds.list() {
 		if !o.state.Load().hasSynced() {

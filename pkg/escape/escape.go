@@ -34,7 +34,7 @@ func Cell(s string) string { return visible(s, maxCell, false) }
 // Newlines and tabs become blanks. Invisible characters become visible escapes: control
 // characters, separators, bidirectional controls, zero-width characters, tags, and all others
 // that Unicode does not define as graphic. A byte that is not UTF-8 is escaped, too. The
-// escapes are those of Go: \x1b, \u202e, \U000e0041, \xff.
+// escapes have the syntax of Go: \x1b, \u202e, \U000e0041, \xff.
 //
 // A zero-width joiner stays between two emoji, which it combines. It is escaped elsewhere,
 // even in Persian and in scripts of India, because it can hide text.

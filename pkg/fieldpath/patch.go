@@ -25,8 +25,8 @@ type Edit struct {
 }
 
 // Patch returns a JSON patch that makes the edits one after another. The patch also sets the
-// resourceVersion to that of obj. If the object has changed, indexes of elements may be outdated,
-// so the server returns a conflict. A failed test operation would not return a conflict.
+// resourceVersion of obj. If the object has changed, the index of a list element may be outdated, so
+// the server returns a conflict. A failed test operation would not return a conflict.
 //
 // The patch adds absent fields with the objects around them, but no elements of lists. It is an
 // error if obj has no resourceVersion.

@@ -16,9 +16,9 @@ func (k Kind) LabelsPods() bool {
 	return k.Shipped() && k.Mapping.Strategy.OwnsPods()
 }
 
-// PodSelector returns a selector that matches all pods of an object. It is the owner label of this
-// program or, for workloads like those of apps/v1, .spec.selector, because their controllers
-// release pods that do not match. Otherwise, it is "", which matches everything.
+// PodSelector returns a selector that matches all pods of an object: the owner label of this program
+// or, for workloads of apps/v1 and similar ones, .spec.selector, because their controllers release
+// pods that do not match. For other kinds, the selector is "", which matches everything.
 func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 	if k.LabelsPods() {
 		return apis.LabelOwner + "=" + string(obj.GetUID())

@@ -306,8 +306,8 @@ func (b contextBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// Container logs have no limit of time or size. Responses to paths that only look like those of
-// logs are limited.
+// Container logs have no limit of time or size. Responses to paths that only resemble paths of logs
+// are limited.
 func TestLongLog(t *testing.T) {
 	t.Parallel()
 	for path, ends := range map[string]bool{

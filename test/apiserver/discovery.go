@@ -141,8 +141,8 @@ type subresource struct {
 	verbs metav1.Verbs
 }
 
-// subresources returns the subresources of a type. If the kind of a subresource is that of the type,
-// its group and version are empty.
+// subresources returns the subresources of a type. If a subresource and the type have the same kind,
+// the group and the version of the subresource are empty.
 func subresources(r *resource, v *version) []subresource {
 	own := schema.GroupVersionKind{Kind: r.kind}
 	var all []subresource

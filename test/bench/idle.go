@@ -24,7 +24,7 @@ type idle struct {
 // stillness is the work of a converged loop in a window.
 type stillness struct {
 	reconciles float64
-	writes     int // without those of its lease
+	writes     int // without writes of its lease
 }
 
 // reconcileCost is the cost per reconcile after a change of one object.

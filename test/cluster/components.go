@@ -202,7 +202,7 @@ func (l layout) schedulerArgs() []string {
 
 // realNodeArgs returns the arguments with which the API server authorizes the
 // kubelets of real nodes, and connects to them for logs and exec. The values of
-// list flags are added to those of apiServerArgs.
+// a list flag are appended to the values in apiServerArgs.
 func (l layout) realNodeArgs() []string {
 	if len(l.ports.kubelets) == 0 {
 		return nil

@@ -227,7 +227,7 @@ func removeStale(ctx context.Context, path string) error {
 }
 
 // endStray stops a process if it is a component of the state directory. Process IDs are reused, so
-// endStray checks that the command line contains the directory, as that of every component does.
+// endStray checks that the command line contains the directory. Every component has it there.
 func endStray(ctx context.Context, pid int, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

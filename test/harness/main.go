@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// seed seeds the random draws of a run, except those of the chaos tests, which print a
-// seed of their own.
+// seed seeds the random draws of a run. The chaos tests print a seed of their own.
 var seed uint64 //nolint:gochecknoglobals // a flag of the test program, set once
 
 // Draw returns a number below n that depends on the seed and the name of the test, so

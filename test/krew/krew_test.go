@@ -44,7 +44,7 @@ func (p platform) String() string {
 }
 
 // released returns the manifest of the release, and its text. In the text, the URLs
-// of the archives are those of a server on loopback that runs until the test ends.
+// of the archives lead to a server on loopback that runs until the test ends.
 func released(t *testing.T) (m manifest, text string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dist, "krew", "imoocpod.yaml"))

@@ -23,8 +23,8 @@ import (
 // whether the condition is met, and since when.
 type world struct {
 	mu sync.Mutex
-	// object is the object under test, or nil if it does not exist. above maps the
-	// UIDs of objects to those of their controllers.
+	// object is the object under test, or nil if it does not exist. above maps the UID of
+	// each object to the UID of its controller.
 	object *unstructured.Unstructured
 	pods   map[types.UID]*corev1.Pod
 	above  map[types.UID]types.UID

@@ -2,10 +2,10 @@ package informer
 
 import "k8s.io/apimachinery/pkg/util/resourceversion"
 
-// Behind reports whether the cache has not yet seen a write, given the resourceVersion in the
-// server's response. KEP-5504 makes it comparable to that of the cache. If the comparison fails, or
-// if the resource can no longer be watched, the cache does not count as behind, because a plan from
-// an old cache is safe, only wasteful.
+// Behind reports whether the cache has not yet seen a write. written is the resourceVersion in the
+// response to the write (KEP-5504 makes resourceVersions comparable). If the comparison fails, or if
+// the resource can no longer be watched, the cache does not count as behind, because a plan from an
+// old cache is safe, only wasteful.
 func (i *Informer) Behind(written string) bool {
 	return Older(i.GetStore().LastStoreSyncResourceVersion(), written) && !i.health.refuses(i.Resource)
 }

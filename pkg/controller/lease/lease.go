@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// The timing of a lease. Except for releaseTimeout, it is that of kube-controller-manager.
+// The timing of a lease. All but releaseTimeout are the defaults of kube-controller-manager.
 const (
 	// leaseDuration is how long others wait for a loop that does not renew its lease.
 	leaseDuration = 15 * time.Second

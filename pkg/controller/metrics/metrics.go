@@ -37,7 +37,7 @@ type Metrics struct {
 
 var _ workqueue.MetricsProvider = (*Metrics)(nil)
 
-// New returns metrics that include the version, and those of the Go runtime and the process.
+// New returns metrics, including the version and the metrics of the Go runtime and the process.
 func New(version string) *Metrics {
 	m := &Metrics{Registry: prometheus.NewRegistry()}
 	registered := promauto.With(m.Registry)

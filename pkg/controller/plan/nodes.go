@@ -79,9 +79,8 @@ func (d demand) tolerates(node *corev1.Node, effect corev1.TaintEffect) bool {
 	return !untolerated
 }
 
-// DaemonTolerations returns the tolerations of a pod that belongs to its node: those of the
-// template, and those that the DaemonSet controller adds. The latter are for taints that should not
-// keep such a pod away.
+// DaemonTolerations returns the tolerations of a pod that must run on its node: the tolerations in the
+// template, and the tolerations that the DaemonSet controller adds.
 func DaemonTolerations(spec corev1.PodSpec) []corev1.Toleration {
 	tolerations := slices.Clone(spec.Tolerations)
 	add := func(key string, effect corev1.TaintEffect) {

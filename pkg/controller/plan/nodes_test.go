@@ -32,7 +32,7 @@ func node(words string) *corev1.Node {
 }
 
 // nodesView returns a view with nodes and pods. The word "a" stands for a ready pod of node a, and
-// "a:n" for one that is not ready. The letters are those of pods and rolling.
+// "a:n" for a pod that is not ready. The letters have the same meaning as for pods and rolling.
 func nodesView(template corev1.PodSpec, nodes, pods string) View {
 	v := View{Owner: Owner{Name: "foo", UID: uid, Generation: 1, Template: &corev1.PodTemplateSpec{Spec: template}, TemplateHash: "new"}, Now: noon}
 	for words := range strings.SplitSeq(nodes, ",") {

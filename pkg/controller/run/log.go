@@ -139,7 +139,7 @@ func (l *Log) line(line report.Line) {
 	_ = escape.PrintLine(l.lines, "%s %s", time.Now().Format(time.TimeOnly), text) // an output never fails
 }
 
-// nameInLine returns the object of a line as users type it. A bare name is that of an ImoocPod.
+// nameInLine returns the object of a line as users type it. For an ImoocPod, the type is left out.
 func nameInLine(line report.Line) string {
 	if line.Kind == kinds.ImoocPod().CRD() {
 		return line.Name

@@ -321,7 +321,7 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 		if !is {
 			continue
 		}
-		// "restart" writes to its path, which must not be that of a label or a finalizer.
+		// "restart" writes to this path, so the path must not lead to a label or a finalizer.
 		if names, err := fieldpath.FieldNames(word); err != nil || len(names) < 2 || names[0] != "spec" {
 			return fmt.Errorf("annotation %s: %q is not a path to a field of .spec", key, word)
 		}

@@ -32,7 +32,7 @@ type part struct {
 	to   *io.PipeWriter
 }
 
-// Once writes the logs of containers one after the other, those of failing pods last. It opens
+// Once writes the logs of containers one after the other, and the logs of failing pods last. It opens
 // several logs ahead. It returns an error for each log that cannot be read, but reads the others.
 func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	var parts []part

@@ -198,8 +198,8 @@ type ConditionForm struct {
 	parse func(argument string) (Condition, error)
 }
 
-// ConditionForms returns the forms of --for: ready, and those of "kubectl wait". Help, completion,
-// and errors use this table.
+// ConditionForms returns the forms of --for: ready, and the forms of "kubectl wait". Help,
+// completion, and errors use this table.
 func ConditionForms() []ConditionForm {
 	plain := func(condition Condition) func(string) (Condition, error) {
 		return func(string) (Condition, error) { return condition, nil }

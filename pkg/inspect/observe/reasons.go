@@ -86,7 +86,7 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 }
 
 // eventFeeds subscribes to feeds of events, and returns them. If events are followed, one feed has
-// all events in the namespace except those of normal pod starts. Otherwise, the feeds have at least
+// all events in the namespace except events of normal pod starts. Otherwise, the feeds have at least
 // the events about the given objects or, without objects, the Killing events of all pods.
 func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string

@@ -76,7 +76,7 @@ func TestCostOfContainers(t *testing.T) {
 	}
 }
 
-// The status of a pod is that of the first container that does not run, as in kubectl.
+// As in kubectl, the first container that does not run decides the status of the pod.
 func TestPodWithSeveralContainers(t *testing.T) {
 	t.Parallel()
 	runs := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}

@@ -75,7 +75,7 @@ type Finding struct {
 }
 
 // Fold merges equal findings about different pods into one problem. It sorts the problems by rank,
-// and those of the same rank by the number of affected pods. pods is the number of all pods.
+// and problems of the same rank by the number of affected pods. pods is the number of all pods.
 func Fold(findings []Finding, pods int) []Problem {
 	groups := map[findingKey][]*Finding{}
 	for i := range findings {
@@ -113,8 +113,8 @@ func Fold(findings []Finding, pods int) []Problem {
 	return problems
 }
 
-// rank is lower for fatal problems, and lowest for those of the object itself. A passed deadline
-// comes after all other fatal problems.
+// rank is lower for fatal problems, and lowest for fatal problems of the object itself. A passed
+// deadline comes after all other fatal problems.
 func rank(p Problem) int {
 	switch {
 	case !p.Fatal:

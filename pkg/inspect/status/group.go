@@ -27,7 +27,7 @@ type Group struct {
 	current, ready int32
 }
 
-// groupLabel returns the label whose values name more groups than those of any other label, or "".
+// groupLabel returns the label whose values name the most groups, or "" if no label names a group.
 func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	names, named := sets.New[string](), map[string]sets.Set[string]{}
 	for _, g := range o.Groups {

@@ -192,7 +192,7 @@ func logsOf(o Object) commandline.Command {
 // pods have the same problem.
 const unreadyShown = 5
 
-// relevant returns the events except those of ready pods, and of unready pods after the first few.
+// relevant drops the events of ready pods, and of unready pods after the first few.
 func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
 		return nil // looking at very many pods takes a while

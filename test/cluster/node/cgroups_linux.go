@@ -85,8 +85,8 @@ func (h hierarchies) create(name string) error {
 			}
 			continue
 		}
-		// A new cgroup of version 1 has no CPUs and no memory nodes, so copy those of
-		// the root.
+		// A new cgroup of version 1 has no CPUs and no memory nodes, so copy the
+		// values of the root.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			data, err := os.ReadFile(filepath.Join(root, file))
 			if errors.Is(err, fs.ErrNotExist) {

@@ -62,16 +62,13 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 }
 
 // show prints a change before it is written, because others besides the controller can write
-// revisions. If the change sets more than one image, show also prints a diff.
+// revisions. A revision may hide a further change behind a plain one, so show also prints a diff.
 func (c *changer) show(t *observe.Target, now, want []revision.Field) error {
 	change := revision.Change(now, want)
 	if change == "" || c.flags.dryRun != "none" {
 		return nil
 	}
 	c.tell("%s: %s", t, change)
-	if revision.ShowsAll(now, want) {
-		return nil
-	}
 	return printer.DiffYAML(c.streams.ErrOut, t.String(), t.String()+" (to be written)", revision.Object(now), revision.Object(want))
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -38,31 +37,6 @@ func Change(from, to []Field) string {
 		all = append(all[:maxChanges], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(all, ", ")
-}
-
-// ShowsAll reports whether the description from Change is the whole change, which is so if only one
-// image changes. Others can write revisions with any further change.
-func ShowsAll(from, to []Field) bool {
-	change := Change(from, to)
-	return strings.Count(change, " → ") == 1 && !strings.ContainsAny(change, ",…") &&
-		Same(withoutImages(from), withoutImages(to))
-}
-
-func withoutImages(fields []Field) []Field {
-	var all []Field
-	for _, f := range fields {
-		value := runtime.DeepCopyJSONValue(f.Value)
-		if template, is := value.(map[string]any); is {
-			spec := fieldpath.Object(template, "spec")
-			for _, c := range slices.Concat(fieldpath.Objects(spec["containers"]), fieldpath.Objects(spec["initContainers"])) {
-				delete(c, "image")
-			}
-		} else if nameOf(f.Path) == "image" {
-			value = nil
-		}
-		all = append(all, Field{f.Path, value})
-	}
-	return all
 }
 
 // Summary lists the images in the fields, such as "image nginx:1.29".

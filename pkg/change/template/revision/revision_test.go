@@ -369,32 +369,6 @@ func patched(t *rapid.T, obj map[string]any, patch []byte) map[string]any {
 	return got
 }
 
-// Only the change of one image is shown without a diff, because a revision of someone else may hide
-// any further change.
-func TestShowsAll(t *testing.T) {
-	t.Parallel()
-	fields := func(finalizer string, images ...string) []Field {
-		var containers []any
-		for i, image := range images {
-			containers = append(containers, map[string]any{"name": fmt.Sprint("c", i), "image": image})
-		}
-		return []Field{{fieldpath.Fields("spec", "template"), map[string]any{"metadata": map[string]any{"finalizers": []any{finalizer}}, "spec": map[string]any{"containers": containers}}}}
-	}
-	for name, test := range map[string]struct {
-		to   []Field
-		want bool
-	}{
-		"one image":                    {fields("a", "nginx:2", "sidecar"), true},
-		"two images":                   {fields("a", "nginx:2", "sidecar:2"), false},
-		"one image, and a finalizer":   {fields("b", "nginx:2", "sidecar"), false},
-		"one image, and another order": {fields("a", "sidecar", "nginx:2"), false},
-	} {
-		if got := ShowsAll(fields("a", "nginx:1", "sidecar"), test.to); got != test.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
-
 // A history has the newest revisions, however many there are.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()

@@ -98,11 +98,9 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 	if objects == nil {
 		return nil
 	}
-	obj, _, err := objects.GetStore().GetByKey(cache.NewObjectName(namespace, name).String())
-	if u, ok := obj.(*unstructured.Unstructured); ok && err == nil {
-		return u
-	}
-	return nil
+	obj, _, _ := objects.GetStore().GetByKey(cache.NewObjectName(namespace, name).String())
+	u, _ := obj.(*unstructured.Unstructured)
+	return u
 }
 
 // differs reports whether two states of an object may get different plans. It ignores the status.

@@ -139,9 +139,7 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 			return 0, err
 		}
 	}
-	if err := r.makePlan(); err != nil {
-		return 0, err
-	}
+	r.makePlan()
 	r.memory.Saw(r.key, len(r.view.Pods)+len(r.view.Nodes))
 	// A cached owner may be arbitrarily old. Before anything is written, read the owner from the
 	// server and plan again.
@@ -149,9 +147,7 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 		if there, err := r.readLive(ctx); !there {
 			return 0, err
 		}
-		if err := r.makePlan(); err != nil {
-			return 0, err
-		}
+		r.makePlan()
 	}
 	if r.DryRun {
 		r.memory.Planned(r.key, r.Clock.Now(), r.view, r.plan, plan.NewDryRun(r.view, r.plan))
@@ -209,7 +205,7 @@ func (r *reconciliation) readLive(ctx context.Context) (there bool, err error) {
 }
 
 // makePlan reads r.view from the caches, and sets r.plan.
-func (r *reconciliation) makePlan() error {
+func (r *reconciliation) makePlan() {
 	o, s := r.owners, r.owners.strategy
 	r.view = plan.View{Owner: s.Owner(o.kind, r.object), Memory: r.mem.Plan, Now: r.Clock.Now().Round(0)}
 	var input cache.Indexer
@@ -217,15 +213,10 @@ func (r *reconciliation) makePlan() error {
 		input = i.GetIndexer()
 	}
 	if r.revisions.Filled() {
-		if err := strategy.ReadRevisions(&r.view, r.object, r.revisions.GetIndexer()); err != nil {
-			return err
-		}
+		strategy.ReadRevisions(&r.view, r.object, r.revisions.GetIndexer())
 	}
-	if err := s.Read(&r.view, r.object, r.pods.GetIndexer(), input); err != nil {
-		return err
-	}
+	s.Read(&r.view, r.object, r.pods.GetIndexer(), input)
 	r.plan = plan.Decide(r.view, s.Plan)
-	return nil
 }
 
 // apply executes the plan while it writes the status, and returns the delay until the next plan.
@@ -268,13 +259,11 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 // logFailures logs why pods will not become ready without help. Each reason is logged once, until
 // the loop acts on the object again.
 func (r *reconciliation) logFailures() {
-	pods, err := r.pods.GetIndexer().ByIndex(r.owners.strategy.PodIndex, string(r.mem.UID))
-	if err != nil || r.view.Owner.Deleting {
+	if r.view.Owner.Deleting {
 		return
 	}
-	for _, obj := range pods {
-		pod, ok := obj.(*strategy.PodRecord)
-		if ok && pod.Namespace == r.key.Namespace && pod.FailureCode != "" && !r.mem.Logged[pod.FailureCode] {
+	for _, pod := range r.owners.strategy.Pods(r.object, r.pods.GetIndexer()) {
+		if pod.FailureCode != "" && !r.mem.Logged[pod.FailureCode] {
 			r.mem.Logged[pod.FailureCode] = true
 			r.report.LogObject(r.key, "%d of %d pods ready: %s", r.plan.Status.Ready, r.plan.Status.Desired, pod.Failure)
 		}

@@ -39,9 +39,7 @@ func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 			return nil
 		case <-time.After(plan.StatusInterval):
 		}
-		if err := w.makePlan(); err != nil {
-			return err
-		}
+		w.makePlan()
 	}
 }
 

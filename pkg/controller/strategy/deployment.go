@@ -188,20 +188,14 @@ func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, er
 
 // readDeployments adds to a view the Deployments that the object controls, and the one
 // with the name that it wants.
-func readDeployments(v *plan.View, object *unstructured.Unstructured, store cache.Indexer) error {
-	owner := object.GetUID()
-	owned, err := store.ByIndex(ByOwner, string(owner))
-	if err != nil {
-		return fmt.Errorf("find Deployments: %w", err)
-	}
-	for _, obj := range owned {
-		if r, ok := obj.(*deploymentRecord); ok && r.Namespace == object.GetNamespace() && r.plan.Controller == owner {
+func readDeployments(v *plan.View, object *unstructured.Unstructured, store cache.Indexer) {
+	for _, r := range childrenOf[*deploymentRecord](object, store, ByOwner) {
+		if r.plan.Controller == object.GetUID() {
 			v.Deployments = append(v.Deployments, r.plan)
 		}
 	}
-	obj, found, err := store.GetByKey(cache.NewObjectName(object.GetNamespace(), v.Owner.Wanted.Name).String())
-	if r, ok := obj.(*deploymentRecord); err == nil && found && ok && r.plan.Controller != owner {
+	obj, _, _ := store.GetByKey(cache.NewObjectName(object.GetNamespace(), v.Owner.Wanted.Name).String())
+	if r, ok := obj.(*deploymentRecord); ok && r.plan.Controller != object.GetUID() {
 		v.Deployments = append(v.Deployments, r.plan)
 	}
-	return nil
 }

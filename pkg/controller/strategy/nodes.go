@@ -46,7 +46,7 @@ func nodesEqual(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
-func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) error {
+func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) {
 	all := store.List()
 	v.Nodes = make([]*corev1.Node, 0, len(all))
 	for _, obj := range all {
@@ -54,7 +54,6 @@ func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) 
 			v.Nodes = append(v.Nodes, node)
 		}
 	}
-	return nil
 }
 
 // forNode sets the affinity and the tolerations of a pod as a DaemonSet does, so that the pod runs

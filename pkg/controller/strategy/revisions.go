@@ -1,8 +1,6 @@
 package strategy
 
 import (
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,18 +63,11 @@ func revisionNumber(u *unstructured.Unstructured) int64 {
 }
 
 // ReadRevisions adds to a view the revisions that the object controls, and sets HistoryKnown.
-func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) error {
-	found, err := store.ByIndex(ByOwner, string(obj.GetUID()))
-	if err != nil {
-		return fmt.Errorf("find the revisions of %s: %w", obj.GetName(), err)
-	}
+func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) {
 	v.HistoryKnown = true
-	for _, revision := range found {
-		if r, ok := revision.(*RevisionRecord); ok && r.Namespace == obj.GetNamespace() {
-			v.Revisions = append(v.Revisions, r.Revision)
-		}
+	for _, r := range childrenOf[*RevisionRecord](obj, store, ByOwner) {
+		v.Revisions = append(v.Revisions, r.Revision)
 	}
-	return nil
 }
 
 // revisionFields returns the fields of a revision, including who changed the owner's template and

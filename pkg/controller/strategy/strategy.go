@@ -31,7 +31,7 @@ type Strategy struct {
 	Input func(Clients) informer.Source
 
 	// read adds the objects of Input to the view of an owner.
-	read func(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) error
+	read func(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer)
 	// complete sets the fields of an owner that only this strategy has. template is nil if the
 	// owner has a Problem.
 	complete func(owner *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any)
@@ -65,23 +65,33 @@ func children() map[plan.Kind]child {
 }
 
 // Read adds the pods and the inputs of an object to its view, from the caches.
-func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, input cache.Indexer) error {
+func (s *Strategy) Read(v *plan.View, obj *unstructured.Unstructured, pods, input cache.Indexer) {
 	if s.Input != nil {
-		if err := s.read(v, obj, input); err != nil {
-			return err
+		s.read(v, obj, input)
+	}
+	found := s.Pods(obj, pods)
+	v.Pods = make([]plan.Pod, len(found))
+	for i, r := range found {
+		v.Pods[i] = r.Pod
+	}
+}
+
+// Pods returns the records of an object's pods from the cache.
+func (s *Strategy) Pods(obj *unstructured.Unstructured, pods cache.Indexer) []*PodRecord {
+	return childrenOf[*PodRecord](obj, pods, s.PodIndex)
+}
+
+// childrenOf returns the children of an object that an index has under the object's UID. Anyone may
+// refer to a UID from another namespace, so only children in the object's namespace count.
+func childrenOf[R metav1.Object](obj *unstructured.Unstructured, store cache.Indexer, index string) []R {
+	found, _ := store.ByIndex(index, string(obj.GetUID())) // no error, because the index exists
+	children := make([]R, 0, len(found))
+	for _, child := range found {
+		if r, ok := child.(R); ok && r.GetNamespace() == obj.GetNamespace() {
+			children = append(children, r)
 		}
 	}
-	found, err := pods.ByIndex(s.PodIndex, string(obj.GetUID()))
-	if err != nil {
-		return fmt.Errorf("find the pods of %s: %w", obj.GetName(), err)
-	}
-	v.Pods = make([]plan.Pod, 0, len(found))
-	for _, pod := range found {
-		if r, ok := pod.(*PodRecord); ok && r.Namespace == obj.GetNamespace() {
-			v.Pods = append(v.Pods, r.Pod)
-		}
-	}
-	return nil
+	return children
 }
 
 // childSource watches unstructured children. trim returns the part of a child to cache.

@@ -1,27 +1,26 @@
 package strategy
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // RefusalReason reports whether the server refused a write for a reason that an early retry will
 // not change, and returns the reason to set in a condition. Everything else (a broken connection, a
 // busy server, credentials that are being renewed) is worth an early retry.
 func RefusalReason(err error) (reason string, refused bool) {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return "", false
-	}
-	switch code := status.Status().Code; {
-	case code == http.StatusForbidden && strings.Contains(status.Status().Message, "exceeded quota"):
+	status := statusOf(err)
+	switch code := status.Code; {
+	case code == http.StatusForbidden && strings.Contains(status.Message, "exceeded quota"):
 		// The quota admission plugin returns no machine-readable cause.
 		return "QuotaExceeded", true
-	case code == http.StatusForbidden && strings.Contains(status.Status().Message, "cannot find RESTMapping"):
+	case code == http.StatusForbidden && strings.Contains(status.Message, "cannot find RESTMapping"):
 		// OwnerReferencesPermissionEnforcement learns of new kinds every half minute.
 		return "", false
 	case code == http.StatusForbidden:
@@ -37,37 +36,27 @@ func RefusalReason(err error) (reason string, refused bool) {
 
 // serverFailed reports whether the server itself failed, for example because an admission webhook
 // does not work. If that lasts, it is treated as a refusal.
-func serverFailed(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
-}
+func serverFailed(err error) bool { return statusOf(err).Code >= http.StatusInternalServerError }
 
 // answered reports whether a write failed because the server rejected it. After any other error,
 // the write may have succeeded before the connection broke or the server failed.
-func answered(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && !serverFailed(err)
-}
+func answered(err error) bool { return statusOf(err).Code > 0 && !serverFailed(err) }
 
 // namespaceEnds reports whether a write failed because its namespace is being deleted,
 // or is gone.
 func namespaceEnds(err error) bool {
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return true
-	}
-	var status apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
-		return false
-	}
-	details := status.Status().Details
-	return details != nil && details.Kind == "namespaces"
+	details := statusOf(err).Details
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
+		apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces"
 }
 
 // serverWords returns the server's message, without what the client adds to it.
-func serverWords(err error) string {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Message != "" {
-		return status.Status().Message
+func serverWords(err error) string { return cmp.Or(statusOf(err).Message, err.Error()) }
+
+// statusOf returns the status in the server's answer, or an empty one if err is not an answer.
+func statusOf(err error) metav1.Status {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		return status.Status()
 	}
-	return err.Error()
+	return metav1.Status{}
 }

@@ -315,11 +315,10 @@ func (r *reconciliation) remember(out *strategy.Outcome) {
 	if out.Applied != nil {
 		mem.Plan.Applied = out.Applied
 	}
-	for _, refusal := range out.Refused {
+	for slot, refusal := range out.Refused {
 		r.Metrics.Refusals.WithLabelValues(k.Kind, refusal.Reason).Inc()
-		mem.Plan = mem.Plan.Refused(refusal.Slot, plan.Refusal{
-			Reason: refusal.Reason, Message: refusal.Message, Generation: owner.Generation, At: r.Clock.Now(),
-		})
+		refusal.Generation, refusal.At = owner.Generation, r.Clock.Now()
+		mem.Plan = mem.Plan.Refused(slot, refusal)
 	}
 	if out.Declined[plan.KindPod] != "" {
 		mem.Plan.LabelRefused = r.Clock.Now().Round(0)

@@ -84,11 +84,12 @@ func (m Memory) wait(slot slots.Slot, v View) time.Duration {
 	return wait
 }
 
-// refusal returns the refusal for all slots or else for the lowest slot, and whether there is one.
-func (m Memory) refusal() (Refusal, bool) {
-	if len(m.Refusals) == 0 {
+// LowestRefusal returns the refusal for all slots or else for the lowest slot, and whether there is
+// one.
+func LowestRefusal(refusals map[slots.Slot]Refusal) (Refusal, bool) {
+	if len(refusals) == 0 {
 		return Refusal{}, false
 	}
-	lowest := slices.Min(slices.Collect(maps.Keys(m.Refusals))) // slots.None is the lowest
-	return m.Refusals[lowest], true
+	lowest := slices.Min(slices.Collect(maps.Keys(refusals))) // slots.None is the lowest
+	return refusals[lowest], true
 }

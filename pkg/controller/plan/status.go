@@ -287,7 +287,7 @@ func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 
 // failureCondition returns the condition ReplicaFailure, with the reason why creates fail.
 func failureCondition(m Memory, invalidTemplate string) metav1.Condition {
-	r, refused := m.refusal()
+	r, refused := LowestRefusal(m.Refusals)
 	switch {
 	case invalidTemplate != "":
 		return condition(apis.ConditionReplicaFailure, metav1.ConditionTrue, "InvalidTemplate", invalidTemplate)

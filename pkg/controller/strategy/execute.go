@@ -84,7 +84,7 @@ func describeOwner(ref *metav1.OwnerReference) string {
 // Execute executes the operations of the plan in order. It returns when the server
 // has answered all requests. done means that no operation was left out.
 func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
-	o = &Outcome{Written: map[string]string{}, Declined: map[plan.Kind]string{}}
+	o = &Outcome{Written: map[string]string{}, Refused: map[slots.Slot]plan.Refusal{}, Declined: map[plan.Kind]string{}}
 	w.end = w.Clock.Now().Add(Slice)
 	done = true
 	for operations := w.Plan.Operations; len(operations) > 0; {

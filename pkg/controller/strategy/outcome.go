@@ -1,9 +1,7 @@
 package strategy
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,8 +26,9 @@ type Outcome struct {
 	Unanswered []string
 	// Applied is the Deployment that was applied, if one was.
 	Applied *plan.Applied
-	// Refused lists the creates that will not succeed if they are repeated at once.
-	Refused []Refusal
+	// Refused holds, by slot, the creates that will not succeed if they are repeated at once. It has
+	// only their reasons and messages.
+	Refused map[slots.Slot]plan.Refusal
 	// Declined holds the server's message about a refused write of a revision, or of a pod's labels,
 	// by the kind of the child. Other operations continue.
 	Declined map[plan.Kind]string
@@ -39,12 +38,6 @@ type Outcome struct {
 	Ending bool
 
 	failures []error
-}
-
-// Refusal is a create that was refused, with the reason and the message of a condition.
-type Refusal struct {
-	Slot            slots.Slot
-	Reason, Message string
 }
 
 // Note is the reason and the message of an event.
@@ -112,18 +105,15 @@ func (o *Outcome) refuse(op plan.Operation, slot slots.Slot, reason, message str
 		}
 		return nil
 	}
-	if !slices.ContainsFunc(o.Refused, func(r Refusal) bool { return r.Slot == slot }) {
-		o.Refused = append(o.Refused, Refusal{slot, reason, message})
+	if _, known := o.Refused[slot]; !known {
+		o.Refused[slot] = plan.Refusal{Reason: reason, Message: message}
 	}
 	return errStopped
 }
 
 // Refusals describes the refused creates in one line, or returns "" if there are none.
 func (o *Outcome) Refusals() string {
-	if len(o.Refused) == 0 {
-		return ""
-	}
-	lowest := slices.MinFunc(o.Refused, func(a, b Refusal) int { return cmp.Compare(a.Slot, b.Slot) })
+	lowest, _ := plan.LowestRefusal(o.Refused)
 	if others := len(o.Refused) - 1; others > 0 {
 		return fmt.Sprintf("%s (and %d more)", lowest.Message, others)
 	}

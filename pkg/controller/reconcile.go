@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -159,25 +158,18 @@ func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err er
 // findUnanswered looks for the pods whose creates failed without an answer. If one exists, nothing
 // is planned until the cache has it.
 func (r *reconciliation) findUnanswered(ctx context.Context) error {
-	var mu sync.Mutex
-	names := r.mem.Unanswered
-	r.mem.Unanswered = nil
-	begun, err := strategy.SlowStart(ctx, names, func() bool { return true }, func(ctx context.Context, name string) error {
+	for len(r.mem.Unanswered) > 0 {
+		name := r.mem.Unanswered[0]
 		pod, err := r.Core.Pods(r.key.Namespace).Get(ctx, name, metav1.GetOptions{})
-		mu.Lock()
-		defer mu.Unlock()
-		if _, refused := strategy.RefusalReason(err); refused {
-			return nil // usually because it does not exist
-		}
-		if err != nil {
-			r.mem.Unanswered = append(r.mem.Unanswered, name)
+		switch _, refused := strategy.RefusalReason(err); {
+		case err == nil:
+			r.mem.Wrote(r.pods.Resource, pod.ResourceVersion)
+		case !refused: // it is refused if it does not exist
 			return fmt.Errorf("find pod %s, which may have been created: %w", name, err)
 		}
-		r.mem.Wrote(r.pods.Resource, pod.ResourceVersion)
-		return nil
-	})
-	r.mem.Unanswered = append(r.mem.Unanswered, names[begun:]...)
-	return err
+		r.mem.Unanswered = r.mem.Unanswered[1:]
+	}
+	return nil
 }
 
 // cachesBehind reports whether a cache lacks a write of the loop for the object, and counts waits.

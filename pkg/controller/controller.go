@@ -83,8 +83,8 @@ type Controller struct {
 	health       *informer.Health
 }
 
-// New returns a Controller that is not running yet. A kind with an unknown strategy is an error.
-func New(opts Options) (*Controller, error) {
+// New returns a Controller that is not running yet.
+func New(opts Options) *Controller {
 	if opts.Metrics == nil {
 		opts.Metrics = metrics.New("")
 	}
@@ -108,25 +108,19 @@ func New(opts Options) (*Controller, error) {
 	c.declarations = &declarations{Controller: c}
 	c.makeCaches()
 	for _, kind := range opts.Kinds {
-		o, err := c.ownersOf(kind)
-		if err != nil {
-			return nil, err
-		}
-		c.kinds.put(o)
+		c.kinds.put(c.ownersOf(kind))
 	}
-	return c, nil
+	return c
 }
 
 // ownersOf makes the owners of a kind, and creates the kind's metrics. The cache is made later.
-func (c *Controller) ownersOf(kind kinds.Kind) (*owners, error) {
-	s := c.strategies[kind.Mapping.Strategy]
-	if s == nil {
-		return nil, fmt.Errorf("%s: unknown strategy %q", kind.CRD(), kind.Mapping.Strategy)
-	}
+func (c *Controller) ownersOf(kind kinds.Kind) *owners {
 	c.Metrics.Know(kind.CRD())
-	o := &owners{kind: kind, strategy: s, client: c.Dynamic.Resource(kind.Resource), stopped: make(chan struct{})}
+	o := &owners{
+		kind: kind, strategy: c.strategies[kind.Mapping.Strategy], client: c.Dynamic.Resource(kind.Resource), stopped: make(chan struct{}),
+	}
 	o.state.Store(&ownerState{})
-	return o, nil
+	return o
 }
 
 // Synced reports whether all caches are filled. A kind that cannot be read has no cache to fill.

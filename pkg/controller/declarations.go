@@ -149,11 +149,7 @@ func (d *declarations) handleCRDChange(crd *declaration, exists bool, run func(*
 	}
 	switch {
 	case valid:
-		o, err := d.ownersOf(crd.kind)
-		if err != nil { // impossible, because strategy.All has every strategy that can be declared
-			d.refuse(crd.Name, err)
-			break
-		}
+		o := d.ownersOf(crd.kind)
 		o.declared = true
 		d.kinds.put(o)
 		run(o)

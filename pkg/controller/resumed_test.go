@@ -69,9 +69,7 @@ func startAt(t *testing.T, s *apiserver.Server, opts Options) (loop *Controller,
 	if opts.Log == nil {
 		opts.Log = func(report.Line) {}
 	}
-	if loop, err = New(opts); err != nil {
-		t.Fatal(err)
-	}
+	loop = New(opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended = make(chan error, 1)
 	done := make(chan struct{})

@@ -157,10 +157,7 @@ func (w *world) start(change ...func(*Options)) {
 	for _, change := range change {
 		change(&opts)
 	}
-	c, err := New(opts)
-	if err != nil {
-		w.Fatal(err)
-	}
+	c := New(opts)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

@@ -108,10 +108,7 @@ func (c *Cluster) StartControllerWith(t *testing.T, opts controller.Options, int
 	}
 	opts.Dynamic, opts.Core, opts.Workers, opts.Metrics = custom, core, 2, l.Metrics
 	opts.Log = func(line report.Line) { _, _ = fmt.Fprintf(&l.output, "%s: %s\n", line.Name, line.Text) }
-	l.Controller, err = controller.New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.Controller = controller.New(opts)
 	go func() {
 		defer close(l.Done)
 		l.Err = l.Run(ctx)

@@ -175,7 +175,7 @@ func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool) (
 		Metrics:   o.metrics,
 		Install:   o.clients.CommandContext().Line(commandline.Plugin("install")),
 		Log:       o.Log.line,
-	})
+	}), nil
 }
 
 // RateLimit limits the requests of a loop.

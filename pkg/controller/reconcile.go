@@ -18,7 +18,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
 
@@ -76,7 +75,7 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 	c.memory.Failed(k, c.Clock.Now(), err)
 	if o := c.kinds.get(k.Kind); o != nil && c.queue.NumRequeues(k) == troubleAfter {
 		if obj := o.get(k.Namespace, k.Name); obj != nil {
-			c.report.Event(report.Reference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
+			c.report.Event(obj, corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
 		}
 	}
 	c.because(k, "the last attempt failed")
@@ -103,7 +102,7 @@ func (c *Controller) reconcile(ctx context.Context, k memory.Key) (recheck time.
 	defer func() {
 		if p := recover(); p != nil {
 			err = strategy.Panicked(ctx, p)
-			c.report.Event(r.reference(), corev1.EventTypeWarning, "InternalError", "%v", err)
+			c.report.Event(r.object, corev1.EventTypeWarning, "InternalError", "%v", err)
 		}
 	}()
 	return r.run(ctx)
@@ -120,10 +119,6 @@ type reconciliation struct {
 	mem    *memory.Object
 	view   plan.View
 	plan   plan.Actions
-}
-
-func (r *reconciliation) reference() *corev1.ObjectReference {
-	return report.Reference(r.owners.kind, r.object)
 }
 
 func (r *reconciliation) run(ctx context.Context) (recheck time.Duration, err error) {
@@ -215,7 +210,7 @@ func (r *reconciliation) makePlan() {
 func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err error) {
 	k, o, v, p := r.key, r.owners, r.view, r.plan
 	r.report.Plan(k, v, p, r.mem)
-	r.report.Pause(k, r.reference(), v, p, r.mem)
+	r.report.Pause(k, r.object, v, p, r.mem)
 	w := &strategy.Work{
 		Clients:  r.clients(k.Namespace),
 		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, r.object), Object: r.object, Of: v.Owner, Plan: p,
@@ -232,7 +227,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	applied()
 	statusErr := <-statusDone
 	r.remember(out)
-	r.report.Result(k, r.reference(), r.mem, p, out, done)
+	r.report.Result(k, r.object, r.mem, p, out, done)
 	if err != nil && errors.Is(statusErr, strategy.ErrConflict) {
 		statusErr = nil // the other error says more
 	}
@@ -242,7 +237,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	if !out.Ending && (!done || len(out.Refused) > 0 || out.Declined[plan.KindPod] != "") {
 		r.wake(k, "the last reconcile did not finish") // plan what is left, or react to the refusal
 	}
-	r.report.State(k, r.reference(), v, status.written, r.mem)
+	r.report.State(k, r.object, v, status.written, r.mem)
 	r.logFailures()
 	r.memory.Planned(k, r.Clock.Now(), v, p, nil)
 	return p.Recheck, nil
@@ -325,7 +320,7 @@ func (r *reconciliation) rememberRevision(out *strategy.Outcome) {
 	case refused:
 		if r.mem.Plan.Unrecorded == (plan.Unrecorded{}) {
 			const message = "cannot keep the history of the pod template: %s"
-			r.report.Event(r.reference(), corev1.EventTypeWarning, "FailedRevision", message, why)
+			r.report.Event(r.object, corev1.EventTypeWarning, "FailedRevision", message, why)
 			r.report.LogObject(r.key, message, why)
 		}
 		r.mem.Plan.Unrecorded = plan.Unrecorded{Template: r.view.Owner.TemplateHash, Generation: r.view.Owner.Generation}

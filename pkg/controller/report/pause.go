@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
@@ -31,7 +32,7 @@ func pauseMessage(s plan.Status) string {
 
 // Pause logs the transitions of the condition Paused, and records events. If the stored status has
 // the pause, an earlier loop has recorded the event, so a loop that starts only logs the pause.
-func (r *Reporter) Pause(k memory.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions, rec *memory.Object) {
+func (r *Reporter) Pause(k memory.Key, on runtime.Object, v plan.View, p plan.Actions, rec *memory.Object) {
 	if v.Owner.Deleting {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -18,7 +18,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // Line is a line of the log, about an object or about the loop itself.
@@ -87,7 +86,7 @@ func (r *Reporter) Plan(k memory.Key, v plan.View, p plan.Actions, rec *memory.O
 }
 
 // State logs that an object has converged, or logs why it cannot converge and records an event.
-func (r *Reporter) State(k memory.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions, rec *memory.Object) {
+func (r *Reporter) State(k memory.Key, on runtime.Object, v plan.View, p plan.Actions, rec *memory.Object) {
 	// Do not rely on the conditions, because the kind may have none.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
 		if r.LogObject(k, "%s", why) {
@@ -104,7 +103,7 @@ func (r *Reporter) State(k memory.Key, on *corev1.ObjectReference, v plan.View, 
 
 // Result records events for the results of a plan, and also logs refusals. The events for created
 // and deleted pods give only numbers, and wait until all operations are done.
-func (r *Reporter) Result(k memory.Key, on *corev1.ObjectReference, rec *memory.Object, p plan.Actions, out *strategy.Outcome, done bool) {
+func (r *Reporter) Result(k memory.Key, on runtime.Object, rec *memory.Object, p plan.Actions, out *strategy.Outcome, done bool) {
 	if p.NameTaken != "" && p.NameTaken != rec.NameTaken {
 		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)
 		r.LogObject(k, "%s", p.NameTaken)
@@ -137,15 +136,6 @@ func (r *Reporter) Result(k memory.Key, on *corev1.ObjectReference, rec *memory.
 
 // Event records an event. The message is escaped, because others may have written parts of it, and
 // terminals show it.
-func (r *Reporter) Event(on *corev1.ObjectReference, kind, reason, format string, args ...any) {
+func (r *Reporter) Event(on runtime.Object, kind, reason, format string, args ...any) {
 	r.Events.Event(on, kind, reason, escape.Cell(fmt.Sprintf(format, args...)))
-}
-
-// Reference returns the reference to an object for its events.
-func Reference(kind kinds.Kind, obj *unstructured.Unstructured) *corev1.ObjectReference {
-	return &corev1.ObjectReference{
-		APIVersion: obj.GetAPIVersion(), Kind: kind.Kind,
-		Namespace: obj.GetNamespace(), Name: obj.GetName(),
-		UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
-	}
 }

@@ -70,15 +70,15 @@ func (k *kindSet) controllerOf(obj metav1.Object) (*owners, memory.Key) {
 	return nil, memory.Key{}
 }
 
-// readersOf returns the keys of the objects whose plans read an input of their strategy. If the
-// input is namespaced, only its controller reads it. Otherwise, all objects of the strategy do.
+// readersOf returns the keys of the objects whose plans read an object. If that object is
+// namespaced, only its controller reads it. Otherwise, all objects of the strategy do.
 func (k *kindSet) readersOf(name kinds.Strategy, obj any) (keys []memory.Key) {
 	input, ok := obj.(metav1.Object)
 	if !ok {
 		return nil
 	}
 	if input.GetNamespace() != "" {
-		if o, controller := k.controllerOf(input); o != nil && o.kind.Mapping.Strategy == name {
+		if o, controller := k.controllerOf(input); o != nil {
 			keys = append(keys, controller)
 		}
 		return keys

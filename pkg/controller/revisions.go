@@ -9,8 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
 
 // revisionCache caches the ControllerRevisions, in which the loop keeps earlier templates of
@@ -65,13 +63,4 @@ func (r *revisionCache) resume() {
 		r.controller.wakeAll("revisions can be read")
 	default:
 	}
-}
-
-func (c *Controller) revisionKeys(obj any) []memory.Key {
-	if r, ok := obj.(*strategy.RevisionRecord); ok {
-		if o, k := c.kinds.controllerOf(r); o != nil {
-			return []memory.Key{k}
-		}
-	}
-	return nil
 }

@@ -17,17 +17,19 @@ import (
 // makeCaches makes the caches of everything that plans read, apart from the objects themselves.
 func (c *Controller) makeCaches() {
 	clients := c.clients(c.Namespace)
+	readersOf := func(name kinds.Strategy) func(any) []memory.Key {
+		return func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) }
+	}
 	c.pods = c.newCache(strategy.PodSource(clients), c.podKeys)
 	for name, s := range c.strategies {
 		if s.Input != nil {
-			keys := func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) }
-			c.inputs[name] = c.newCache(s.Input(clients), keys)
+			c.inputs[name] = c.newCache(s.Input(clients), readersOf(name))
 		}
 	}
 	c.revisions = &revisionCache{controller: c, unreadable: make(chan struct{})}
 	revisions := strategy.RevisionSource(clients)
 	revisions.OnFilled = c.revisions.resume
-	c.revisions.Informer = c.newCache(revisions, c.revisionKeys)
+	c.revisions.Informer = c.newCache(revisions, readersOf("")) // revisions are namespaced
 }
 
 // newCache returns a cache whose events requeue objects. keys returns the keys of the objects whose

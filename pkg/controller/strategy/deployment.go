@@ -27,18 +27,16 @@ func deployment() *Strategy {
 	}
 }
 
-func deploymentChild() child {
-	return child{
-		resource: DeploymentResource(), kind: "Deployment",
-		fields: func(_ *Work, op plan.Operation) (map[string]any, error) { return runtime.DeepCopyJSON(op.Fields), nil },
-		applied: func(u *unstructured.Unstructured) (map[string]any, error) {
-			r, err := newDeploymentRecord(u)
-			if err != nil {
-				return nil, err
-			}
-			return r.plan.Fields, nil
-		},
+func deploymentFields(_ *Work, op plan.Operation) (map[string]any, error) {
+	return runtime.DeepCopyJSON(op.Fields), nil
+}
+
+func appliedDeployment(u *unstructured.Unstructured) (map[string]any, error) {
+	r, err := newDeploymentRecord(u)
+	if err != nil {
+		return nil, err
 	}
+	return r.plan.Fields, nil
 }
 
 // completeDeployment sets the Deployment that an object wants, or the reason why there is none.

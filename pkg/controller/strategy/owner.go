@@ -32,8 +32,8 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 		}
 	}
 	template, err := kinds.TemplateFields(kind, obj)
-	if err == nil {
-		err = notTooLarge(template)
+	if err == nil && Size(template) > maxTemplate {
+		err = fmt.Errorf("the pod template is too large: it has more than %d bytes", maxTemplate)
 	}
 	if err == nil {
 		v.Template, err = kinds.DecodeTemplate(template)
@@ -52,13 +52,6 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 // maxTemplate is the maximum size of a pod template, in bytes. The server stores pods of up to 1.5
 // MB, but many of these would fill etcd and the memory of all clients that watch pods.
 const maxTemplate = 256 << 10
-
-func notTooLarge(template map[string]any) error {
-	if Size(template) > maxTemplate {
-		return fmt.Errorf("the pod template is too large: it has more than %d bytes", maxTemplate)
-	}
-	return nil
-}
 
 // Size returns the size of an object as JSON, in bytes.
 func Size(object map[string]any) int {

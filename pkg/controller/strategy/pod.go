@@ -2,12 +2,14 @@ package strategy
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
@@ -110,29 +112,23 @@ func indexByLabel(obj any) ([]string, error) {
 	return []string{string(r.Label)}, nil
 }
 
-// podChild describes how to patch pods. sendPod creates and deletes pods.
-func podChild() child {
-	return child{resource: corev1.SchemeGroupVersion.WithResource("pods"), kind: "pod", fields: identityFields}
-}
-
-// newPod returns the pod to create, made from the owner's template.
+// newPod returns the pod to create, made from the owner's template. The identity labels override
+// those of the template.
 func (w *Work) newPod(op plan.Operation) *corev1.Pod {
 	template := w.Of.Template
+	labels := map[string]string{}
+	maps.Copy(labels, template.Labels)
+	maps.Copy(labels, w.identity(op))
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            op.Name,
 			Namespace:       w.Namespace,
-			Labels:          w.identity(op),
+			Labels:          labels,
 			Annotations:     template.Annotations,
 			Finalizers:      template.Finalizers,
 			OwnerReferences: []metav1.OwnerReference{w.Owner},
 		},
 		Spec: template.Spec,
-	}
-	for name, value := range template.Labels {
-		if _, ours := pod.Labels[name]; !ours {
-			pod.Labels[name] = value
-		}
 	}
 	if w.Of.TemplateHash != "" {
 		pod.Labels[apis.LabelTemplateHash] = w.Of.TemplateHash
@@ -161,11 +157,9 @@ func (w *Work) identity(op plan.Operation) map[string]string {
 
 // identityFields returns the patch that restores the identity labels of a pod.
 func identityFields(w *Work, op plan.Operation) (map[string]any, error) {
-	labels := map[string]any{}
-	for name, value := range w.identity(op) {
-		labels[name] = value
-	}
-	return map[string]any{"metadata": map[string]any{"labels": labels}}, nil
+	var pod unstructured.Unstructured
+	pod.SetLabels(w.identity(op))
+	return pod.Object, nil
 }
 
 // sendPod creates or deletes a pod with the typed client, which speaks protobuf. It returns even a

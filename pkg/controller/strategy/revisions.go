@@ -19,10 +19,6 @@ func RevisionResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 }
 
-func revisionChild() child {
-	return child{resource: RevisionResource(), kind: "ControllerRevision", fields: revisionFields}
-}
-
 // RevisionRecord is what the cache keeps of a revision: everything but the template.
 type RevisionRecord struct {
 	metav1.ObjectMeta

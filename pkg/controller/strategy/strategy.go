@@ -58,9 +58,9 @@ func All() map[kinds.Strategy]*Strategy {
 // children returns how to write the children of each kind.
 func children() map[plan.Kind]child {
 	return map[plan.Kind]child{
-		plan.KindPod:        podChild(),
-		plan.KindDeployment: deploymentChild(),
-		plan.KindRevision:   revisionChild(),
+		plan.KindPod:        {resource: corev1.SchemeGroupVersion.WithResource("pods"), kind: "pod", fields: identityFields},
+		plan.KindDeployment: {resource: DeploymentResource(), kind: "Deployment", fields: deploymentFields, applied: appliedDeployment},
+		plan.KindRevision:   {resource: RevisionResource(), kind: "ControllerRevision", fields: revisionFields},
 	}
 }
 

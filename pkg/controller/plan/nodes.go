@@ -42,7 +42,7 @@ func perNode(v View) slotSet {
 	return slotSet{
 		count: int32(len(nodes)), //nolint:gosec // a cluster has fewer nodes
 		wants: func(s slots.Slot) bool { _, wanted := nodes[s]; return wanted },
-		keeps: func(s slots.Slot) bool { return kept[s] },
+		kept:  kept,
 		all:   slices.Values(slices.Sorted(maps.Keys(nodes))),
 		nodes: nodes,
 	}

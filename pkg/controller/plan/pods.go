@@ -164,24 +164,21 @@ func stuckPods(v View) map[slots.Slot]types.UID {
 // of slots that are not wanted, and the refusals of slots that are filled.
 func remember(v View, pods []Pod, missing []Operation, s slotSet) Memory {
 	m := v.Memory
-	m.Failures = maps.Clone(m.Failures)
-	maps.DeleteFunc(m.Failures, func(slot slots.Slot, _ Failure) bool { return !s.wants(slot) })
+	m.Failures = map[slots.Slot]Failure{} // a map that is emptied does not free its space
+	for slot, failure := range v.Memory.Failures {
+		if s.wants(slot) {
+			m.Failures[slot] = failure
+		}
+	}
 	for _, pod := range pods {
 		if !s.wants(pod.Slot) {
 			continue
 		}
-		seen := m.Failures[pod.Slot].seen(pod, v.Now)
-		switch {
-		case seen.Count == 0:
-			delete(m.Failures, pod.Slot)
-		case m.Failures == nil:
-			m.Failures = map[slots.Slot]Failure{pod.Slot: seen}
-		default:
+		if seen := m.Failures[pod.Slot].seen(pod, v.Now); seen.Count > 0 {
 			m.Failures[pod.Slot] = seen
+		} else {
+			delete(m.Failures, pod.Slot)
 		}
-	}
-	if len(m.Failures) == 0 {
-		m.Failures = nil // an emptied map does not free its space
 	}
 	m.Refusals = maps.Clone(m.Refusals)
 	maps.DeleteFunc(m.Refusals, func(slot slots.Slot, _ Refusal) bool {
@@ -221,7 +218,7 @@ func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Operation, reche
 		case filled[pod.Slot] == pod.UID:
 			filling = append(filling, pod)
 			ready = ready && pod.Ready
-		case !s.keeps(pod.Slot):
+		case !s.kept[pod.Slot]:
 			misplaced = append(misplaced, pod)
 		}
 	}

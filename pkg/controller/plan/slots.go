@@ -10,9 +10,10 @@ import (
 type slotSet struct {
 	// count is the number of slots.
 	count int32
-	// wants reports whether a slot is in the set. keeps reports whether a pod may stay in a slot
-	// that is not in the set.
-	wants, keeps func(slots.Slot) bool
+	// wants reports whether a slot is in the set. kept has the slots that are not in the set, and in
+	// which a pod may stay.
+	wants func(slots.Slot) bool
+	kept  map[slots.Slot]bool
 	// removed lists the slots that the owner has given up. Their pods are deleted first.
 	removed slots.Removed
 	// all lists the slots, lowest first.
@@ -29,7 +30,6 @@ func numbered(n int32, removed slots.Removed) slotSet {
 	return slotSet{
 		count:   n,
 		wants:   func(s slots.Slot) bool { return removed.Wants(n, s) },
-		keeps:   func(slots.Slot) bool { return false },
 		removed: removed,
 		all:     removed.Wanted(n),
 	}

@@ -126,10 +126,11 @@ func (m *Memory) update(k Key, change func(*entry)) {
 	}
 }
 
-// Repeated records a line about an object, and reports whether the previous line was the same.
-func (m *Memory) Repeated(k Key, line string) (repeated bool) {
-	m.update(k, func(e *entry) { repeated, e.lastLine = e.lastLine == line, line })
-	return repeated
+// Said records a line about an object. It returns the sequence number of the object's last
+// reconcile, or zero without one, and reports whether the previous line was the same.
+func (m *Memory) Said(k Key, line string) (number int64, repeated bool) {
+	m.update(k, func(e *entry) { number, repeated, e.lastLine = e.number, e.lastLine == line, line })
+	return number, repeated
 }
 
 // Planned records the progress of the loop on an object after the loop has planned for it.

@@ -53,7 +53,7 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	m, k := New(metrics.New("")), Key{Name: "foo"}
 	first := m.Get(k, "first")
 	first.Failing = 3
-	m.Repeated(k, "a line")
+	m.Said(k, "a line")
 	m.Failed(k, time.Unix(1_700_000_000, 0), errors.New("no"))
 	if m.Get(k, "first") != first {
 		t.Error("it is forgotten")
@@ -61,7 +61,7 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	for name, forget := range map[string]func(){"another object": func() { m.Get(k, "second") }, "it is gone": func() { m.Forget(k) }} {
 		forget()
 		_, planned := m.Progress(k)
-		if m.Repeated(k, "a line") || planned {
+		if _, repeated := m.Said(k, "a line"); repeated || planned {
 			t.Errorf("%s: something is remembered", name)
 		}
 	}

@@ -57,12 +57,6 @@ func (m *Memory) Rest(k Key, now time.Time) (rest time.Duration) {
 	return rest
 }
 
-// Number returns the sequence number of the last reconcile of an object, or zero without one.
-func (m *Memory) Number(k Key) (number int64) {
-	m.update(k, func(e *entry) { number = e.number })
-	return number
-}
-
 // Reconciles returns how many reconciles have begun.
 func (m *Memory) Reconciles() int64 {
 	m.mu.Lock()

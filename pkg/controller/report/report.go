@@ -49,11 +49,11 @@ func (r *Reporter) Logf(format string, args ...any) {
 // reports whether it logged the line.
 func (r *Reporter) LogObject(k memory.Key, format string, args ...any) bool {
 	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // joined errors
-	if r.Objects.Repeated(k, line) {
-		return false
+	number, repeated := r.Objects.Said(k, line)
+	if !repeated {
+		r.Log(Line{Text: line, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Reconcile: number})
 	}
-	r.Log(Line{Text: line, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Reconcile: r.Objects.Number(k)})
-	return true
+	return !repeated
 }
 
 // Plan logs the operations of a plan, such as "1 → 3 pods: creating 2", and clears rec.Logged. It

@@ -5,7 +5,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -44,7 +43,7 @@ func (c *Controller) wake(k memory.Key, why ...string) { c.add(k, false, why) }
 func (c *Controller) wakeLater(k memory.Key, why ...string) { c.add(k, true, why) }
 
 func (c *Controller) add(k memory.Key, later bool, why []string) {
-	c.because(k, why...)
+	c.memory.Because(k, why...)
 	c.order.set(k, later)
 	c.queue.AddAfter(k, c.memory.Rest(k, time.Now()))
 }
@@ -54,20 +53,5 @@ func (c *Controller) add(k memory.Key, later bool, why []string) {
 func (c *Controller) wakeAfter(k memory.Key, delay time.Duration) {
 	if delay > 0 {
 		c.queue.AddAfter(k, min(delay, maxDelay))
-	}
-}
-
-func (c *Controller) wakeAll(why string) {
-	for _, o := range c.kinds.list() {
-		for _, k := range o.keys() {
-			c.wakeLater(k, why)
-		}
-	}
-}
-
-// because records a reason for the next reconcile, if reasons are logged.
-func (c *Controller) because(k memory.Key, why ...string) {
-	if klog.V(2).Enabled() {
-		c.memory.Because(k, why...)
 	}
 }

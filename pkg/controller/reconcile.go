@@ -78,7 +78,7 @@ func (c *Controller) handle(ctx context.Context, k memory.Key) {
 			c.report.Event(obj, corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
 		}
 	}
-	c.because(k, "the last attempt failed")
+	c.memory.Because(k, "the last attempt failed")
 	c.queue.AddRateLimited(k)
 }
 

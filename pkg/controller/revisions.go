@@ -60,7 +60,11 @@ func (r *revisionCache) resume() {
 	select {
 	case <-r.unreadable:
 		r.controller.report.Logf("listed %s: keeping the history of pod templates", r.Resource)
-		r.controller.wakeAll("revisions can be read")
+		for _, o := range r.controller.kinds.list() {
+			for _, k := range o.keys() {
+				r.controller.wakeLater(k, "revisions can be read")
+			}
+		}
 	default:
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -75,12 +76,13 @@ type Controller struct {
 	inputs    map[kinds.Strategy]*informer.Informer
 	revisions *revisionCache
 
-	declarations *declarations
-	queue        workqueue.TypedRateLimitingInterface[memory.Key]
-	order        *order
-	memory       *memory.Memory
-	report       *report.Reporter
-	health       *informer.Health
+	// crdsHandled means that the CRDs that existed at the start have been handled.
+	crdsHandled atomic.Bool
+	queue       workqueue.TypedRateLimitingInterface[memory.Key]
+	order       *order
+	memory      *memory.Memory
+	report      *report.Reporter
+	health      *informer.Health
 }
 
 // New returns a Controller that is not running yet.
@@ -105,7 +107,6 @@ func New(opts Options) *Controller {
 	c.queue = newQueue(opts.Namespace, opts.Metrics, c.order)
 	c.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: c.memory}
 	c.health = informer.NewHealth(c.report.Logf)
-	c.declarations = &declarations{Controller: c}
 	c.makeCaches()
 	for _, kind := range opts.Kinds {
 		c.kinds.put(c.ownersOf(kind))
@@ -130,7 +131,7 @@ func (c *Controller) Synced() bool {
 			return false
 		}
 	}
-	return c.pods.HasSynced() && c.declarations.hasSynced()
+	return c.pods.HasSynced() && (c.crdsHandled.Load() || !c.Declared.any())
 }
 
 // Run reconciles objects until the context ends, and returns nil when the writes in flight have
@@ -170,8 +171,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	for _, o := range c.kinds.list() {
 		run(o)
 	}
-	if c.declarations.any() {
-		running.Go(func() { c.declarations.follow(ctx, run) })
+	if c.Declared.any() {
+		running.Go(func() { c.followDeclarations(ctx, run) })
 	}
 	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
 		for range c.Workers {
@@ -191,7 +192,7 @@ func (c *Controller) mayStart(ctx context.Context) error {
 	if _, err := c.Core.Pods(c.Namespace).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
-	if err := c.declarations.mayRead(ctx); err != nil {
+	if err := c.mayReadDeclarations(ctx); err != nil {
 		return err
 	}
 	var missing []string
@@ -207,7 +208,7 @@ func (c *Controller) mayStart(ctx context.Context) error {
 		}
 	}
 	c.logNotInstalled(missing...)
-	if len(denied) < len(c.Kinds) || c.declarations.any() {
+	if len(denied) < len(c.Kinds) || c.Declared.any() {
 		return nil
 	}
 	return errors.Join(denied...)
@@ -228,11 +229,6 @@ func (c *Controller) Stuck() string {
 		return ""
 	}
 	return fmt.Sprintf("the reconcile of %s %s/%s has not ended since %s", k.Kind, k.Namespace, k.Name, since.UTC().Format("2006-01-02 15:04:05 MST"))
-}
-
-// clients returns the clients for a namespace; an empty one means all.
-func (c *Controller) clients(namespace string) strategy.Clients {
-	return strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: namespace}
 }
 
 func forbidden(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,23 +24,13 @@ type Declarations struct {
 	Named []string
 }
 
-// declarations watches the selected CRDs, and starts and stops their kinds.
-type declarations struct {
-	*Controller
-	// synced means that the CRDs that existed at the start have been handled.
-	synced atomic.Bool
-}
-
-func (d *declarations) any() bool { return d.Declared.All || len(d.Declared.Named) > 0 }
-
-// hasSynced reports whether the CRDs that existed at the start have been handled.
-func (d *declarations) hasSynced() bool { return !d.any() || d.synced.Load() }
+func (d Declarations) any() bool { return d.All || len(d.Named) > 0 }
 
 // refuse replaces the kind of a CRD with one without objects, for which Refused returns err.
-func (d *declarations) refuse(crd string, err error) {
+func (c *Controller) refuse(crd string, err error) {
 	o := &owners{kind: kinds.Kind{Resource: schema.ParseGroupResource(crd).WithVersion("")}, strategy: &strategy.Strategy{}, declared: true}
 	o.state.Store(&ownerState{refused: err})
-	d.kinds.put(o)
+	c.kinds.put(o)
 }
 
 // declaration is the part of a CRD that the cache keeps: the kind that the CRD declares, or the
@@ -64,22 +53,23 @@ func trimCRD(crd *unstructured.Unstructured) (any, error) {
 	return d, nil
 }
 
-// follow reconciles each kind while its CRD declares it, until the context ends. run starts a kind.
-func (d *declarations) follow(ctx context.Context, run func(*owners)) {
+// followDeclarations reconciles each kind while its CRD declares it, until the context ends. run
+// starts a kind.
+func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) {
 	resource := kinds.CRDResource()
-	source := informer.SourceOf(resource.Resource, d.Dynamic.Resource(resource), &unstructured.Unstructured{})
+	source := informer.SourceOf(resource.Resource, c.Dynamic.Resource(resource), &unstructured.Unstructured{})
 	source.Trim = informer.Trim(trimCRD)
 	var crds *informer.Informer
 	source.OnFilled = func() {
-		d.refuseMissing(crds.GetStore())
-		d.synced.Store(true)
-		d.memory.Notify()
+		c.refuseMissing(crds.GetStore())
+		c.crdsHandled.Store(true)
+		c.memory.Notify()
 	}
-	crds = d.health.New(source)
+	crds = c.health.New(source)
 	handle := func(obj any, exists bool) {
 		crd, ok := informer.Object(obj).(*declaration)
-		if ok && (d.Declared.All || slices.Contains(d.Declared.Named, crd.Name)) {
-			d.handleCRDChange(crd, exists, run)
+		if ok && (c.Declared.All || slices.Contains(c.Declared.Named, crd.Name)) {
+			c.handleCRDChange(crd, exists, run)
 		}
 	}
 	crds.Handle(cache.ResourceEventHandlerFuncs{
@@ -91,23 +81,23 @@ func (d *declarations) follow(ctx context.Context, run func(*owners)) {
 }
 
 // refuseMissing refuses and logs the named CRDs that do not exist or declare no kind.
-func (d *declarations) refuseMissing(store cache.Store) {
-	for _, name := range d.Declared.Named {
+func (c *Controller) refuseMissing(store cache.Store) {
+	for _, name := range c.Declared.Named {
 		obj, _, _ := store.GetByKey(name)
 		if crd, ok := obj.(*declaration); !ok || (crd.err == nil && !crd.valid()) {
-			d.refuse(name, errNotDeclared)
-			d.report.Logf("%s is not reconciled: %v; waiting for it", name, errNotDeclared)
+			c.refuse(name, errNotDeclared)
+			c.report.Logf("%s is not reconciled: %v; waiting for it", name, errNotDeclared)
 		}
 	}
 }
 
 var errNotDeclared = errors.New("no CRD of that name has the annotation " + kinds.AnnotationPlan)
 
-func (d *declarations) mayRead(ctx context.Context) error {
-	if !d.any() {
+func (c *Controller) mayReadDeclarations(ctx context.Context) error {
+	if !c.Declared.any() {
 		return nil
 	}
-	_, err := d.Dynamic.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{Limit: 1})
+	_, err := c.Dynamic.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{Limit: 1})
 	if forbidden(err) {
 		return fmt.Errorf("list CRDs to find declared kinds (without this permission, pass the CRDs with --kind-file): %w", err)
 	}
@@ -116,8 +106,8 @@ func (d *declarations) mayRead(ctx context.Context) error {
 
 // handleCRDChange starts, restarts, or stops reconciling a kind after its CRD has changed. Calls do
 // not overlap.
-func (d *declarations) handleCRDChange(crd *declaration, exists bool, run func(*owners)) {
-	before := d.kinds.get(crd.Name)
+func (c *Controller) handleCRDChange(crd *declaration, exists bool, run func(*owners)) {
+	before := c.kinds.get(crd.Name)
 	if before != nil && !before.declared {
 		return // the kind was given at the start and does not follow its CRD
 	}
@@ -127,18 +117,18 @@ func (d *declarations) handleCRDChange(crd *declaration, exists bool, run func(*
 	case invalid && !running && before != nil && before.state.Load().refused.Error() == crd.err.Error():
 		return
 	case invalid:
-		d.report.Logf("%s is not reconciled: %v", crd.Name, crd.err)
+		c.report.Logf("%s is not reconciled: %v", crd.Name, crd.err)
 	case running && !exists:
-		d.report.Logf("stopped reconciling %s: its CRD was deleted", crd.Name)
+		c.report.Logf("stopped reconciling %s: its CRD was deleted", crd.Name)
 	case running && !valid:
-		d.report.Logf("stopped reconciling %s: its CRD has no annotation %s; objects and pods stay", crd.Name, kinds.AnnotationPlan)
+		c.report.Logf("stopped reconciling %s: its CRD has no annotation %s; objects and pods stay", crd.Name, kinds.AnnotationPlan)
 	case !running && valid:
-		d.report.Logf("reconciling %s (plan: %s)", crd.Name, crd.kind.Mapping.Strategy)
+		c.report.Logf("reconciling %s (plan: %s)", crd.Name, crd.kind.Mapping.Strategy)
 	case !running:
 	case before.kind.Mapping.Strategy != crd.kind.Mapping.Strategy:
-		d.report.Logf("the plan of %s is now %s instead of %s: pods and Deployments of the old plan stay until the objects are deleted", crd.Name, crd.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
+		c.report.Logf("the plan of %s is now %s instead of %s: pods and Deployments of the old plan stay until the objects are deleted", crd.Name, crd.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
 	case !equality.Semantic.DeepEqual(before.kind, crd.kind):
-		d.report.Logf("the annotations or the schema of %s changed; reconciling it again (plan: %s)", crd.Name, crd.kind.Mapping.Strategy)
+		c.report.Logf("the annotations or the schema of %s changed; reconciling it again (plan: %s)", crd.Name, crd.kind.Mapping.Strategy)
 	default:
 		return
 	}
@@ -149,19 +139,19 @@ func (d *declarations) handleCRDChange(crd *declaration, exists bool, run func(*
 	}
 	switch {
 	case valid:
-		o := d.ownersOf(crd.kind)
+		o := c.ownersOf(crd.kind)
 		o.declared = true
-		d.kinds.put(o)
+		c.kinds.put(o)
 		run(o)
 	case invalid:
-		d.refuse(crd.Name, crd.err)
+		c.refuse(crd.Name, crd.err)
 	case before != nil:
-		d.kinds.remove(before)
+		c.kinds.remove(before)
 	}
 	if running && !valid {
 		for _, k := range before.keys() {
-			d.wake(k, "its kind is no longer reconciled")
+			c.wake(k, "its kind is no longer reconciled")
 		}
 	}
-	d.memory.Notify()
+	c.memory.Notify()
 }

@@ -212,7 +212,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	r.report.Plan(k, v, p, r.mem)
 	r.report.Pause(k, r.object, v, p, r.mem)
 	w := &strategy.Work{
-		Clients:  r.clients(k.Namespace),
+		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
 		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, r.object), Object: r.object, Of: v.Owner, Plan: p,
 		Failing: r.mem.Failing, MaxFailing: troubleAfter,
 		Current: r.isCurrent(ctx),

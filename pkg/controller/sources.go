@@ -16,7 +16,7 @@ import (
 
 // makeCaches makes the caches of everything that plans read, apart from the objects themselves.
 func (c *Controller) makeCaches() {
-	clients := c.clients(c.Namespace)
+	clients := strategy.Clients{Core: c.Core, Dynamic: c.Dynamic, Namespace: c.Namespace}
 	readersOf := func(name kinds.Strategy) func(any) []memory.Key {
 		return func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) }
 	}

@@ -1,12 +1,15 @@
 // Package controller implements the reconcile loop of "run-controller". Informers fill caches
-// (sources.go) and put keys into a queue. A worker takes a key, reads a view from the caches, plans
-// (package plan, pure), applies the plan, and writes the status (reconcile.go).
+// (sources.go) and put keys (kinds.go) into a queue (queue.go). A worker takes a key, reads a view
+// from the caches, plans (package plan, pure), applies the plan (reconcile.go), and writes the
+// status (status.go).
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -212,6 +215,45 @@ func (c *Controller) mayStart(ctx context.Context) error {
 		return nil
 	}
 	return errors.Join(denied...)
+}
+
+// State is the progress of the loop with an object. Of is the kind of the object.
+type State struct {
+	memory.Key
+	memory.Progress
+	Of kinds.Kind
+}
+
+// Changed returns a channel that holds a value after the result of States has changed.
+func (c *Controller) Changed() <-chan struct{} { return c.memory.Changed() }
+
+// Refused returns the reason why each refused kind (plural.group) is not reconciled: a missing
+// permission, an input of plans that cannot be listed, or a wrong declaration.
+func (c *Controller) Refused() map[string]error {
+	refused := map[string]error{}
+	for _, o := range c.kinds.list() {
+		if err := o.state.Load().refused; err != nil {
+			refused[o.kind.CRD()] = err
+		}
+	}
+	return refused
+}
+
+// States lists the states of all objects by namespace, kind, and name. settled means that all are
+// cached and have converged or, in a dry run, have a plan or a failure.
+func (c *Controller) States() (all []State, settled bool) {
+	settled = c.Synced()
+	for _, o := range c.kinds.list() {
+		for _, k := range o.keys() {
+			progress, known := c.memory.Progress(k)
+			all = append(all, State{Key: k, Progress: progress, Of: o.kind})
+			settled = settled && known && (c.DryRun || progress.Converged)
+		}
+	}
+	slices.SortFunc(all, func(a, b State) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return all, settled
 }
 
 // Reconciles returns how many reconciles have begun. A converged system begins none.

@@ -2,9 +2,15 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 
@@ -99,6 +105,88 @@ func (c *Controller) podKeys(obj any) (keys []memory.Key) {
 	return keys
 }
 
+// follow watches a kind's objects whenever its CRD is installed, until the context ends.
+func (c *Controller) follow(ctx context.Context, o *owners) {
+	for ctx.Err() == nil {
+		c.followInstalled(ctx, o)
+	}
+}
+
+// followInstalled waits until a kind's CRD is installed and its objects can be listed, and watches
+// them until the CRD is removed. It polls, because a watch of CRDs would take a permission that
+// reconciling does not need.
+func (c *Controller) followInstalled(ctx context.Context, o *owners) {
+	installed, removed := context.WithCancel(ctx)
+	defer removed()
+	crd := o.kind.CRD()
+	objects := c.newCache(c.ownerSource(o, removed), func(obj any) []memory.Key { return o.keysOf(obj) })
+	reported := false
+	objects.Need()
+	objects.Run(installed, func(err error) {
+		missing := o.state.Load().missing
+		switch {
+		case err == nil:
+			if missing && !o.declared {
+				c.report.Logf("%s is installed", crd)
+			}
+			c.awaitCaches(installed, o)
+			o.state.Store(&ownerState{objects: objects})
+		case apierrors.IsNotFound(err):
+			if !missing && !o.declared {
+				c.logNotInstalled(crd)
+			}
+			o.state.Store(&ownerState{missing: true})
+		case !reported:
+			c.report.Logf("cannot list %s: %v; trying again", crd, err)
+			reported = true
+		}
+		if forbidden(err) {
+			o.state.Store(&ownerState{refused: err})
+		}
+		c.memory.Notify()
+	})
+	c.health.Forget(crd)
+	if ctx.Err() == nil {
+		o.state.Store(&ownerState{}) // after the end of the loop, States still needs the objects
+	}
+}
+
+// awaitCaches fills the caches that plans for a kind read, and waits for them. From an empty cache,
+// a plan would conclude that there are no objects.
+func (c *Controller) awaitCaches(ctx context.Context, o *owners) {
+	if input := c.inputs[o.kind.Mapping.Strategy]; input != nil {
+		select {
+		case <-input.Need():
+		case <-ctx.Done():
+		}
+	}
+	c.revisions.await(ctx)
+}
+
+func (c *Controller) ownerSource(o *owners, missing func()) informer.Source {
+	s := informer.SourceOf(o.kind.CRD(), o.client.Namespace(c.Namespace), &unstructured.Unstructured{})
+	s.Selector = c.Selector.String()
+	s.Trim = trimOwner(o.kind)
+	s.Equal = informer.Equal(func(before, after *unstructured.Unstructured) bool {
+		at := o.kind.Mapping.Status
+		return !differs(o.kind, before, after) && equality.Semantic.DeepEqual(strategy.DecodeStatus(at, before), strategy.DecodeStatus(at, after))
+	})
+	s.Indexers = cache.Indexers{byUID: indexByUID}
+	s.OnMissing, s.OnFilled = missing, c.memory.Notify
+	return s
+}
+
+// logNotInstalled logs which CRDs are not installed, and the command that installs them.
+func (c *Controller) logNotInstalled(crds ...string) {
+	switch len(crds) {
+	case 0:
+	case 1:
+		c.report.Logf("%s is not installed: run \"%s\"; waiting until it is installed", crds[0], c.Install)
+	default:
+		c.report.Logf("%s are not installed: run \"%s\"; waiting until they are installed", strings.Join(crds, ", "), c.Install)
+	}
+}
+
 // keepInput fills the input cache of a strategy when a kind first needs it. While the input cannot
 // be listed, the kinds of the strategy are not reconciled, but other kinds are.
 func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
@@ -126,4 +214,62 @@ func (c *Controller) keepInput(ctx context.Context, name kinds.Strategy) {
 		reported = true
 		c.memory.Notify()
 	})
+}
+
+// revisionCache caches the ControllerRevisions, in which the loop keeps earlier templates of
+// objects. Revisions are optional. If they cannot be read or written, the log reports it once, and
+// the objects are reconciled without a history.
+type revisionCache struct {
+	*informer.Informer
+	controller *Controller
+	// unreadable is closed, once, if the revisions cannot be read.
+	unreadable chan struct{}
+	once       sync.Once
+}
+
+// revisionTimeout limits how long objects wait at the start until the revisions have been listed.
+const revisionTimeout = 30 * time.Second
+
+// await fills the cache, and waits until it is filled or unreadable, revisionTimeout has passed, or
+// the context ends. From an empty cache, an object would seem to have no history.
+func (r *revisionCache) await(ctx context.Context) {
+	select {
+	case <-r.Need():
+	case <-r.unreadable:
+	case <-time.After(revisionTimeout):
+		r.giveUp(fmt.Errorf("no complete list within %s", revisionTimeout))
+	case <-ctx.Done():
+	}
+}
+
+// giveUp makes await return, so that objects are reconciled without a history, and logs why.
+func (r *revisionCache) giveUp(err error) {
+	r.once.Do(func() {
+		r.controller.report.Logf("cannot list %s: %v; trying again; the history of pod templates is not kept until then", r.Resource, err)
+		close(r.unreadable)
+	})
+}
+
+// keep fills the cache when it is first needed, and calls giveUp if the revisions cannot be listed.
+func (r *revisionCache) keep(ctx context.Context) {
+	failed := 0
+	r.Run(ctx, func(err error) {
+		if failed++; err != nil && (forbidden(err) || apierrors.IsNotFound(err) || failed == troubleAfter) {
+			r.giveUp(err)
+		}
+	})
+}
+
+// resume requeues all objects after the first list, if they were reconciled without a history.
+func (r *revisionCache) resume() {
+	select {
+	case <-r.unreadable:
+		r.controller.report.Logf("listed %s: keeping the history of pod templates", r.Resource)
+		for _, o := range r.controller.kinds.list() {
+			for _, k := range o.keys() {
+				r.controller.wakeLater(k, "revisions can be read")
+			}
+		}
+	default:
+	}
 }

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -186,4 +187,26 @@ func Object(obj any) any {
 		return t.Obj
 	}
 	return obj
+}
+
+// Behind reports whether the cache has not yet seen a write. written is the resourceVersion in the
+// response to the write (KEP-5504 makes resourceVersions comparable). If the comparison fails, or if
+// the resource can no longer be watched, the cache does not count as behind, because a plan from an
+// old cache is safe, only wasteful.
+func (i *Informer) Behind(written string) bool {
+	return Older(i.GetStore().LastStoreSyncResourceVersion(), written) && !i.health.refuses(i.Resource)
+}
+
+// Later returns the higher of two resourceVersions; "" is the lowest.
+func Later(a, b string) string {
+	if a == "" || Older(a, b) {
+		return b
+	}
+	return a
+}
+
+// Older reports whether a resourceVersion is known to be lower than another.
+func Older(a, b string) bool {
+	c, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && c < 0
 }

@@ -66,7 +66,7 @@ func (c *client) Get(ctx context.Context, name string, opts metav1.GetOptions) (
 		case other.Holder == "":
 			return vacated(object), nil
 		case c.leads: // this machine slept, or someone edited the lease
-			c.lease.drop()
+			c.lease.renewedAt(time.Time{})
 			c.lost(fmt.Errorf("%w: %w", errLeaseLost, held))
 			c.stop(nil)
 			return nil, held
@@ -130,7 +130,7 @@ func (c *client) write(ctx context.Context, object *coordinationv1.Lease, send f
 	for name, value := range c.lease.Self.Annotations() {
 		metav1.SetMetaDataAnnotation(&object.ObjectMeta, name, value)
 	}
-	sent := c.lease.now()
+	sent := c.lease.Clock.Now()
 	if !c.leads {
 		c.since = metav1.NewMicroTime(sent)
 	}

@@ -51,28 +51,15 @@ func (l *Lease) held() bool {
 	}
 	// Check both clocks, because the monotonic clock stops while the machine sleeps, and someone
 	// may set the wall clock back.
-	now := l.now()
+	now := l.Clock.Now()
 	return now.Sub(l.renewed) < writesFor && now.Round(0).Sub(l.renewed.Round(0)) < writesFor
 }
 
-// renewedAt records the time when a renewal was sent, and calls OnChange.
+// renewedAt records when the last renewal was sent, or zero if the lease is not held, and calls
+// OnChange.
 func (l *Lease) renewedAt(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.renewed = sent
-	l.notify(true)
-}
-
-func (l *Lease) drop() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.renewed = time.Time{}
-	l.notify(false)
-}
-
-func (l *Lease) now() time.Time {
-	if l.Clock == nil {
-		return time.Now()
-	}
-	return l.Clock.Now()
+	l.notify(!sent.IsZero())
 }

@@ -47,7 +47,7 @@ type Lease struct {
 	// OnChange, if set, is called with namespace/name of the lease when Hold starts, and when the
 	// lease is acquired, renewed, lost, or released.
 	OnChange func(lease string, held bool)
-	// Clock is the clock of renewals and of the fence; nil means the clock of the machine.
+	// Clock is the clock of renewals and of the fence.
 	Clock clock.PassiveClock
 
 	mu      sync.Mutex
@@ -132,7 +132,7 @@ func (l *Lease) elect(ctx context.Context, work func(ctx context.Context, resume
 		return nil
 	}
 	err = <-result
-	l.drop()
+	l.renewedAt(time.Time{})
 	release(ctx, lock)
 	if cause := context.Cause(working); errors.Is(cause, errLeaseLost) {
 		return cause

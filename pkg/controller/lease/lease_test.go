@@ -20,6 +20,7 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
@@ -105,7 +106,10 @@ func TestHoldResumes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got bool
-			l := &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}}}
+			l := &Lease{
+				Client: leaseServer(t, test.lease), Clock: clock.RealClock{}, Log: func(string, ...any) {},
+				Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}},
+			}
 			if err := l.Hold(t.Context(), func(_ context.Context, resumed bool) error {
 				got = resumed
 				return nil
@@ -198,7 +202,7 @@ func leaseIn(t *testing.T, s *leaseStore) *Lease {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Lease{Client: client, Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}}}
+	return &Lease{Client: client, Clock: clock.RealClock{}, Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}}}
 }
 
 // A stopped loop renews its lease until its work is done, and then releases it.

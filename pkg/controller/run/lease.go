@@ -7,6 +7,7 @@ import (
 
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
@@ -29,7 +30,7 @@ func (o *Options) runWithLease(ctx context.Context, config *rest.Config, namespa
 		return fmt.Errorf("make a client: %w", err)
 	}
 	l := &lease.Lease{
-		Client: client, Self: holder.Self(o.Version, o.scope(namespace)),
+		Client: client, Clock: clock.RealClock{}, Self: holder.Self(o.Version, o.scope(namespace)),
 		ExitIfHeld: o.Lease.IfHeld == "exit", Log: o.logFor(namespace), OnChange: o.metrics.Lead,
 	}
 	fenced := rest.CopyConfig(config)

@@ -3,13 +3,11 @@ package controller
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -43,53 +41,43 @@ func (w *statusWriter) writeUntilApplied(ctx context.Context) error {
 	}
 }
 
-// writePlanned writes the status of the plan, and remembers the result.
+// writePlanned writes the status of the plan, and remembers the result. It returns ErrConflict if the
+// object has changed since it was read. If the object is gone, or its CRD has no status, nothing is
+// written.
 func (w *statusWriter) writePlanned(ctx context.Context) error {
-	now, err := w.write(ctx, w.object, w.plan.Status)
-	if errors.Is(err, strategy.ErrConflict) {
-		w.mem.Plan.Written = w.mem.Plan.Written.Refused(w.view.Now)
-	}
-	if err != nil {
-		return fmt.Errorf("write the status: %w", err)
-	}
-	stored := w.view.Owner.Status
-	if now != nil {
-		w.object = now
-		w.mem.Wrote(w.key.Kind, now.GetResourceVersion())
-		stored = strategy.DecodeStatus(w.owners.kind.Mapping.Status, now)
-	}
-	w.mem.Plan.Written = w.mem.Plan.Written.Next(w.view.Now, w.plan.Status, stored)
-	w.written = w.plan
-	return nil
-}
-
-// write writes a status, or returns ErrConflict if the object has changed since it was seen. It
-// returns the stored object, or nil if the object is gone or its CRD has no status.
-func (r *reconciliation) write(ctx context.Context, seen *unstructured.Unstructured, status plan.Status) (*unstructured.Unstructured, error) {
 	ctx, cancel := strategy.Finish(ctx)
 	defer cancel()
-	encoded, err := strategy.EncodeStatus(r.owners.kind.Mapping.Status, status, seen)
+	at := w.owners.kind.Mapping.Status
+	encoded, err := strategy.EncodeStatus(at, w.plan.Status, w.object)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("write the status: %w", err)
 	}
 	// A merge patch would drop nulls that others wrote. With the resourceVersion in the patch, the
 	// server answers with a conflict if the object has changed.
 	patch, err := json.Marshal([]map[string]any{
-		{"op": "replace", "path": "/metadata/resourceVersion", "value": seen.GetResourceVersion()},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": w.object.GetResourceVersion()},
 		{"op": "add", "path": "/status", "value": encoded},
 	})
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("write the status: %w", err)
 	}
 	// The server drops status fields that the schema of the CRD lacks. By default, it would send a
 	// warning about them with each write, which the user who runs the loop would see.
-	obj, err := r.owners.client.Namespace(r.key.Namespace).Patch(ctx, r.key.Name, types.JSONPatchType, patch,
+	now, err := w.owners.client.Namespace(w.key.Namespace).Patch(ctx, w.key.Name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
+	stored := w.view.Owner.Status
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
+	case err == nil:
+		w.object = now
+		w.mem.Wrote(w.key.Kind, now.GetResourceVersion())
+		stored = strategy.DecodeStatus(at, now)
 	case apierrors.IsConflict(err):
-		return nil, strategy.ErrConflict
+		w.mem.Plan.Written = w.mem.Plan.Written.Refused(w.view.Now)
+		return fmt.Errorf("write the status: %w", strategy.ErrConflict)
+	case !apierrors.IsNotFound(err):
+		return fmt.Errorf("write the status: %w", err)
 	}
-	return obj, err
+	w.mem.Plan.Written = w.mem.Plan.Written.Next(w.view.Now, w.plan.Status, stored)
+	w.written = w.plan
+	return nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -26,16 +28,18 @@ func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
 		changed := w.get(kind.Resource, "default", "foo")
 		status := strategy.DecodeStatus(kind.Mapping.Status, seen)
 		status.Ready = 7
-		writer := &reconciliation{Controller: w.c, owners: o, key: o.keyOf("default", "foo")}
-		if obj, err := writer.write(t.Context(), seen, status); !errors.Is(err, strategy.ErrConflict) {
-			t.Errorf("wrote %v, error %v; want a conflict", obj, err)
+		writer := &statusWriter{reconciliation: reconciliation{
+			Controller: w.c, owners: o, key: o.keyOf("default", "foo"), object: seen, mem: &memory.Object{}, plan: plan.Actions{Status: status},
+		}}
+		if err := writer.writePlanned(t.Context()); !errors.Is(err, strategy.ErrConflict) {
+			t.Errorf("error %v, want a conflict", err)
 		}
 		if now := w.get(kind.Resource, "default", "foo"); !reflect.DeepEqual(now, changed) {
 			t.Errorf("the object was\n%v\nand is\n%v", changed, now)
 		}
-		obj, err := writer.write(t.Context(), changed, status)
-		if err != nil || strategy.DecodeStatus(kind.Mapping.Status, obj).Ready != 7 {
-			t.Errorf("wrote %v, error %v for the object as it is", obj, err)
+		writer.object = changed
+		if err := writer.writePlanned(t.Context()); err != nil || strategy.DecodeStatus(kind.Mapping.Status, writer.object).Ready != 7 {
+			t.Errorf("wrote %v, error %v for the object as it is", writer.object, err)
 		}
 		if phase, _, _ := unstructured.NestedString(w.get(kind.Resource, "default", "foo").Object, "status", "phase"); phase != "theirs" {
 			t.Errorf("the field of somebody else is %q", phase)

@@ -57,7 +57,7 @@ type Options struct {
 	Log func(report.Line)
 	// DryRun means that the loop makes plans and writes nothing.
 	DryRun bool
-	// Metrics counts what the loop does. It may be nil.
+	// Metrics counts what the loop does.
 	Metrics *metrics.Metrics
 	// Resumed means that the lease was lost earlier, or was not free at the start. If it is set, Run
 	// retries when rights are missing or the server fails at the start.
@@ -90,9 +90,6 @@ type Controller struct {
 
 // New returns a Controller that is not running yet.
 func New(opts Options) *Controller {
-	if opts.Metrics == nil {
-		opts.Metrics = metrics.New("")
-	}
 	if opts.Selector == nil {
 		opts.Selector = labels.Everything()
 	}

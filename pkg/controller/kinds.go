@@ -197,7 +197,3 @@ func removedSlots(obj *unstructured.Unstructured) string {
 	text := obj.GetAnnotations()[apis.AnnotationRemovedSlots]
 	return text[:min(len(text), slots.MaxRemovedText+1)]
 }
-
-func reference(kind kinds.Kind, obj *unstructured.Unstructured) metav1.OwnerReference {
-	return *metav1.NewControllerRef(obj, kind.GroupVersionKind())
-}

@@ -213,7 +213,8 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 	r.report.Pause(k, r.object, v, p, r.mem)
 	w := &strategy.Work{
 		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
-		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, r.object), Object: r.object, Of: v.Owner, Plan: p,
+		Strategy: o.strategy, Clock: r.Clock, Plan: p,
+		Kind: o.kind, Object: r.object, Of: v.Owner, Owner: *metav1.NewControllerRef(r.object, o.kind.GroupVersionKind()),
 		Failing: r.mem.Failing, MaxFailing: troubleAfter,
 		Current: r.isCurrent(ctx),
 	}

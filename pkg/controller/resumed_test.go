@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
@@ -65,7 +66,7 @@ func startAt(t *testing.T, s *apiserver.Server, opts Options) (loop *Controller,
 	if opts.Kinds == nil {
 		opts.Kinds = []kinds.Kind{kinds.ImoocPod()}
 	}
-	opts.Workers, opts.Namespace = 1, "a"
+	opts.Workers, opts.Namespace, opts.Metrics = 1, "a", metrics.New("")
 	if opts.Log == nil {
 		opts.Log = func(report.Line) {}
 	}

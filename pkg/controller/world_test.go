@@ -26,6 +26,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/memory"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -146,7 +147,7 @@ func (w *world) start(change ...func(*Options)) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	opts := Options{Dynamic: objects, Core: core, Workers: 2, Log: w.say}
+	opts := Options{Dynamic: objects, Core: core, Workers: 2, Log: w.say, Metrics: metrics.New("")}
 	for _, kind := range w.kinds {
 		if kind.Shipped() {
 			opts.Kinds = append(opts.Kinds, kind)
@@ -940,6 +941,10 @@ func spec(replicas any, template map[string]any) map[string]any {
 		fields["template"] = template
 	}
 	return map[string]any{"spec": fields}
+}
+
+func reference(kind kinds.Kind, obj *unstructured.Unstructured) metav1.OwnerReference {
+	return *metav1.NewControllerRef(obj, kind.GroupVersionKind())
 }
 
 func set(obj *unstructured.Unstructured, value any, path ...string) {

@@ -66,7 +66,8 @@ func fill(v View, s slotSet) Actions {
 		create.Name = slots.PodName(v.Owner.Name, v.Owner.UID, create.Replaces, create.Slot)
 		p.Operations = append(p.Operations, create)
 	}
-	p.podsStatus(v, s)
+	found := countPods(v, s)
+	p.decideStatus(v, found, readyCondition(found, s.nodes == nil), p.podsProgress(v, s, found), failureCondition(p.Memory, v.Owner.Problem))
 	return p
 }
 

@@ -194,12 +194,6 @@ func invalid(v View, found Status) Actions {
 	return p
 }
 
-// podsStatus sets the status of an owner that controls its pods, and decides when to write it.
-func (p *Actions) podsStatus(v View, s slotSet) {
-	found := countPods(v, s)
-	p.decideStatus(v, found, readyCondition(found, s.nodes == nil), p.podsProgress(v, s, found), failureCondition(p.Memory, v.Owner.Problem))
-}
-
 // countPods returns the counts and the names of active pods. It leaves out pods on nodes that need
 // not have one. A pod of the kind's other plan counts only as current, so that the object is not
 // ready while the pod exists.

@@ -207,14 +207,15 @@ func (*world) passes(d time.Duration) {
 // until lets time pass until amiss returns "", and fails the test if that takes too long.
 func (w *world) until(amiss func() string) {
 	w.Helper()
+	before := len(w.done(nil))
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
 		what := amiss()
 		if what == "" {
 			return
 		}
-		if time.Now().After(end) || len(w.done(nil)) > 600 {
-			w.Fatalf("after %s and %d writes: %s", patience-time.Until(end).Round(time.Second), len(w.done(nil)), what)
+		if writes := len(w.done(nil)) - before; time.Now().After(end) || writes > 600 {
+			w.Fatalf("after %s and %d writes: %s", patience-time.Until(end).Round(time.Second), writes, what)
 		}
 		<-time.After(100 * time.Millisecond)
 	}

@@ -215,8 +215,7 @@ func (r *reconciliation) apply(ctx context.Context) (recheck time.Duration, err 
 		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
 		Strategy: o.strategy, Clock: r.Clock, Plan: p,
 		Kind: o.kind, Object: r.object, Of: v.Owner, Owner: *metav1.NewControllerRef(r.object, o.kind.GroupVersionKind()),
-		Failing: r.mem.Failing, MaxFailing: troubleAfter,
-		Current: r.isCurrent(ctx),
+		LastTry: r.mem.Failing+1 >= troubleAfter, Current: r.isCurrent(ctx),
 	}
 	r.mem.Plan = p.Memory
 	during, applied := context.WithCancel(ctx)

@@ -58,13 +58,6 @@ func DeploymentResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("deployments")
 }
 
-// deploymentRecord is the part of a Deployment that the cache keeps. For a Deployment that this
-// program did not create, that is only its identity and its owner.
-type deploymentRecord struct {
-	metav1.ObjectMeta
-	plan plan.Deployment
-}
-
 // deploymentSource watches all Deployments, because one that belongs to someone else may have the
 // name that an owner wants.
 func deploymentSource(c Clients) informer.Source {
@@ -73,9 +66,11 @@ func deploymentSource(c Clients) informer.Source {
 	return s
 }
 
-func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error) {
+// newDeploymentRecord returns what the cache keeps of a Deployment. For a Deployment that this program
+// did not create, that is only its identity and its owner.
+func newDeploymentRecord(u *unstructured.Unstructured) (*record[plan.Deployment], error) {
 	ref := metav1.GetControllerOfNoCopy(u)
-	r := &deploymentRecord{
+	r := &record[plan.Deployment]{
 		ObjectMeta: trimMeta(u),
 		plan: plan.Deployment{
 			Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
@@ -137,7 +132,7 @@ func deploymentFailure(conditions []appsv1.DeploymentCondition) *metav1.Conditio
 	return nil
 }
 
-func deploymentsEqual(before, after *deploymentRecord) bool {
+func deploymentsEqual(before, after *record[plan.Deployment]) bool {
 	a, b := before.plan, after.plan
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	return reflect.DeepEqual(a, b)
@@ -187,13 +182,13 @@ func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, er
 // readDeployments adds to a view the Deployments that the object controls, and the one
 // with the name that it wants.
 func readDeployments(v *plan.View, object *unstructured.Unstructured, store cache.Indexer) {
-	for _, r := range childrenOf[*deploymentRecord](object, store, ByOwner) {
+	for _, r := range childrenOf[*record[plan.Deployment]](object, store, ByOwner) {
 		if r.plan.Controller == object.GetUID() {
 			v.Deployments = append(v.Deployments, r.plan)
 		}
 	}
 	obj, _, _ := store.GetByKey(cache.NewObjectName(object.GetNamespace(), v.Owner.Wanted.Name).String())
-	if r, ok := obj.(*deploymentRecord); ok && r.plan.Controller != object.GetUID() {
+	if r, ok := obj.(*record[plan.Deployment]); ok && r.plan.Controller != object.GetUID() {
 		v.Deployments = append(v.Deployments, r.plan)
 	}
 }

@@ -51,9 +51,8 @@ type Work struct {
 	Object *unstructured.Unstructured
 	Of     plan.Owner
 	Plan   plan.Actions
-	// Failing counts the consecutive earlier plans in which the server failed. The MaxFailing-th
-	// consecutive failure counts as a refusal.
-	Failing, MaxFailing int
+	// LastTry means that another failure of the server counts as a refusal.
+	LastTry bool
 	// Current reports whether the plan still matches the owner.
 	Current func() bool
 
@@ -238,7 +237,7 @@ func (w *Work) failed(ctx context.Context, op plan.Operation, err error, o *Outc
 	}
 	if serverFailed(err) && creates || op.Kind == plan.KindRevision && !answered(err) {
 		o.note(func() { o.Failing = true })
-		reason, refused = "CreateFailed", w.Failing+1 >= w.MaxFailing
+		reason, refused = "CreateFailed", w.LastTry
 	}
 	switch {
 	case !refused:

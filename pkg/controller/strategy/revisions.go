@@ -19,12 +19,6 @@ func RevisionResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 }
 
-// RevisionRecord is what the cache keeps of a revision: everything but the template.
-type RevisionRecord struct {
-	metav1.ObjectMeta
-	Revision plan.Revision
-}
-
 // RevisionSource watches the revisions with the identity label.
 func RevisionSource(c Clients) informer.Source {
 	s := childSource(c, RevisionResource(), "revision", trimRevision)
@@ -33,19 +27,20 @@ func RevisionSource(c Clients) informer.Source {
 	return s
 }
 
-func revisionsEqual(before, after *RevisionRecord) bool {
-	a, b := before.Revision, after.Revision
+func revisionsEqual(before, after *record[plan.Revision]) bool {
+	a, b := before.plan, after.plan
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	return a == b
 }
 
+// trimRevision drops the template of a revision.
 func trimRevision(u *unstructured.Unstructured) (any, error) {
-	r := &RevisionRecord{
+	r := &record[plan.Revision]{
 		ObjectMeta: trimMeta(u),
-		Revision:   plan.Revision{Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Number: revisionNumber(u)},
+		plan:       plan.Revision{Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Number: revisionNumber(u)},
 	}
 	if ref := metav1.GetControllerOfNoCopy(u); ref != nil {
-		r.Revision.Template = plan.RevisionTemplate(r.Name, ref.Name, ref.UID)
+		r.plan.Template = plan.RevisionTemplate(r.Name, ref.Name, ref.UID)
 	}
 	return r, nil
 }
@@ -61,8 +56,8 @@ func revisionNumber(u *unstructured.Unstructured) int64 {
 // ReadRevisions adds to a view the revisions that the object controls, and sets HistoryKnown.
 func ReadRevisions(v *plan.View, obj *unstructured.Unstructured, store cache.Indexer) {
 	v.HistoryKnown = true
-	for _, r := range childrenOf[*RevisionRecord](obj, store, ByOwner) {
-		v.Revisions = append(v.Revisions, r.Revision)
+	for _, r := range childrenOf[*record[plan.Revision]](obj, store, ByOwner) {
+		v.Revisions = append(v.Revisions, r.plan)
 	}
 }
 

@@ -83,6 +83,12 @@ func (s *Strategy) Pods(obj *unstructured.Unstructured, pods cache.Indexer) []*P
 	return childrenOf[*PodRecord](obj, pods, s.PodIndex)
 }
 
+// record is what the cache keeps of a Deployment or a revision.
+type record[T any] struct {
+	metav1.ObjectMeta
+	plan T
+}
+
 // childrenOf returns the children of an object that an index has under the object's UID. Anyone may
 // refer to a UID from another namespace, so only children in the object's namespace count.
 func childrenOf[R metav1.Object](obj *unstructured.Unstructured, store cache.Indexer, index string) []R {

@@ -70,8 +70,7 @@ type Options struct {
 type Controller struct {
 	Options
 
-	strategies map[kinds.Strategy]*strategy.Strategy
-	kinds      *kindSet
+	kinds *kindSet
 	// pods caches a record of each pod that may be ours, and a stub of every other pod. inputs
 	// caches the other inputs of plans, such as nodes, by strategy. revisions caches earlier
 	// templates.
@@ -97,12 +96,11 @@ func New(opts Options) *Controller {
 		opts.Clock = clock.RealClock{}
 	}
 	c := &Controller{
-		Options:    opts,
-		strategies: strategy.All(),
-		kinds:      &kindSet{all: map[string]*owners{}},
-		inputs:     map[kinds.Strategy]*informer.Informer{},
-		order:      newOrder(),
-		memory:     memory.New(opts.Metrics),
+		Options: opts,
+		kinds:   &kindSet{all: map[string]*owners{}},
+		inputs:  map[kinds.Strategy]*informer.Informer{},
+		order:   newOrder(),
+		memory:  memory.New(opts.Metrics),
 	}
 	c.queue = newQueue(opts.Namespace, opts.Metrics, c.order)
 	c.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: c.memory}
@@ -118,7 +116,7 @@ func New(opts Options) *Controller {
 func (c *Controller) ownersOf(kind kinds.Kind) *owners {
 	c.Metrics.Know(kind.CRD())
 	o := &owners{
-		kind: kind, strategy: c.strategies[kind.Mapping.Strategy], client: c.Dynamic.Resource(kind.Resource), stopped: make(chan struct{}),
+		kind: kind, strategy: strategy.All()[kind.Mapping.Strategy], client: c.Dynamic.Resource(kind.Resource), stopped: make(chan struct{}),
 	}
 	o.state.Store(&ownerState{})
 	return o

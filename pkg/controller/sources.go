@@ -27,7 +27,7 @@ func (c *Controller) makeCaches() {
 		return func(obj any) []memory.Key { return c.kinds.readersOf(name, obj) }
 	}
 	c.pods = c.newCache(strategy.PodSource(clients), c.podKeys)
-	for name, s := range c.strategies {
+	for name, s := range strategy.All() {
 		if s.Input != nil {
 			c.inputs[name] = c.newCache(s.Input(clients), readersOf(name))
 		}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	scheduling "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
@@ -24,11 +25,8 @@ func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
 // perNode returns the slots of the nodes that should run the owner's pod.
 func perNode(v View) slotSet {
-	template := v.Owner.Template
-	if template == nil {
-		template = &corev1.PodTemplateSpec{} // fits all nodes, so existing pods stay
-	}
-	demand := demandOf(template.Spec)
+	// Without a template, the pods fit all nodes, so existing pods stay.
+	demand := demandOf(ptr.Deref(v.Owner.Template, corev1.PodTemplateSpec{}).Spec)
 	nodes := make(map[slots.Slot]string, len(v.Nodes))
 	kept := map[slots.Slot]bool{}
 	for _, node := range v.Nodes {

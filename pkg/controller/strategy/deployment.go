@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -172,9 +173,7 @@ func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, er
 		if err != nil {
 			return "", fmt.Errorf("read the Deployment name of %s: %w", obj.GetName(), err)
 		}
-		if name != "" {
-			return name, nil
-		}
+		return cmp.Or(name, obj.GetName()), nil
 	}
 	return obj.GetName(), nil
 }

@@ -215,7 +215,7 @@ func (w *Work) meetHolder(ctx context.Context, op plan.Operation, o *Outcome) er
 // takenBy returns a message about a child that has the wanted name and belongs to someone else, or
 // "" if it belongs to the owner.
 func (w *Work) takenBy(op plan.Operation, holder *unstructured.Unstructured) string {
-	if OwnerUID(holder) == w.Owner.UID {
+	if ownerUID(holder) == w.Owner.UID {
 		return ""
 	}
 	return plan.NameTaken(w.Kind.Kind, children()[op.Kind].kind+" "+op.Name, describeOwner(metav1.GetControllerOfNoCopy(holder)))

@@ -100,7 +100,7 @@ func podsEqual(before, after *PodRecord) bool {
 	}
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	a.ReadySince, b.ReadySince = time.Time{}, time.Time{}
-	return a == b && before.FailureCode == after.FailureCode && OwnerUID(before) == OwnerUID(after)
+	return a == b && before.FailureCode == after.FailureCode && ownerUID(before) == ownerUID(after)
 }
 
 // indexByLabel indexes the pods of Deployments by the UID in the identity label.

@@ -123,14 +123,14 @@ func indexByOwner(obj any) ([]string, error) {
 	if !ok {
 		return nil, fmt.Errorf("index an object by its owner: unexpected %T", obj)
 	}
-	if uid := OwnerUID(o); uid != "" {
+	if uid := ownerUID(o); uid != "" {
 		return []string{string(uid)}, nil
 	}
 	return nil, nil
 }
 
-// OwnerUID returns the UID of the controller of an object, or "" if it has none.
-func OwnerUID(obj metav1.Object) types.UID {
+// ownerUID returns the UID of the controller of an object, or "" if it has none.
+func ownerUID(obj metav1.Object) types.UID {
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		return ref.UID
 	}

@@ -105,84 +105,6 @@ func TestPausedObjectIsLeftAlone(t *testing.T) {
 	}
 }
 
-// The loop also leaves the Deployment of a paused object alone.
-func TestPausedObjectKeepsItsDeployment(t *testing.T) {
-	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) {
-		w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
-		w.start()
-		w.converges()
-		w.pause(kind, "default", "foo", time.Hour)
-		w.passes(2 * time.Second)
-		before := len(w.done(onPods))
-		w.set(kind, "default", "foo", int64(4), "spec", "replicas")
-		w.edit(strategy.DeploymentResource(), "default", "foo", func(d *unstructured.Unstructured) { set(d, int64(1), "spec", "replicas") })
-		w.passes(30 * time.Minute)
-		if now := w.done(onPods); len(now) > before {
-			t.Errorf("%d writes while it is paused, such as %s", len(now)-before, now[before])
-		}
-		w.pause(kind, "default", "foo", 0)
-		w.converges()
-		if c := w.condition(kind, "foo", apis.ConditionPaused); c["status"] != "False" || c["reason"] != "Resumed" {
-			t.Errorf("after the pause the condition is %v", c)
-		}
-		w.staysQuiet()
-	})
-}
-
-// A pause that is set while a plan is executed stops the execution at once.
-func TestPauseStopsAPlanThatIsExecuted(t *testing.T) {
-	inWorld(t, imoocPods(), func(w *world) {
-		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(500), nil))
-		w.start()
-		for len(w.done(podWrite("create"))) < 20 {
-			w.passes(time.Millisecond)
-		}
-		w.pause(kinds.ImoocPod(), "default", "foo", time.Hour)
-		w.passes(5 * time.Millisecond) // the creates under way are answered
-		made := len(w.done(podWrite("create")))
-		w.passes(time.Minute)
-		if now := len(w.done(podWrite("create"))); now != made || now >= 500 {
-			t.Errorf("%d pods were made when it was paused, and %d in the end", made, now)
-		}
-		w.pause(kinds.ImoocPod(), "default", "foo", 0)
-		w.passes(10 * time.Second)
-		if now := len(w.done(podWrite("create"))); now < 500 {
-			t.Errorf("%d pods were made", now)
-		}
-	})
-}
-
-// shiftedClock differs from the clock of the server by a fixed duration.
-type shiftedClock struct{ by time.Duration }
-
-func (c shiftedClock) Now() time.Time                  { return time.Now().Add(c.by) }
-func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
-
-// The pause ends by the clock of the loop, whatever the clock of the server shows.
-func TestPauseEndsByTheClockOfTheLoop(t *testing.T) {
-	for name, by := range map[string]time.Duration{"an hour ahead": time.Hour, "an hour behind": -time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, imoocPods(), func(w *world) {
-				kind := kinds.ImoocPod()
-				end := time.Now().Truncate(time.Second).Add(10 * time.Minute)
-				w.create(kind, "default", "foo", map[string]any{"spec": map[string]any{"replicas": int64(1)}, "metadata": map[string]any{"annotations": map[string]any{
-					apis.AnnotationPausedUntil: end.Add(by).Format(time.RFC3339),
-				}}})
-				w.start(func(o *Options) { o.Clock = shiftedClock{by} })
-				w.passes(time.Until(end) - time.Millisecond)
-				if writes := w.done(onPods); len(writes) > 0 {
-					t.Errorf("%s while it is paused", writes[0])
-				}
-				w.passes(time.Second)
-				if writes := w.done(onPods); len(writes) == 0 {
-					t.Error("nothing was written within a second of the end")
-				}
-				w.converges()
-			})
-		})
-	}
-}
-
 // sleptClock is the clock of a machine that slept: its wall clock moved on, and its timers did not.
 type sleptClock struct{ slept *atomic.Int64 }
 
@@ -237,26 +159,6 @@ func TestPauseIsReplacedAndLifted(t *testing.T) {
 		if occurrences(reasons, "Paused") != 2 || occurrences(reasons, "Resumed") != 1 {
 			t.Errorf("the events are %v", reasons)
 		}
-	})
-}
-
-// A paused object can be deleted. A new object with its name is not paused.
-func TestPausedObjectIsDeleted(t *testing.T) {
-	inWorld(t, imoocPods(), func(w *world) {
-		kind := kinds.ImoocPod()
-		w.create(kind, "default", "foo", spec(int64(2), nil))
-		w.start()
-		w.converges()
-		w.pause(kind, "default", "foo", time.Hour)
-		w.passes(time.Second)
-		w.drop(kind.Resource, "default", "foo")
-		w.passes(time.Minute)
-		if w.get(kind.Resource, "default", "foo") != nil {
-			t.Fatal("it is still there")
-		}
-		w.create(kind, "default", "foo", spec(int64(1), nil))
-		w.converges()
-		w.staysQuiet()
 	})
 }
 

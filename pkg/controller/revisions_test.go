@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
@@ -189,26 +188,6 @@ func TestHistoryOfTemplates(t *testing.T) {
 	})
 }
 
-// A restart is a revision like any other.
-func TestRestartIsARevision(t *testing.T) {
-	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, _ func(string)) {
-		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
-		w.start()
-		w.converges()
-		path, err := podtemplate.RestartField(kind, foo, nil, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.set(kind, "default", "foo", "2026-01-01T00:00:00Z", path...)
-		w.passes(time.Second)
-		w.converges()
-		if hashes, _ := w.history(foo); len(hashes) != 2 {
-			t.Errorf("the history is %v, want 2 revisions", hashes)
-		}
-		w.staysQuiet()
-	})
-}
-
 // The revision records the reason for a template change, and the author of the change.
 func TestChangeCauseIsKept(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
@@ -241,53 +220,6 @@ func TestChangeCauseIsKept(t *testing.T) {
 		cause("b", "", "")
 		if is := told(b); len(is) != 0 {
 			t.Errorf("the revision of b says %v of a change that said nothing", is)
-		}
-	})
-}
-
-// The object, or else its CRD, limits the number of old revisions.
-func TestHistoryLimit(t *testing.T) {
-	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
-		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
-		w.set(kind, "default", "foo", int64(2), "spec", "revisionHistoryLimit")
-		w.start()
-		w.converges()
-		for _, name := range []string{"b", "c", "d", "e"} {
-			image(name)
-			w.converges()
-		}
-		w.staysQuiet()
-		if _, numbers := w.history(foo); !slices.Equal(numbers, []int64{3, 4, 5}) {
-			t.Errorf("the revisions are %v, want 3, 4 and 5", numbers)
-		}
-		w.set(kind, "default", "foo", int64(0), "spec", "revisionHistoryLimit")
-		w.converges()
-		w.staysQuiet()
-		if _, numbers := w.history(foo); !slices.Equal(numbers, []int64{5}) {
-			t.Errorf("the revisions are %v, want 5", numbers)
-		}
-	})
-}
-
-// Objects from an earlier version of this program have no history. They get one, and their pods
-// stay.
-func TestHistoryBeginsForObjectsThatAreThere(t *testing.T) {
-	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, _ func(string)) {
-		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
-		w.historyless = true
-		w.unlisted[strategy.RevisionResource()] = true
-		w.start()
-		w.converges()
-		w.end()
-		w.unlisted[strategy.RevisionResource()] = false
-		before := len(w.done(nil))
-		w.start()
-		w.passes(5 * time.Second)
-		if now := w.done(nil)[before:]; len(now) != 1 || !revisionWrite(now[0]) {
-			t.Errorf("a new loop wrote %v, want one revision", now)
-		}
-		if hashes, _ := w.history(foo); !slices.Equal(hashes, []string{kinds.TemplateHash(kind, foo)}) {
-			t.Errorf("the history is %v", hashes)
 		}
 	})
 }

@@ -69,8 +69,7 @@ image: ## Build the image without a container engine, as an OCI layout in bin/im
 	@go run -C hack/image . --program $(abspath $(BIN)/linux/kubectl-imoocpod) --arch $(ARCH) \
 		--version $(VERSION) --output $(abspath $(BIN)/image)
 
-generate: ## Generate deep copies, CRDs, and the command reference
-	$(CONTROLLER_GEN) object paths=./pkg/apis/...
+generate: ## Generate CRDs and the command reference
 	$(CONTROLLER_GEN) crd:generateEmbeddedObjectMeta=true paths=./pkg/apis/... output:crd:artifacts:config=deploy/crds
 	go run ./hack/crds deploy/crds/*_*.yaml
 	go run ./hack/reference

@@ -57,11 +57,10 @@ func list(out io.Writer, roots ...string) error {
 	return err
 }
 
-// program reports whether a file is part of the program and not generated.
-// Packages called …test are only used by tests.
+// program reports whether a file is part of the program. Packages called …test are only used by
+// tests.
 func program(path string) bool {
-	name := filepath.Base(path)
-	return !strings.HasSuffix(filepath.Dir(path), "test") && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "zz_generated")
+	return !strings.HasSuffix(filepath.Dir(path), "test") && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go")
 }
 
 // textsOf returns the texts of a file without duplicates, in order.

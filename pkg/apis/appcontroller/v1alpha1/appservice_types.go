@@ -6,7 +6,6 @@ import (
 
 // AppService keeps one Deployment, whose name it specifies, at a number of replicas.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=appservices,singular=appservice
 // +kubebuilder:metadata:annotations="imoocpod.dev/plan=deployment";"imoocpod.dev/deployment-name-path=.spec.deploymentName";"imoocpod.dev/image-path=.spec.image";"imoocpod.dev/image=nginx";"imoocpod.dev/name-label=app"
 // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, the group is that of a tutorial"
@@ -83,16 +82,4 @@ type AppServiceStatus struct {
 	// +patchMergeKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
-}
-
-// AppServiceList is a list of AppServices.
-//
-// +kubebuilder:object:root=true
-type AppServiceList struct {
-	metav1.TypeMeta `json:",inline"`
-	// Standard list metadata.
-	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
-	// The objects.
-	Items []AppService `json:"items"`
 }

@@ -1,8 +1,6 @@
 // Package v1alpha1 holds the Go types of AppService, a Deployment under a name
-// of its own. The CRD in deploy/crds and the deep copies are generated from
-// them ("make generate").
+// of its own. The CRD in deploy/crds is generated from them ("make generate").
 //
-// +kubebuilder:object:generate=true
 // +groupName=appcontroller.k8s.io
 package v1alpha1
 

@@ -1,7 +1,6 @@
 // Package v1beta1 holds the Go types of MyDaemonSet, one pod on every node. The
-// CRD in deploy/crds and the deep copies are generated from them ("make generate").
+// CRD in deploy/crds is generated from them ("make generate").
 //
-// +kubebuilder:object:generate=true
 // +groupName=apps.zhongmingmao.io
 package v1beta1
 

@@ -9,7 +9,6 @@ import (
 
 // MyDaemonSet keeps one pod on each node that may run it, as nodes come and go.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=mydaemonsets,singular=mydaemonset
 // +kubebuilder:metadata:annotations="imoocpod.dev/plan=nodes";"imoocpod.dev/image-path=.spec.image";"imoocpod.dev/name-label=app";"imoocpod.dev/available-path=.status.availableReplicas"
 // +kubebuilder:subresource:status
@@ -75,16 +74,4 @@ type MyDaemonSetStatus struct {
 	// +patchMergeKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
-}
-
-// MyDaemonSetList is a list of MyDaemonSets.
-//
-// +kubebuilder:object:root=true
-type MyDaemonSetList struct {
-	metav1.TypeMeta `json:",inline"`
-	// Standard list metadata.
-	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
-	// The objects.
-	Items []MyDaemonSet `json:"items"`
 }

@@ -1,8 +1,6 @@
 // Package v1alpha1 holds the Go types of ImoocPod, the replica resource of
-// the tutorials. The CRD in deploy/crds and the deep copies are generated
-// from them ("make generate").
+// the tutorials. The CRD in deploy/crds is generated from them ("make generate").
 //
-// +kubebuilder:object:generate=true
 // +groupName=batch.tutorial.kubebuilder.io
 package v1alpha1
 

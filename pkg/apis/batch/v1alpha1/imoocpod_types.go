@@ -10,7 +10,6 @@ import (
 // deleted first. The annotation imoocpod.dev/removed-slots lists slots that stay
 // empty: pods are in the next higher ones.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=imoocpods,singular=imoocpod,shortName=imp
 // +kubebuilder:metadata:annotations="imoocpod.dev/plan=pods";"imoocpod.dev/template-path=.spec.template";"imoocpod.dev/name-label=app"
 // +kubebuilder:subresource:status
@@ -94,16 +93,4 @@ type ImoocPodStatus struct {
 	// +patchMergeKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
-}
-
-// ImoocPodList is a list of ImoocPods.
-//
-// +kubebuilder:object:root=true
-type ImoocPodList struct {
-	metav1.TypeMeta `json:",inline"`
-	// Standard list metadata.
-	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
-	// The objects.
-	Items []ImoocPod `json:"items"`
 }

@@ -1,8 +1,6 @@
 // Package v1alpha1 holds the Go types of HelloWorld, an nginx Deployment whose pod names
-// are in the status. The CRD in deploy/crds and the deep copies are
-// generated from them ("make generate").
+// are in the status. The CRD in deploy/crds is generated from them ("make generate").
 //
-// +kubebuilder:object:generate=true
 // +groupName=test.jiaozi.com
 package v1alpha1
 

@@ -7,7 +7,6 @@ import (
 // HelloWorld keeps an nginx Deployment of the same name at a number of replicas, and
 // lists the names of its pods.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=helloworlds,singular=helloworld
 // +kubebuilder:metadata:annotations="imoocpod.dev/plan=deployment";"imoocpod.dev/image=nginx";"imoocpod.dev/name-label=hello_name";"imoocpod.dev/pod-names-path=.status.nodes"
 // +kubebuilder:subresource:status
@@ -75,16 +74,4 @@ type HelloWorldStatus struct {
 	// +patchMergeKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
-}
-
-// HelloWorldList is a list of HelloWorlds.
-//
-// +kubebuilder:object:root=true
-type HelloWorldList struct {
-	metav1.TypeMeta `json:",inline"`
-	// Standard list metadata.
-	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
-	// The objects.
-	Items []HelloWorld `json:"items"`
 }

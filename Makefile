@@ -214,12 +214,12 @@ SNAPSHOT = $(shell git describe --tags --long 2>/dev/null || \
 release-snapshot: ## Build a release of the checkout in dist/, offline
 	@GOFLAGS=-trimpath go tool -modfile=hack/sbom/go.mod cyclonedx-gomod version >/dev/null
 	GORELEASER_CURRENT_TAG=$(SNAPSHOT) $(GORELEASER) release --clean --skip=validate,publish
-	go run ./hack/krew -dist dist
+	hack/krew
 
 release: ## Build a release of the checked-out tag in dist/
 	@GOFLAGS=-trimpath go tool -modfile=hack/sbom/go.mod cyclonedx-gomod version >/dev/null
 	$(GORELEASER) release --clean --skip=publish
-	go run ./hack/krew -dist dist
+	hack/krew
 
 reproducible: release-snapshot ## Build a snapshot twice and compare the checksums
 	hack/verify/reproducible

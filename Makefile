@@ -71,7 +71,7 @@ image: ## Build the image without a container engine, as an OCI layout in bin/im
 
 generate: ## Generate CRDs and the command reference
 	$(CONTROLLER_GEN) crd:generateEmbeddedObjectMeta=true paths=./pkg/apis/... output:crd:artifacts:config=deploy/crds
-	go run ./hack/crds deploy/crds/*_*.yaml
+	hack/crds deploy/crds/batch.tutorial.kubebuilder.io_imoocpods.yaml
 	go run ./hack/reference
 
 messages: ## Print all messages of the program

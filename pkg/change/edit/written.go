@@ -85,27 +85,18 @@ func (e *OverwrittenError) Error() string {
 
 func (e *OverwrittenError) Unwrap() error { return outcome.ErrOverwritten }
 
-// Check returns an OverwrittenError if an object no longer has what was written to it. In a field
-// that the write changed, only the changed parts count. In other fields, the whole value counts.
+// Check returns an OverwrittenError if an object no longer has what was written to it.
 func (w Written) Check(obj *unstructured.Unstructured) error {
 	for _, f := range w.Fields {
-		now, err := f.Path.Value(obj.Object)
-		if err != nil {
-			now = nil // the field is gone
-		}
-		before := f.Before
-		if same(before, f.After) {
-			before = nil
-		}
-		if _, lost := restore(f.Path, before, f.After, now); lost != nil {
-			lost.By = writer(obj, lost.Path)
-			return lost
+		if _, _, err := f.undo(obj); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// reverse returns the edits that revert a write in the current object.
+// reverse returns the edits that revert a write in the current object. It returns the errors of
+// Check.
 func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, error) {
 	var edits []fieldpath.Edit
 	left := obj.DeepCopy()
@@ -114,22 +105,14 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 		return e.Apply(left.Object)
 	}
 	for _, f := range w.Fields {
-		now, err := f.Path.Value(obj.Object)
+		now, undone, err := f.undo(obj)
 		if err != nil {
 			return nil, err
 		}
-		if same(f.Before, f.After) {
+		if reflect.DeepEqual(undone, now) {
 			continue
 		}
-		value, lost := restore(f.Path, f.Before, f.After, now)
-		if lost != nil {
-			lost.By = writer(obj, lost.Path)
-			return nil, lost
-		}
-		if reflect.DeepEqual(value, now) {
-			continue
-		}
-		if err := plan(fieldpath.Edit{Path: f.Path, Value: value}); err != nil {
+		if err := plan(fieldpath.Edit{Path: f.Path, Value: undone}); err != nil {
 			return nil, err
 		}
 		for _, parent := range f.parents {
@@ -143,6 +126,28 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 		}
 	}
 	return edits, nil
+}
+
+// undo returns the value of a field in an object, and the value without the write. It returns an
+// OverwrittenError if the object no longer has what was written. In a field that the write changed,
+// only the changed parts count. In other fields, the whole value counts.
+func (f Field) undo(obj *unstructured.Unstructured) (now, undone any, err error) {
+	if now, err = f.Path.Value(obj.Object); err != nil {
+		now = nil // the field is gone
+	}
+	before, unchanged := f.Before, same(f.Before, f.After)
+	if unchanged {
+		before = nil
+	}
+	undone, lost := restore(f.Path, before, f.After, now)
+	switch {
+	case lost != nil:
+		lost.By = writer(obj, lost.Path)
+		return nil, nil, lost
+	case unchanged:
+		return now, now, nil
+	}
+	return now, undone, nil
 }
 
 // restore undoes the change from before to after in the value now, and keeps all other changes. If

@@ -64,7 +64,9 @@ func TestReverse(t *testing.T) {
 	const after = "spec: {labels: {b: '2'}, containers: [{name: a, image: a:2, env: [{name: X, value: x}, {name: V, value: v}]}, {name: b, image: b:1}]}"
 	for _, test := range []struct{ what, before, after, now, want, lost string }{
 		{"nothing happened", before, after, after, before, ""},
-		{"nothing was changed", after, after, before, before, ""},
+		{"nothing was changed, and nothing is", after, after, after, after, ""},
+		{"nothing was changed, and something was added", after, after, strings.Replace(after, "{labels", "{n: 1, labels", 1), strings.Replace(after, "{labels", "{n: 1, labels", 1), ""},
+		{"nothing was changed, and something is", after, after, before, "", `.spec.containers[?(@.name=="a")].env[?(@.name=="V")] was set to`},
 		{"fields beside it have changed", before, after,
 			"spec: {n: 1, labels: {b: '2', c: '3'}, containers: [{name: c}, {name: a, image: a:2, tty: true, env: [{name: X, value: z}, {name: V, value: v}, {name: Z}]}, {name: b, image: b:9}]}",
 			"spec: {n: 1, labels: {a: '1', c: '3'}, containers: [{name: c}, {name: a, image: a:1, tty: true, env: [{name: W, value: w}, {name: X, value: z}, {name: Z}]}, {name: b, image: b:9}]}", ""},

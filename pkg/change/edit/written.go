@@ -150,6 +150,13 @@ func (f Field) undo(obj *unstructured.Unstructured) (now, undone any, err error)
 	return now, undone, nil
 }
 
+// Kept reports whether a value still has every change from before to after. Elements of lists are
+// compared by name.
+func Kept(before, after, now any) bool {
+	_, lost := restore(fieldpath.Path{}, before, after, now)
+	return lost == nil
+}
+
 // restore undoes the change from before to after in the value now, and keeps all other changes. If
 // someone else has changed a part that the write changed, restore returns an error with that part.
 func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError) {

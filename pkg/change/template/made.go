@@ -2,7 +2,6 @@ package template
 
 import (
 	"context"
-	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
@@ -38,7 +38,7 @@ func has(pod map[string]any, done Result) bool {
 			continue
 		}
 		value, known := inPod(pod, after)
-		if changed = true; !known || !covers(value, before.Value, after.Value) {
+		if changed = true; !known || !edit.Kept(before.Value, after.Value, value) {
 			return false
 		}
 	}
@@ -62,48 +62,4 @@ func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
 	path := fieldpath.Path{Steps: append(fieldpath.Fields("spec").Steps, steps[i:]...)}
 	value, err := path.Value(pod)
 	return value, err == nil
-}
-
-// covers reports whether a value in a pod has every change from before to after. Elements of lists
-// are compared by name.
-func covers(pod, before, after any) bool {
-	if reflect.DeepEqual(before, after) {
-		return true
-	}
-	was, is := fieldsOf(before), fieldsOf(after)
-	if was == nil || is == nil {
-		return reflect.DeepEqual(pod, after)
-	}
-	has := fieldsOf(pod)
-	for key := range was {
-		if _, kept := is[key]; !kept && has[key] != nil {
-			return false
-		}
-	}
-	for key := range is {
-		if !covers(has[key], was[key], is[key]) {
-			return false
-		}
-	}
-	return true
-}
-
-// fieldsOf returns the fields of an object or the named elements of a list, or nil for any other
-// value.
-func fieldsOf(value any) map[string]any {
-	list, isList := value.([]any)
-	if !isList {
-		content, _ := value.(map[string]any)
-		return content
-	}
-	all := map[string]any{}
-	for _, element := range list {
-		content, _ := element.(map[string]any)
-		name, _ := content["name"].(string)
-		if name == "" {
-			return nil
-		}
-		all[name] = element
-	}
-	return all
 }

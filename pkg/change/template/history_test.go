@@ -1,18 +1,16 @@
 package template
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 // kindOf returns a kind that this program does not reconcile. In the groups of Kubernetes, it is
@@ -43,104 +42,78 @@ func targetOf(t *testing.T, kind kinds.Kind, text string) observe.Target {
 	return observe.Target{Kind: kind, Namespace: "ns", Name: "web", Object: obj}
 }
 
-// lister lists objects as a server does: with namespaces and selectors, two objects per page.
-type lister struct {
-	dynamic.NamespaceableResourceInterface
-
-	objects  map[string][]*unstructured.Unstructured
-	resource string
-	// lists holds the resource and the selector of each request.
-	lists *[]string
-	err   error
-}
-
-func (l lister) Resource(resource schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	l.resource = resource.Resource
-	return l
-}
-
-func (l lister) Namespace(string) dynamic.ResourceInterface { return l }
-
-func (l lister) List(_ context.Context, opts metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	*l.lists = append(*l.lists, strings.TrimSuffix(l.resource+" "+opts.LabelSelector, " "))
-	selector, err := labels.Parse(opts.LabelSelector)
-	if err != nil || l.err != nil {
-		return nil, errors.Join(err, l.err)
+// serverOf returns a server with objects, and its client.
+func serverOf(t *testing.T, objects ...*unstructured.Unstructured) (*apiserver.Server, dynamic.Interface) {
+	t.Helper()
+	s := apiserver.New(t)
+	for _, obj := range objects {
+		s.Create(obj)
 	}
-	var selected []unstructured.Unstructured
-	for _, obj := range l.objects[l.resource] {
-		if selector.Matches(labels.Set(obj.GetLabels())) {
-			selected = append(selected, *obj)
-		}
+	client, err := dynamic.NewForConfig(s.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
 	}
-	list := &unstructured.UnstructuredList{}
-	begin, _ := strconv.Atoi(opts.Continue)
-	end := min(begin+2, len(selected))
-	if end < len(selected) {
-		list.SetContinue(strconv.Itoa(end))
-	}
-	list.Items = selected[begin:end]
-	return list, nil
+	return s, client
 }
 
 // replicaSet returns a ReplicaSet of a target, with a revision and an image.
 func replicaSet(t *testing.T, revision, image, owner string) *unstructured.Unstructured {
 	t.Helper()
-	return parse(t, fmt.Sprintf(`{kind: ReplicaSet, metadata: {name: web-%[1]s, labels: {app: web}, annotations: {deployment.kubernetes.io/revision: %[1]q},
+	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-%[1]s, namespace: ns, labels: {app: web}, annotations: {deployment.kubernetes.io/revision: %[1]q},
 		ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: %[3]s, controller: true}]},
-		spec: {template: {spec: {containers: [{name: main, image: %[2]q}]}}}}`, revision, image, owner))
+		spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[2]q}]}}}}`, revision, image, owner))
 }
 
 // controllerRevision returns a ControllerRevision of a target, as this program writes it. For kinds
 // of apps/v1, patch is the directive to replace the template.
 func controllerRevision(t *testing.T, revision int, image, patch string) *unstructured.Unstructured {
 	t.Helper()
-	return parse(t, fmt.Sprintf(`{kind: ControllerRevision, metadata: {name: web-%[1]d, labels: {app: web, %[3]s: web},
+	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: web-%[1]d, namespace: ns, labels: {app: web, %[3]s: web},
 		ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: web, uid: web, controller: true}]},
-		revision: %[1]d, data: {spec: {image: %[2]s, template: {%[4]sspec: {containers: [{name: main, image: %[2]q}]}}}}}`, revision, image, apis.LabelOwner, patch))
+		revision: %[1]d, data: {spec: {image: %[2]s, template: {%[4]smetadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[2]q}]}}}}}`, revision, image, apis.LabelOwner, patch))
 }
 
-const running = "spec: {image: %[1]s, selector: {matchLabels: {app: web}}, template: {spec: {containers: [{name: main, image: %[1]s}]}}}"
+const running = "spec: {image: %[1]s, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[1]s}]}}}"
 
 // The revisions of an object are those that it controls, wherever its kind keeps them.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	replicaSets := map[string][]*unstructured.Unstructured{"replicasets": {
+	replicaSets := []*unstructured.Unstructured{
 		replicaSet(t, "9", "z", "another"), replicaSet(t, "1", "a", "web"), replicaSet(t, "none", "y", "web"),
 		replicaSet(t, "3", "c", "web"), replicaSet(t, "2", "b", "web"),
-	}}
+	}
 	const replace = "$patch: replace, "
-	revisions := map[string][]*unstructured.Unstructured{"controllerrevisions": {controllerRevision(t, 2, "b", replace), controllerRevision(t, 1, "a", replace)}}
-	ours := map[string][]*unstructured.Unstructured{"controllerrevisions": {controllerRevision(t, 2, "b", ""), controllerRevision(t, 1, "a", "")}}
-	both := map[string][]*unstructured.Unstructured{"replicasets": replicaSets["replicasets"], "controllerrevisions": {controllerRevision(t, 4, "d", replace)}}
+	revisions := []*unstructured.Unstructured{controllerRevision(t, 2, "b", replace), controllerRevision(t, 1, "a", replace)}
+	ours := []*unstructured.Unstructured{controllerRevision(t, 2, "b", ""), controllerRevision(t, 1, "a", "")}
+	both := append(slices.Clone(replicaSets), controllerRevision(t, 4, "d", replace))
 	for _, test := range []struct {
 		what    string
 		kind    kinds.Kind
-		objects map[string][]*unstructured.Unstructured
+		objects []*unstructured.Unstructured
 		image   string
 		want    string // the revisions, newest first, each with its change
 		current int
-		lists   []string
+		lists   string
 	}{
-		{"a Deployment", kindOf("apps", "deployments"), replicaSets, "c", "3 image b → c; 2 image a → b; 1 image a", 0,
-			[]string{"replicasets app=web", "replicasets app=web", "replicasets app=web"}},
-		{"a Deployment that has changed", kindOf("apps", "deployments"), replicaSets, "d", "3 image b → c; 2 image a → b; 1 image a", -1,
-			[]string{"replicasets app=web", "replicasets app=web", "replicasets app=web"}},
-		{"a Rollout", kindOf("argoproj.io", "rollouts"), replicaSets, "b", "3 image b → c; 2 image a → b; 1 image a", 1,
-			[]string{"replicasets", "replicasets", "replicasets"}},
-		{"a StatefulSet", kindOf("apps", "statefulsets"), revisions, "a", "2 image a → b; 1 image a", 1, []string{"controllerrevisions app=web"}},
-		{"an ImoocPod", kinds.ImoocPod(), ours, "b", "2 image a → b; 1 image a", 0, []string{"controllerrevisions " + apis.LabelOwner + "=web"}},
-		{"an AppService", kinds.AppService(), ours, "b", "2 image a → b; 1 image a", 0, []string{"controllerrevisions " + apis.LabelOwner + "=web"}},
-		{"a kind of others", kindOf("example.com", "sets"), both, "d", "4 image c → d; 3 image b → c; 2 image a → b; 1 image a", 0,
-			[]string{"controllerrevisions", "replicasets", "replicasets", "replicasets"}},
+		{"a Deployment", kindOf("apps", "deployments"), replicaSets, "c", "3 image b → c; 2 image a → b; 1 image a", 0, "replicasets app=web"},
+		{"a Deployment that has changed", kindOf("apps", "deployments"), replicaSets, "d", "3 image b → c; 2 image a → b; 1 image a", -1, "replicasets app=web"},
+		{"a Rollout", kindOf("argoproj.io", "rollouts"), replicaSets, "b", "3 image b → c; 2 image a → b; 1 image a", 1, "replicasets"},
+		{"a StatefulSet", kindOf("apps", "statefulsets"), revisions, "a", "2 image a → b; 1 image a", 1, "controllerrevisions app=web"},
+		{"an ImoocPod", kinds.ImoocPod(), ours, "b", "2 image a → b; 1 image a", 0, "controllerrevisions " + apis.LabelOwner + "=web"},
+		{"an AppService", kinds.AppService(), ours, "b", "2 image a → b; 1 image a", 0, "controllerrevisions " + apis.LabelOwner + "=web"},
+		{"a kind of others", kindOf("example.com", "sets"), both, "d", "4 image c → d; 3 image b → c; 2 image a → b; 1 image a", 0, "controllerrevisions, replicasets"},
 	} {
-		var lists []string
-		history, err := History(t.Context(), lister{objects: test.objects, lists: &lists}, targetOf(t, test.kind, fmt.Sprintf(running, test.image)))
+		s, client := serverOf(t, test.objects...)
+		history, err := History(t.Context(), client, targetOf(t, test.kind, fmt.Sprintf(running, test.image)))
 		var words []string
 		for i, r := range history.Revisions {
 			words = append(words, fmt.Sprint(r.Number, " ", history.Change(i)))
 		}
-		if got := strings.Join(words, "; "); err != nil || got != test.want || history.Current() != test.current || !slices.Equal(lists, test.lists) {
+		var lists []string
+		for _, r := range s.Requests(nil) {
+			lists = append(lists, strings.TrimSuffix(r.Resource+" "+r.Query.Get("labelSelector"), " "))
+		}
+		if got := strings.Join(words, "; "); err != nil || got != test.want || history.Current() != test.current || strings.Join(lists, ", ") != test.lists {
 			t.Errorf("%s: %q, the current is %d, after %q, %v", test.what, got, history.Current(), lists, err)
 		}
 	}
@@ -155,7 +128,7 @@ func TestHistoryReadsTheFieldsOfTheNewest(t *testing.T) {
 	for _, all := range [][]*unstructured.Unstructured{
 		{older, controllerRevision(t, 2, "b", "$patch: replace, ")}, {controllerRevision(t, 2, "b", "$patch: replace, "), older},
 	} {
-		client := lister{objects: map[string][]*unstructured.Unstructured{"controllerrevisions": all}, lists: &[]string{}}
+		_, client := serverOf(t, all...)
 		history, err := History(t.Context(), client, targetOf(t, kindOf("apps", "statefulsets"), fmt.Sprintf(running, "b")))
 		if err != nil || len(history.Now) != 1 || history.Now[0].Path.String() != ".spec.template" || history.Current() != 0 {
 			t.Errorf("%+v, %v", history, err)
@@ -168,7 +141,7 @@ func TestHistoryNamesWhoMadeIt(t *testing.T) {
 	t.Parallel()
 	target := targetOf(t, kindOf("apps", "deployments"), fmt.Sprintf(running, "b"))
 	target.Object.SetAnnotations(map[string]string{apis.AnnotationChangedBy: "alice", apis.AnnotationChangeCause: "faster"})
-	client := lister{objects: map[string][]*unstructured.Unstructured{"replicasets": {replicaSet(t, "1", "a", "web"), replicaSet(t, "2", "b", "web")}}, lists: &[]string{}}
+	_, client := serverOf(t, replicaSet(t, "1", "a", "web"), replicaSet(t, "2", "b", "web"))
 	history, err := History(t.Context(), client, target)
 	if err != nil || history.By(0) != "alice" || history.Change(0) != "image a → b: faster" || history.By(1) != "" {
 		t.Errorf("%+v, %v", history, err)
@@ -188,6 +161,7 @@ func TestHistoryNamesWhoMadeIt(t *testing.T) {
 // The error says why an object has no revisions.
 func TestNoHistory(t *testing.T) {
 	t.Parallel()
+	s, client := serverOf(t)
 	for _, test := range []struct {
 		kind   kinds.Kind
 		object string
@@ -205,7 +179,7 @@ func TestNoHistory(t *testing.T) {
 		{kinds.ImoocPod(), "spec: {}", "run-controller writes a revision when it reconciles the object, and has not done so yet"},
 		{kindOf("example.com", "sets"), "spec: {}", "its controller keeps no ControllerRevisions and no numbered ReplicaSets"},
 	} {
-		_, err := History(t.Context(), lister{lists: &[]string{}}, targetOf(t, test.kind, test.object))
+		_, err := History(t.Context(), client, targetOf(t, test.kind, test.object))
 		var none *NoHistoryError
 		if !errors.As(err, &none) || !strings.HasSuffix(err.Error(), "/web has no history: "+test.want) {
 			t.Errorf("%s, %s: %v, want %s", test.kind, test.object, err, test.want)
@@ -213,9 +187,9 @@ func TestNoHistory(t *testing.T) {
 	}
 	clusterwide := targetOf(t, kindOf("example.com", "sets"), "{}")
 	clusterwide.Namespace = ""
-	var lists []string
-	if _, err := History(t.Context(), lister{lists: &lists}, clusterwide); err == nil || !strings.Contains(err.Error(), "kept in namespaces") || len(lists) > 0 {
-		t.Errorf("%v, after %v", err, lists)
+	s.Forget()
+	if _, err := History(t.Context(), client, clusterwide); err == nil || !strings.Contains(err.Error(), "kept in namespaces") || len(s.Requests(nil)) > 0 {
+		t.Errorf("%v, after %v", err, s.Requests(nil))
 	}
 }
 
@@ -223,14 +197,14 @@ func TestNoHistory(t *testing.T) {
 // revisions.
 func TestHistoryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	client := lister{lists: &[]string{}, err: errors.New("the server is away")}
-	_, err := History(t.Context(), client, targetOf(t, kindOf("apps", "deployments"), "{}"))
-	if err == nil || err.Error() != "read the replicasets of deployments/web: the server is away" {
+	s, client := serverOf(t, replicaSet(t, "1", "a", "web"))
+	_, err := History(t.Context(), client, targetOf(t, kindOf("argoproj.io", "rollouts"), "spec: odd"))
+	if err == nil || !strings.HasPrefix(err.Error(), "rollouts/web: ") {
 		t.Error(err)
 	}
-	client = lister{objects: map[string][]*unstructured.Unstructured{"replicasets": {replicaSet(t, "1", "a", "web")}}, lists: &[]string{}}
-	_, err = History(t.Context(), client, targetOf(t, kindOf("argoproj.io", "rollouts"), "spec: odd"))
-	if err == nil || !strings.HasPrefix(err.Error(), "rollouts/web: ") {
+	s.Fail(apiserver.On("list", "replicasets"), apiserver.Fault{Err: apierrors.NewServiceUnavailable("the server is away")})
+	_, err = History(t.Context(), client, targetOf(t, kindOf("apps", "deployments"), "{}"))
+	if err == nil || err.Error() != "read the replicasets of deployments/web: the server is away" {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,129 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+)
+
+// serve returns a server with the Deployment web, which has three replicas.
+func serve(t *testing.T) (*apiserver.Server, dynamic.ResourceInterface) {
+	t.Helper()
+	s := apiserver.New(t)
+	s.CreateYAML(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns}, spec: {replicas: 3, selector: {matchLabels: {app: web}},
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: web}]}}}}`)
+	client, err := dynamic.NewForConfig(s.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace("ns")
+}
+
+// scale is a plan to set the replicas, with a mark.
+func scale(*unstructured.Unstructured) (Plan, error) {
+	return Plan{
+		Edits: []fieldpath.Edit{{Path: fieldpath.Fields("spec", "replicas"), Value: int64(5)}},
+		Marks: []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", "note"), Value: "scaled"}},
+	}, nil
+}
+
+// shown returns the replicas of an object and its mark.
+func shown(obj *unstructured.Unstructured) string {
+	n, _, _ := unstructured.NestedInt64(obj.Object, "spec", "replicas")
+	return fmt.Sprint(n, " ", obj.GetAnnotations()["note"])
+}
+
+// A dry run returns the change. On the client, it sends no request if the object was read.
+func TestApply(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]struct {
+		options Options
+		stored  string
+		sent    int
+	}{
+		"a change":             {Options{FieldManager: "tests"}, "5 scaled", 1},
+		"a dry run":            {Options{FieldManager: "tests", DryRun: []string{metav1.DryRunAll}}, "3 ", 1},
+		"a dry run, by client": {Options{Local: true}, "3 ", 0},
+	} {
+		s, objects := serve(t)
+		seen := s.Get("deployments", "ns", "web")
+		w, err := Apply(t.Context(), objects, "web", seen, scale, test.options)
+		if err != nil || shown(w.Object) != "5 scaled" || shown(s.Get("deployments", "ns", "web")) != test.stored || shown(seen) != "3 " {
+			t.Errorf("%s: %+v, %v", what, w, err)
+		}
+		if len(w.Fields) != 1 || w.Fields[0].Before != int64(3) || w.Fields[0].After != int64(5) {
+			t.Errorf("%s: the fields are %+v", what, w.Fields)
+		}
+		sent := s.Requests(nil)
+		if len(sent) != test.sent {
+			t.Errorf("%s: it sends %v", what, sent)
+		}
+		for _, r := range sent {
+			if r.Verb != "patch" || r.Query.Get("fieldManager") != "tests" || r.Query.Get("fieldValidation") != metav1.FieldValidationStrict || len(r.Query["dryRun"]) != len(test.options.DryRun) {
+				t.Errorf("%s: it sends %s with %v", what, r, r.Query)
+			}
+		}
+	}
+	if _, err := Apply(t.Context(), nil, "web", parse(t, "metadata: odd"), scale, Options{Local: true}); err == nil {
+		t.Error("an object whose metadata is a word can be changed")
+	}
+}
+
+// If the object changes between the read and the write, the change is planned again and overwrites
+// nothing.
+func TestApplyAgain(t *testing.T) {
+	t.Parallel()
+	most := Contested().Steps
+	for _, test := range []struct {
+		others, patches int
+		conflict        bool
+	}{{0, 1, false}, {1, 2, false}, {most - 1, most, false}, {most, most, true}, {most + 5, most, true}} {
+		s, objects := serve(t)
+		seen := s.Get("deployments", "ns", "web")
+		others, planned := 0, 0
+		s.Fail(apiserver.On("patch", "deployments"), apiserver.Fault{Before: func() {
+			if others++; others <= test.others {
+				s.Update("deployments", "ns", "web", func(obj *unstructured.Unstructured) { obj.SetLabels(map[string]string{"others": fmt.Sprint(others)}) })
+			}
+		}})
+		_, err := Apply(t.Context(), objects, "web", seen, func(obj *unstructured.Unstructured) (Plan, error) {
+			if planned++; planned > 1 && obj.GetLabels()["others"] != fmt.Sprint(others) {
+				t.Errorf("it is planned for %v", obj)
+			}
+			return scale(obj)
+		}, Options{})
+		gets, patches := len(s.Requests(apiserver.On("get", "deployments"))), len(s.Requests(apiserver.On("patch", "deployments")))
+		if apierrors.IsConflict(err) != test.conflict || !test.conflict && err != nil || patches != test.patches || planned != patches || gets != patches-1 {
+			t.Errorf("after %d changes: %d reads, %d patches, %v", test.others, gets, patches, err)
+		}
+		if kept := s.Get("deployments", "ns", "web").GetLabels()["others"] != ""; kept != (test.others > 0) {
+			t.Errorf("after %d changes, the label is there: %t", test.others, kept)
+		}
+	}
+}
+
+// A response with another object, or with the old value, is an error.
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	edits := []fieldpath.Edit{{Path: fieldpath.Fields("spec", "size"), Value: int64(5)}}
+	for after, want := range map[string]error{
+		"{metadata: {uid: a}, spec: {size: 5}}": nil,
+		"{metadata: {uid: a}, spec: {size: 4}}": nil, // a webhook may set another value
+		"{metadata: {uid: a}, spec: {size: 3}}": outcome.ErrOverwritten,
+		"{metadata: {uid: b}, spec: {size: 5}}": outcome.ErrUnknown,
+	} {
+		if err := confirm(parse(t, "{metadata: {uid: a}, spec: {size: 3}}"), parse(t, after), edits); !errors.Is(err, want) {
+			t.Errorf("%s: %v", after, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,11 @@ type server struct {
 	dynamic.ResourceInterface
 
 	obj *unstructured.Unstructured
+	// refuses has the errors for requests, such as "get", "get scale", and "patch scale".
+	refuses map[string]error
+	// sent has the requests so far, and options has the options of the last patch.
+	sent    []string
+	options metav1.PatchOptions
 	// others holds the acts of other writers, one before each request.
 	others []func()
 	// wrote is called with the object before and after each write.
@@ -42,7 +48,7 @@ type server struct {
 func newServer(count int64) *server {
 	s := &server{obj: &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": map[string]any{"name": "web", "namespace": "shop", "resourceVersion": "1"},
+		"metadata": map[string]any{"name": "web", "namespace": "shop", "uid": "uid", "resourceVersion": "1"},
 		"spec":     map[string]any{"replicas": count, "paused": false},
 	}}}
 	return s
@@ -53,12 +59,16 @@ func (s *server) target() observe.Target {
 	return observe.Target{Kind: deployment, Namespace: "shop", Name: "web"}
 }
 
-func (s *server) other() {
+// asked records a request, and returns an error if the server refuses it.
+func (s *server) asked(verb string, subresources []string) error {
 	if len(s.others) > 0 {
 		act := s.others[0]
 		s.others = s.others[1:]
 		act()
 	}
+	request := strings.TrimSuffix(verb+" "+strings.Join(subresources, " "), " ")
+	s.sent = append(s.sent, request)
+	return s.refuses[request]
 }
 
 // store stores an object as a new version.
@@ -92,20 +102,25 @@ func (s *server) noted() {
 func (s *server) scale(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	n, _, _ := unstructured.NestedInt64(obj.Object, "spec", "replicas")
 	return &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"name": obj.GetName(), "resourceVersion": obj.GetResourceVersion()}, "spec": map[string]any{"replicas": n},
+		"metadata": map[string]any{"name": obj.GetName(), "uid": "uid", "resourceVersion": obj.GetResourceVersion()}, "spec": map[string]any{"replicas": n},
 	}}
 }
 
 func (s *server) Get(_ context.Context, _ string, _ metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	s.other()
+	if err := s.asked("get", subresources); err != nil {
+		return nil, err
+	}
 	if len(subresources) > 0 {
 		return s.scale(s.obj), nil
 	}
 	return s.obj.DeepCopy(), nil
 }
 
-func (s *server) Patch(_ context.Context, name string, kind types.PatchType, data []byte, _ metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	s.other()
+func (s *server) Patch(_ context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	s.options = options
+	if err := s.asked("patch", subresources); err != nil {
+		return nil, err
+	}
 	before, err := json.Marshal(s.obj)
 	if err != nil {
 		return nil, err
@@ -140,14 +155,6 @@ func (s *server) Patch(_ context.Context, name string, kind types.PatchType, dat
 	return obj.DeepCopy(), nil
 }
 
-func replicas(t interface{ Fatal(args ...any) }) fieldpath.Path {
-	path, err := fieldpath.ParsePath(".spec.replicas")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // draw adds random acts of other writers, one before each of the next requests.
 func (s *server) draw(t *rapid.T) {
 	for range rapid.IntRange(0, 6).Draw(t, "others") {
@@ -170,7 +177,7 @@ func TestStepNeverOverwrites(t *testing.T) {
 		from := rapid.Int64Range(0, 9).Draw(t, "from")
 		s := newServer(from)
 		s.draw(t)
-		path := replicas(t)
+		path := specReplicas()
 		field := discover.Field{Scale: rapid.Bool().Draw(t, "scale"), Path: &path}
 		writes := 0
 		s.wrote = func(before, _ *unstructured.Unstructured) {
@@ -195,7 +202,7 @@ func TestParkingNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := newServer(rapid.Int64Range(0, 9).Draw(t, "count"))
-		path := replicas(t)
+		path := specReplicas()
 		at := func(obj *unstructured.Unstructured) int64 { n, _, _ := path.Get(obj.Object); return n }
 		s.wrote = func(before, after *unstructured.Unstructured) {
 			was, err := apis.ReadParked(before.GetAnnotations())
@@ -214,13 +221,9 @@ func TestParkingNeverOverwrites(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 5).Draw(t, "commands") {
 			s.draw(t)
-			plan := func(obj *unstructured.Unstructured) (ParkPlan, error) {
-				return Park(s.target(), obj, path, "alice", "", time.Unix(1e9, 0))
-			}
+			plan := parkIt(s)
 			if rapid.Bool().Draw(t, "back") {
-				plan = func(obj *unstructured.Unstructured) (ParkPlan, error) {
-					return Unpark(s.target(), obj, []string{".spec.replicas"})
-				}
+				plan = unparkIt(s)
 			}
 			if _, _, err := Send(t.Context(), s, s.target(), plan, edit.Options{}); err != nil && !errors.Is(err, outcome.ErrOverwritten) {
 				t.Fatal(err)
@@ -237,10 +240,7 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 		s := newServer(5)
 		s.obj.SetAnnotations(annotations)
 		before := s.obj.DeepCopy()
-		path := replicas(t)
-		done, parked, err := Send(t.Context(), s, s.target(), func(obj *unstructured.Unstructured) (ParkPlan, error) {
-			return Park(s.target(), obj, path, "alice", "", time.Unix(1e9, 0))
-		}, edit.Options{})
+		done, parked, err := Send(t.Context(), s, s.target(), parkIt(s), edit.Options{})
 		if err != nil || done.Before != 5 || done.After != 0 || s.count() != 0 {
 			t.Fatalf("%+v left %d (%v)", done, s.count(), err)
 		}
@@ -248,15 +248,12 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 			t.Errorf("the annotation is %s, want %s", got, want)
 		}
 		again, _, err := Send(t.Context(), s, s.target(), func(obj *unstructured.Unstructured) (ParkPlan, error) {
-			return Park(s.target(), obj, path, "bob", "", time.Unix(1e9+3*3600, 0))
+			return Park(s.target(), obj, specReplicas(), "bob", "", time.Unix(1e9+3*3600, 0))
 		}, edit.Options{})
 		if err != nil || again.Kept != "already parked by alice 3h ago (5 replicas)" {
 			t.Errorf("parked again: %+v (%v)", again, err)
 		}
-		back := func(obj *unstructured.Unstructured) (ParkPlan, error) {
-			return Unpark(s.target(), obj, []string{".spec.replicas"})
-		}
-		if done, _, err = Send(t.Context(), s, s.target(), back, edit.Options{}); err != nil || done.Before != 0 || done.After != 5 {
+		if done, _, err = Send(t.Context(), s, s.target(), unparkIt(s), edit.Options{}); err != nil || done.Before != 0 || done.After != 5 {
 			t.Fatalf("%+v (%v)", done, err)
 		}
 		after := s.obj.DeepCopy()
@@ -269,7 +266,7 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 		if !reflect.DeepEqual(before.Object, after.Object) {
 			t.Errorf("it was %v and is %v", before.Object, after.Object)
 		}
-		if done, _, err = Send(t.Context(), s, s.target(), back, edit.Options{}); err != nil || done.Kept != "not parked" {
+		if done, _, err = Send(t.Context(), s, s.target(), unparkIt(s), edit.Options{}); err != nil || done.Kept != "not parked" {
 			t.Errorf("restored again: %+v (%v)", done, err)
 		}
 	}
@@ -278,12 +275,16 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 // An object that cannot be parked or restored is refused, with the next command to run.
 func TestParkRefuses(t *testing.T) {
 	t.Parallel()
-	const forget = "kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-" + pasted
-	path := replicas(t)
-	other, err := fieldpath.ParsePath(".spec.more")
-	if err != nil {
-		t.Fatal(err)
-	}
+	const (
+		forget = "kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-" + pasted
+		since  = "overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget +
+			"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5" + pasted
+		invalid = "deployment/web: the annotation imoocpod.dev/parked is invalid: "
+		gone    = "overwritten: deployment/web was parked with 5 replicas and has changed since: precondition not met: expected the replicas of deployment/web to be set, but .spec.size is not set" +
+			"\nhint: to keep the count as it is: " + forget +
+			"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5 --replicas-path .spec.size" + pasted
+	)
+	path, other := specReplicas(), fieldpath.Fields("spec", "more")
 	for _, test := range []struct {
 		what       string
 		count      int64
@@ -291,15 +292,14 @@ func TestParkRefuses(t *testing.T) {
 		path       fieldpath.Path
 		park, back string // the errors of park and unpark
 	}{
-		{"scaled since", 3, `{"replicas":5,"path":".spec.replicas","by":"alice"}`, path,
-			"overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5" + pasted,
-			"overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5" + pasted},
+		{"scaled since", 3, `{"replicas":5,"path":".spec.replicas","by":"alice"}`, path, since, since},
 		{"nonsense", 0, `5`, path,
-			"deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type apis.ParkedCount\nhint: to forget it: " + forget,
-			"deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type apis.ParkedCount\nhint: to forget it: " + forget},
+			invalid + "json: cannot unmarshal number into Go value of type apis.ParkedCount\nhint: to forget it: " + forget,
+			invalid + "json: cannot unmarshal number into Go value of type apis.ParkedCount\nhint: to forget it: " + forget},
 		{"no count", 0, `{"replicas":-5,"path":".spec.replicas"}`, path,
-			"deployment/web: the annotation imoocpod.dev/parked is invalid: it needs a positive number of replicas and a path\nhint: to forget it: " + forget,
-			"deployment/web: the annotation imoocpod.dev/parked is invalid: it needs a positive number of replicas and a path\nhint: to forget it: " + forget},
+			invalid + "it needs a positive number of replicas and a path\nhint: to forget it: " + forget,
+			invalid + "it needs a positive number of replicas and a path\nhint: to forget it: " + forget},
+		{"a field that is not there", 0, `{"replicas":5,"path":".spec.size"}`, path, gone, gone},
 		{"another count", 0, `{"replicas":5,"path":".spec.replicas"}`, other, "deployment/web cannot be parked: it is parked already, by its count .spec.replicas", ""},
 		{"no field", 3, "", other, "precondition not met: expected the replicas of deployment/web to be set, but .spec.more is not set", ""},
 	} {

@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -42,15 +41,7 @@ type shelf struct {
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
 	s := &shelf{Server: apiserver.New(t), t: t, versions: map[string]string{}}
-	crds, err := deploy.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, crd := range crds {
-		if crd.GetName() == kinds.ImoocPod().CRD() {
-			s.Create(crd)
-		}
-	}
+	s.CreateCRDs()
 	s.CreateYAML(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: clonesets.apps.kruise.io},
   spec: {group: apps.kruise.io, scope: Namespaced, names: {kind: CloneSet, plural: clonesets}, versions: [{name: v1alpha1, served: true, storage: true,
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`)
@@ -535,16 +526,6 @@ func TestKindsWhosePodsCannotBeChosen(t *testing.T) {
 	}
 }
 
-func TestRemoveFromAReplicaSetOfADeployment(t *testing.T) {
-	t.Parallel()
-	s := newShelf(t)
-	s.deployment(3)
-	_, err := s.remove(observe.Target{Kind: kindOf("apps", "v1", "ReplicaSet"), Namespace: "ns", Name: "web-0"}, Request{Remove: []string{"web-0-a"}})
-	if err == nil || !strings.HasSuffix(err.Error(), "the Deployment web sets its count; remove the pod from that") || len(s.patches) > 0 {
-		t.Errorf("%v, %q", err, s.patches)
-	}
-}
-
 // A ReplicaSet without a controller, or with another one, does not belong to the Deployment. A
 // ReplicaSet without a controller can be scaled directly.
 func TestRemoveWithOtherReplicaSets(t *testing.T) {
@@ -558,28 +539,6 @@ func TestRemoveWithOtherReplicaSets(t *testing.T) {
 	}
 	if done, err := s.remove(observe.Target{Kind: kindOf("apps", "v1", "ReplicaSet"), Namespace: "ns", Name: "stray"}, Request{Remove: []string{"stray-a"}}); err != nil || done.Replicas != 1 {
 		t.Errorf("%s, %v, %q", done, err, s.patches)
-	}
-}
-
-// A pod that changes all the time can still be marked as the cheapest.
-func TestRemoveAPodThatChanges(t *testing.T) {
-	t.Parallel()
-	s := newShelf(t)
-	web := s.deployment(3)
-	changes := 0
-	s.Fail(apiserver.On("patch", "pods"), apiserver.Fault{Times: 3, Before: func() {
-		changes++
-		s.Update("pods", "ns", "web-0-a", func(pod *unstructured.Unstructured) {
-			pod.SetAnnotations(map[string]string{"changes": fmt.Sprint(changes)})
-		})
-	}})
-	done, err := s.remove(web, Request{Remove: []string{"web-0-a"}})
-	if err != nil || done.Replicas != 2 || len(s.patches) != 2 {
-		t.Errorf("%s, %v, %q", done, err, s.patches)
-	}
-	after := s.Get("pods", "ns", "web-0-a").GetAnnotations()
-	if after["changes"] != "3" || after["controller.kubernetes.io/pod-deletion-cost"] != "-2147483648" {
-		t.Errorf("its annotations are %v", after)
 	}
 }
 
@@ -619,6 +578,10 @@ func TestRemoveFromOddObjects(t *testing.T) {
 			s.Update("deployments", "ns", "web", terminate)
 			return web
 		}, "web-0-a", "is being deleted and cannot be scaled"},
+		"a ReplicaSet of a Deployment": {func(s *shelf) observe.Target {
+			s.deployment(3)
+			return observe.Target{Kind: kindOf("apps", "v1", "ReplicaSet"), Namespace: "ns", Name: "web-0"}
+		}, "web-0-a", "the Deployment web sets its count; remove the pod from that"},
 		"a count that is none": {func(s *shelf) observe.Target {
 			web := s.put("apps.kruise.io/v1alpha1", "CloneSet", "web", map[string]any{"spec": map[string]any{"replicas": "many"}})
 			s.pod("web-a", web)

@@ -1,11 +1,9 @@
 package replicas
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -24,41 +21,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
-
-// refusing is a server that refuses requests, such as "get", "get scale", and "patch scale".
-type refusing struct {
-	*server
-
-	refuses map[string]error
-	sent    []string
-	options metav1.PatchOptions
-}
-
-func refuse(s *server, refuses map[string]error) *refusing {
-	return &refusing{server: s, refuses: refuses}
-}
-
-// asked records a request, and returns an error if the server refuses it.
-func (s *refusing) asked(verb string, subresources []string) error {
-	request := strings.TrimSuffix(verb+" "+strings.Join(subresources, " "), " ")
-	s.sent = append(s.sent, request)
-	return s.refuses[request]
-}
-
-func (s *refusing) Get(ctx context.Context, name string, opts metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	if err := s.asked("get", subresources); err != nil {
-		return nil, err
-	}
-	return s.server.Get(ctx, name, opts, subresources...)
-}
-
-func (s *refusing) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	s.options = opts
-	if err := s.asked("patch", subresources); err != nil {
-		return nil, err
-	}
-	return s.server.Patch(ctx, name, kind, data, opts, subresources...)
-}
 
 var web = schema.GroupResource{Group: "apps", Resource: "deployments"}
 
@@ -73,12 +35,15 @@ func conflict() error { return apierrors.NewConflict(web, "web", errors.New("it 
 // some of them.
 func TestSetAsksInTurn(t *testing.T) {
 	t.Parallel()
-	path := replicas(t)
+	path := specReplicas()
 	throughScale, inField := discover.Field{Scale: true, Path: &path}, discover.Field{Path: &path}
 	internal := apierrors.NewInternalError(errors.New("the count is not set"))
 	theirs, ours := newServer(3).target(), ofFoo()
-	read := ofFoo()
-	read.Object = newServer(3).obj
+	read, theirsRead := ofFoo(), newServer(3).target()
+	read.Object, theirsRead.Object = newServer(3).obj, newServer(3).obj
+	again := func(requests string) string {
+		return strings.TrimSuffix(strings.Repeat(requests+", ", edit.Contested().Steps), ", ")
+	}
 	for _, test := range []struct {
 		what    string
 		target  observe.Target
@@ -102,14 +67,28 @@ func TestSetAsksInTurn(t *testing.T) {
 		{"with what was read", read, throughScale, Request{Replicas: 5, Current: AnyCount}, nil, "patch", "3 → 5", nil},
 		{"with what was read, from a count", read, throughScale, Request{Replicas: 5, Current: 3}, nil, "get, patch", "3 → 5", nil},
 		{"with what was read, by who may only scale", read, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch": forbidden()}, "patch, patch scale", "3 → 5", nil},
+		{"with what was read, from a count, by who may only scale", read, throughScale, Request{Replicas: 5, Current: 3}, map[string]error{"patch": forbidden()}, "get, patch, get scale, patch scale", "3 → 5", nil},
 		{"with what was read, without any right", read, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch": forbidden(), "patch scale": forbidden()}, "patch, patch scale", "", apierrors.IsForbidden},
 		{"with what was read, in the field alone", read, inField, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch": forbidden()}, "patch", "", apierrors.IsForbidden},
 		{"with what was read, while the server fails", read, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch": internal}, "patch", "", apierrors.IsInternalError},
 		{"from a count that is not set behind /scale", theirs, throughScale, Request{Replicas: 5, Current: 3}, map[string]error{"get scale": internal}, "get scale, get", "", apierrors.IsInternalError},
 		{"undo, without a field", read, discover.Field{Scale: true}, Request{Undo: true, Current: AnyCount}, nil, "", "", is(outcome.ErrPrecondition)},
+		{"with what was read, without a field", read, discover.Field{Scale: true}, Request{Replicas: 5, Current: AnyCount}, nil, "patch scale", "set to 5", nil},
+		{"with what was read, of others", theirsRead, throughScale, Request{Replicas: 5, Current: AnyCount}, nil, "patch scale", "3 → 5", nil},
+		{"in the field, of an object that was not read", ours, inField, Request{Replicas: 5, Current: AnyCount}, nil, "get, patch", "3 → 5", nil},
+		{"through /scale, of an object that was not read", ours, throughScale, Request{Replicas: 5, Current: AnyCount}, nil, "patch scale", "set to 5", nil},
+		{"of the version, through /scale", theirs, throughScale, Request{Replicas: 5, Current: 3, ResourceVersion: "1"}, nil, "get scale, patch scale", "3 → 5", nil},
+		{"of the version, in the field", theirs, inField, Request{Replicas: 5, Current: 3, ResourceVersion: "1"}, nil, "get, patch", "3 → 5", nil},
+		{"of another version, through /scale", theirs, throughScale, Request{Replicas: 5, Current: 3, ResourceVersion: "2"}, nil, "get scale, patch scale", "", apierrors.IsConflict},
+		{"of another version, in the field", theirs, inField, Request{Replicas: 5, Current: 3, ResourceVersion: "2"}, nil, "get", "", is(outcome.ErrPrecondition)},
+		{"while others write, through /scale", theirs, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch scale": conflict()}, again("patch scale"), "", apierrors.IsConflict},
+		{"while others write, in the field", theirs, inField, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch": conflict()}, again("get, patch"), "", apierrors.IsConflict},
+		{"while others write, of the version", theirs, throughScale, Request{Replicas: 5, Current: AnyCount, ResourceVersion: "1"}, map[string]error{"patch scale": conflict()}, "patch scale", "", apierrors.IsConflict},
 		{"undo, of an object that was not read", ours, throughScale, Request{Undo: true, Current: AnyCount}, nil, "get", "", is(outcome.ErrPrecondition)},
 	} {
-		s := refuse(newServer(3), test.refuses)
+		s := newServer(3)
+		s.refuses = test.refuses
+		test.request.DryRun = []string{metav1.DryRunAll}
 		done, err := Set(t.Context(), s, test.target, test.field, test.request)
 		if sent := strings.Join(s.sent, ", "); sent != test.sent {
 			t.Errorf("%s: it sends %q, want %q", test.what, sent, test.sent)
@@ -120,6 +99,14 @@ func TestSetAsksInTurn(t *testing.T) {
 		if test.want == "" && (err == nil || !test.is(err) || s.count() != 3) {
 			t.Errorf("%s: %s, %v, and the count is %d", test.what, done, err, s.count())
 		}
+		if err == nil && (done.UID != "uid" || s.options.FieldManager != kinds.FieldManager || len(s.options.DryRun) != 1) {
+			t.Errorf("%s: the UID is %s, and the options are %+v", test.what, done.UID, s.options)
+		}
+		// Only objects of this program record the count before, and only in a patch of the object.
+		records := err == nil && test.target.Kind.Reconciled() && !strings.HasSuffix(test.sent, "scale")
+		if recorded := len(s.obj.GetAnnotations()) > 0; recorded != records {
+			t.Errorf("%s: the annotations are %v", test.what, s.obj.GetAnnotations())
+		}
 	}
 }
 
@@ -127,73 +114,9 @@ func is(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
-// A change that keeps losing the race gives up. A resourceVersion given by the user is
-// never replaced by another.
-func TestSetGivesUp(t *testing.T) {
-	t.Parallel()
-	path := replicas(t)
-	attempts := edit.Contested().Steps
-	for _, test := range []struct {
-		request Request
-		field   discover.Field
-		patches int
-	}{
-		{Request{Replicas: 5, Current: AnyCount}, discover.Field{Scale: true, Path: &path}, attempts},
-		{Request{Replicas: 5, Current: AnyCount}, discover.Field{Path: &path}, attempts},
-		{Request{Replicas: 5, Current: AnyCount, ResourceVersion: "1"}, discover.Field{Scale: true, Path: &path}, 1},
-	} {
-		s := refuse(newServer(3), map[string]error{"patch": conflict(), "patch scale": conflict()})
-		_, err := Set(t.Context(), s, newServer(3).target(), test.field, test.request)
-		patches := len(slices.DeleteFunc(s.sent, func(request string) bool { return request == "get" }))
-		if !apierrors.IsConflict(err) || patches != test.patches {
-			t.Errorf("%+v, %+v: %v after %d patches", test.request, test.field, err, patches)
-		}
-	}
-}
-
-// The request has the resourceVersion of the user, or else the one that was read.
-func TestSetSendsTheVersion(t *testing.T) {
-	t.Parallel()
-	path := replicas(t)
-	for _, field := range []discover.Field{{Scale: true, Path: &path}, {Path: &path}} {
-		s := newServer(3)
-		s.noted()
-		if _, err := Set(t.Context(), s, s.target(), field, Request{Replicas: 5, Current: 3, ResourceVersion: "1"}); !apierrors.IsConflict(err) && !errors.Is(err, outcome.ErrPrecondition) || s.count() != 3 {
-			t.Errorf("%+v: %v, and the count is %d", field, err, s.count())
-		}
-		done, err := Set(t.Context(), s, s.target(), field, Request{Replicas: 5, Current: 3, ResourceVersion: "2"})
-		if err != nil || s.count() != 5 {
-			t.Errorf("%+v: %+v, %v, and the count is %d", field, done, err, s.count())
-		}
-	}
-}
-
-// An object that records changes gets an annotation. Other objects do not.
-func TestSetReturnsWhatElseChanged(t *testing.T) {
-	t.Parallel()
-	path := replicas(t)
-	for _, test := range []struct {
-		target observe.Target
-		want   bool
-	}{{newServer(3).target(), false}, {ofFoo(), true}} {
-		s := refuse(newServer(3), nil)
-		s.obj.SetUID("uid")
-		done, err := Set(t.Context(), s, test.target, discover.Field{Path: &path}, Request{Replicas: 5, Current: AnyCount, DryRun: []string{metav1.DryRunAll}})
-		if err != nil || done.Object == nil || done.UID != "uid" {
-			t.Errorf("%s: %+v, %v", test.target, done, err)
-		}
-		if s.options.FieldManager != kinds.FieldManager || s.options.FieldValidation != metav1.FieldValidationStrict || len(s.options.DryRun) != 1 {
-			t.Errorf("%s: the options are %+v", test.target, s.options)
-		}
-		if got := len(s.obj.GetAnnotations()) > 0; got != test.want {
-			t.Errorf("%s: the annotations are %v", test.target, s.obj.GetAnnotations())
-		}
-	}
-}
-
 func TestSetRefuses(t *testing.T) {
 	t.Parallel()
-	path, more := replicas(t), fieldpath.Fields("spec", "more")
+	path, more := specReplicas(), fieldpath.Fields("spec", "more")
 	three, by := Request{Replicas: 5, Current: 3}, Request{By: change(t, "-3"), Current: AnyCount}
 	for _, test := range []struct {
 		what    string
@@ -240,7 +163,7 @@ func change(t *testing.T, word string) *candidates.CountChange {
 // The count is read through /scale if that is served, and otherwise from the object.
 func TestCount(t *testing.T) {
 	t.Parallel()
-	path, more := replicas(t), fieldpath.Fields("spec", "more")
+	path, more := specReplicas(), fieldpath.Fields("spec", "more")
 	internal := apierrors.NewInternalError(errors.New("it is not set"))
 	theirs, ours := newServer(3).target(), ofFoo()
 	for _, test := range []struct {
@@ -266,7 +189,8 @@ func TestCount(t *testing.T) {
 		{"that is none", theirs, discover.Field{Path: new(fieldpath.Fields("spec", "paused"))}, nil, "get", -1, says("deployment/web: ")},
 		{"that is none, while /scale fails", theirs, discover.Field{Scale: true, Path: new(fieldpath.Fields("spec", "paused"))}, map[string]error{"get scale": internal}, "get scale, get", -1, apierrors.IsInternalError},
 	} {
-		s := refuse(newServer(3), test.refuses)
+		s := newServer(3)
+		s.refuses = test.refuses
 		n, err := Count(t.Context(), s, test.target, test.field)
 		if sent := strings.Join(s.sent, ", "); sent != test.sent {
 			t.Errorf("%s: it sends %q, want %q", test.what, sent, test.sent)
@@ -283,7 +207,7 @@ func says(words string) func(error) bool {
 
 func TestBefore(t *testing.T) {
 	t.Parallel()
-	path := replicas(t)
+	path := specReplicas()
 	for value, want := range map[any]string{
 		int64(3): "3", int64(0): "0", int64(-1): "-1", int64(math.MaxInt32): fmt.Sprint(math.MaxInt32), int64(math.MinInt32): fmt.Sprint(math.MinInt32),
 		int64(math.MaxInt32 + 1): "none", int64(math.MinInt32 - 1): "none", "many": "none", nil: "none",
@@ -341,7 +265,7 @@ func TestFrom(t *testing.T) {
 
 func TestNotSet(t *testing.T) {
 	t.Parallel()
-	path := replicas(t)
+	path := specReplicas()
 	for want, request := range map[string]Request{"to be 3": {Current: 3}, "to be 0": {}, "to be set": {Current: AnyCount}, "to be set ": {By: change(t, "+1"), Current: 3}} {
 		err := request.NotSet(newServer(3).target(), discover.Field{Path: &path})
 		if says := "expected the replicas of deployment/web " + strings.TrimSpace(want) + ", but .spec.replicas is not set"; !errors.Is(err, outcome.ErrPrecondition) || !strings.HasSuffix(err.Error(), says) {

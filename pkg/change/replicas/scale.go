@@ -107,7 +107,8 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 		return setField(ctx, objects, t, nil, *t.Kind.Path(), c, reuseSlots(t))
 	case c.Undo && field.Path == nil:
 		return Result{}, nothingToUndo(t, "the field of its count is not known")
-	case c.Undo || remembers(t, field):
+	case c.Undo || t.Kind.Reconciled() && t.Object != nil && field.Path != nil:
+		// The count before is recorded on the object, which requires that the user can read it.
 		done, err := setField(ctx, objects, t, seen, *field.Path, c, nil)
 		if c.Undo || !field.Scale || !apierrors.IsForbidden(err) {
 			return done, err

@@ -13,7 +13,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -24,13 +23,6 @@ type lastScale struct {
 	To   *int32 `json:"to"`
 	// Path is the field that holds the count.
 	Path string `json:"path"`
-}
-
-// remembers reports whether changes of the count are recorded on the object. Objects of other
-// controllers get no annotations of this program. An object that the user cannot read is changed
-// through /scale, which records nothing.
-func remembers(t observe.Target, field discover.Field) bool {
-	return t.Kind.Reconciled() && field.Path != nil && (t.Object != nil || !field.Scale)
 }
 
 // remember returns the edits that record the present count when it changes, or none if it stays the

@@ -45,7 +45,7 @@ func list(out io.Writer, roots ...string) error {
 			}
 			fmt.Fprintf(&b, "\n## %s\n\n", filepath.ToSlash(path))
 			for _, text := range texts {
-				b.WriteString(item(text))
+				b.WriteString(block(text))
 			}
 			return nil
 		})
@@ -181,31 +181,7 @@ var words = regexp.MustCompile(`[A-Za-z]{2,}[,;:]? [a-z%"(-]`)
 // isProse reports whether a text is prose, and not a cobra template.
 func isProse(text string) bool { return words.MatchString(text) && !strings.Contains(text, "{{") }
 
-// item returns a text as a Markdown list item. A text of several lines, such as
-// help, becomes a code block.
-func item(text string) string {
-	if !strings.Contains(text, "\n") {
-		return "* " + code(text) + "\n"
-	}
-	var b strings.Builder
-	b.WriteString("* ```text\n")
-	for line := range strings.Lines(text + "\n```\n") {
-		if strings.TrimSpace(line) != "" {
-			b.WriteString("  ")
-		}
-		b.WriteString(line)
-	}
-	return b.String()
-}
-
-// code returns a single line as Markdown code.
-func code(text string) string {
-	fence := "`"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	if len(fence) > 1 {
-		text = " " + text + " "
-	}
-	return fence + text + fence
+// block returns a text as a Markdown code block.
+func block(text string) string {
+	return "    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n\n"
 }

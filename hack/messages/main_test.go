@@ -3,16 +3,18 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"testing"
 )
 
-// TestTexts checks that printed texts and commands to paste are listed, and that
-// search patterns and templates are not.
-func TestTexts(t *testing.T) {
+// TestList checks that printed texts and commands to paste are listed, each with its lines. Search
+// patterns, templates, tests, test packages, and other files are left out.
+func TestList(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "verb.go")
-	source := `package verb
+	dir := t.TempDir()
+	const other = "package verb\n\nconst text = \"is left out\"\n"
+	for name, source := range map[string]string{
+		"verb/verb.go": `package verb
 
 import "strings"
 
@@ -22,43 +24,27 @@ func say(s string) string {
 	}
 	_, after, _ := strings.Cut(s, "is looked for")
 	advise(commandline.Plugin("scale", "foos/"+s, s).With("--wait"))
-	return strings.ToUpper("is printed " + s) + after
+	print("a line\n\n  and another")
+	return strings.ToUpper("is printed "+s) + after
 }
-`
-	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	texts, err := textsOf(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"kubectl imoocpod scale foos/… …", "is printed …"}; !slices.Equal(texts, want) {
-		t.Errorf("got texts %q, want %q", texts, want)
-	}
-}
-
-// TestItem checks that a text keeps its lines.
-func TestItem(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"one line":            "* `one line`\n",
-		"with `code` in it":   "* `` with `code` in it ``\n",
-		"a line\n\n  another": "* ```text\n  a line\n\n    another\n  ```\n",
+`,
+		"verb/verb_test.go": other, "verb/verbtest/verb.go": other, "verb/page.md": other,
 	} {
-		if got := item(text); got != want {
-			t.Errorf("%q: got item %q, want %q", text, got, want)
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
-}
-
-// TestProgram checks that tests, test packages, and other files are left out.
-func TestProgram(t *testing.T) {
-	t.Parallel()
-	for path, want := range map[string]bool{
-		"pkg/cmd/scale.go": true, "pkg/cmd/scale_test.go": false, "pkg/escape/escapetest/hostile.go": false, "docs/page.md": false,
-	} {
-		if got := program(path); got != want {
-			t.Errorf("%s: %t", path, got)
-		}
+	var out strings.Builder
+	if err := list(&out, dir); err != nil {
+		t.Fatal(err)
+	}
+	want := header + "\n## " + filepath.ToSlash(dir) + "/verb/verb.go\n\n    kubectl imoocpod scale foos/… …\n\n" +
+		"    a line\n    \n      and another\n\n    is printed …\n\n"
+	if got := out.String(); got != want {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
 }

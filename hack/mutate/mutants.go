@@ -104,6 +104,18 @@ func (m *mutation) mutate(node ast.Node, parents []ast.Node, edits *fileEdits, s
 		m.assignment(node, edits, source)
 	case *ast.BranchStmt:
 		m.branch(node, parents, edits)
+	case *ast.FuncDecl:
+		m.end(node.Type, node.Body, edits)
+	case *ast.FuncLit:
+		m.end(node.Type, node.Body, edits)
+	}
+}
+
+// end adds a statement to the end of a function with results. Without the statement, a function
+// that ends with an endless loop does not compile when the loop gets a break.
+func (m *mutation) end(function *ast.FuncType, body *ast.BlockStmt, edits *fileEdits) {
+	if function.Results != nil && body != nil {
+		edits.close(m.offset(body.Rbrace), `; panic("unreachable") `)
 	}
 }
 
@@ -191,7 +203,7 @@ func (m *mutation) assignment(node *ast.AssignStmt, edits *fileEdits, source []b
 func (m *mutation) branch(node *ast.BranchStmt, parents []ast.Node, edits *fileEdits) {
 	others := map[token.Token]token.Token{token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK}
 	other, ok := others[node.Tok]
-	if !ok || !inLoop(parents) || other == token.BREAK && lastAndEndless(parents) {
+	if !ok || !inLoop(parents) {
 		return
 	}
 	label := ""
@@ -210,31 +222,6 @@ func inLoop(parents []ast.Node) bool {
 		case *ast.FuncLit, *ast.FuncDecl:
 			return false
 		}
-	}
-	return false
-}
-
-// lastAndEndless reports whether a break would leave an endless loop at the end of
-// a function with results. That does not compile because of a missing return.
-func lastAndEndless(parents []ast.Node) bool {
-	for i, parent := range slices.Backward(parents) {
-		switch parent := parent.(type) {
-		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.RangeStmt:
-			return false
-		case *ast.ForStmt:
-			body, _ := parents[i-1].(*ast.BlockStmt)
-			return parent.Cond == nil && body != nil && body.List[len(body.List)-1] == parent && hasResults(parents[i-2])
-		}
-	}
-	return false
-}
-
-func hasResults(node ast.Node) bool {
-	switch node := node.(type) {
-	case *ast.FuncDecl:
-		return node.Type.Results != nil
-	case *ast.FuncLit:
-		return node.Type.Results != nil
 	}
 	return false
 }

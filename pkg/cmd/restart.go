@@ -131,7 +131,7 @@ func restartRefused(ctx context.Context, c *changer, t *observe.Target, why erro
 	if err != nil {
 		return refused
 	}
-	return restartBelow(refused, e.Object.UID, e.Own())
+	return restartBelow(refused, e.Object.UID, e.Children)
 }
 
 // restartBelow adds a hint to an error for each namespace that has children of an owner, with the

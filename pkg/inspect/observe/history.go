@@ -3,7 +3,6 @@ package observe
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -19,7 +18,7 @@ type history struct {
 	counted bool
 }
 
-// add records a snapshot, and sets its fields Acted, ActedBelow, Since, Counted, and Once.
+// add records a snapshot, and sets its fields Acted, ActedBelow, Since, and Counted.
 func (s *history) add(e *status.Snapshot) {
 	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
 		first := *e
@@ -39,11 +38,10 @@ func (s *history) addPods(e *status.Snapshot) {
 	if s.pods == nil {
 		s.pods = map[types.UID]bool{}
 	}
-	e.Once = s.pods
 	live := 0
-	for _, pod := range e.OwnPods().Objects() {
+	for _, pod := range e.Pods {
 		s.pods[pod.UID] = true
-		if problem.Active(pod) {
+		if pod.Active() {
 			live++
 		}
 	}

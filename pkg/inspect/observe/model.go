@@ -257,16 +257,19 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 	}
 }
 
+// deepest is the maximum number of objects between an object and its pods.
+const deepest = 8
+
 // childrenBelow returns the objects that an object controls, directly or through others. Each is
 // returned once, even if controller references form a ring.
 func childrenBelow(uid types.UID, read []follow.Index[feeds.Child]) []status.Child {
 	var all []status.Child
-	seen := sets.New("", uid)
+	depth := map[types.UID]int{uid: 0, "": 0}
 	for owners := []types.UID{uid}; len(owners) > 0; owners = owners[1:] {
 		for _, index := range read {
 			for _, c := range index.Of[owners[0]] {
-				if !seen.Has(c.UID) {
-					seen.Insert(c.UID)
+				if _, seen := depth[c.UID]; !seen && depth[owners[0]] < deepest {
+					depth[c.UID] = depth[owners[0]] + 1
 					all = append(all, c.Child)
 					owners = append(owners, c.UID)
 				}
@@ -331,10 +334,10 @@ func (m *model) noteAbout(e status.Snapshot) {
 // belonging returns the UIDs of the object and of those below it.
 func belonging(e status.Snapshot) sets.Set[types.UID] {
 	all := sets.New(e.Object.UID)
-	for _, pod := range e.OwnPods() {
+	for _, pod := range e.Pods {
 		all.Insert(pod.UID)
 	}
-	for _, c := range e.Own() {
+	for _, c := range e.Children {
 		all.Insert(c.UID)
 	}
 	return all

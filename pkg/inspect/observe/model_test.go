@@ -8,11 +8,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe/feeds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -28,6 +30,35 @@ func TestPodIsItsOwnTree(t *testing.T) {
 	s.do(func() { s.put("pods", set(t, podOf(t, "web-1", 0, true), "odd", "spec", "containers")) })
 	if _, _, err := Read(t.Context(), s.factory(t), target, Extent{Depth: Below}); err == nil {
 		t.Error("a pod whose containers are a word can be read")
+	}
+}
+
+// A pod belongs to an object if a chain of controller references leads from the pod to the object. A
+// pod without a controller belongs to it if an earlier look saw the pod there.
+func TestPodsBelow(t *testing.T) {
+	t.Parallel()
+	sets, pods := map[types.UID][]feeds.Child{}, map[types.UID][]*problem.Pod{}
+	for set, owner := range map[types.UID]types.UID{
+		"a": "it", "b": "a", "c": "b", "d": "c", "e": "d", "f": "e", "g": "f", "h": "g", "too deep": "h",
+		"alien set": "alien", "self": "self", "ring": "other ring", "other ring": "ring", "it": "a", "": "it",
+	} {
+		sets[owner] = append(sets[owner], feeds.Child{Child: status.Child{UID: set, Controller: owner}})
+	}
+	for _, owner := range []types.UID{"it", "b", "h", "too deep", "alien", "alien set", "self", "ring"} {
+		pods[owner] = []*problem.Pod{{UID: "of " + owner, Owner: owner}}
+	}
+	pods[""] = []*problem.Pod{{UID: "lost"}, {UID: "nobody's"}}
+	m := &model{facts: status.Object{Identity: status.Identity{UID: "it"}}, history: history{pods: map[types.UID]bool{"lost": true}}}
+	children := childrenBelow("it", []follow.Index[feeds.Child]{{Of: sets}})
+	if len(children) != 8 {
+		t.Errorf("the children are %+v", children)
+	}
+	var all []types.UID
+	for _, pod := range m.ownPods(follow.Index[*problem.Pod]{Of: pods}, children) {
+		all = append(all, pod.UID)
+	}
+	if want := []types.UID{"lost", "of b", "of h", "of it"}; !slices.Equal(all, want) {
+		t.Errorf("the pods are %q, want %q", all, want)
 	}
 }
 

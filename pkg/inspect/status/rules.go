@@ -151,7 +151,7 @@ func (v *view) behind() bool {
 }
 
 func childNotReady(v *view) *ruling {
-	for _, c := range v.children {
+	for _, c := range v.Children {
 		if !v.Object.BuiltIn && v.gaveUp(c) {
 			return v.progressing(problem.CodeChildNotReady, "%s/%s has failed", c.Kind, c.Name)
 		}
@@ -168,7 +168,7 @@ func (v *view) gaveUp(job Child) bool {
 	if job.Kind != "Job" || failed == nil || failed.Status != metav1.ConditionTrue {
 		return false
 	}
-	return !slices.ContainsFunc(v.children, func(c Child) bool {
+	return !slices.ContainsFunc(v.Children, func(c Child) bool {
 		return c.Kind == "Job" && c.Controller == job.Controller && c.Created.After(job.Created) && !c.Created.Before(failed.LastTransitionTime.Time)
 	})
 }
@@ -239,7 +239,7 @@ func (o Object) vouched() bool {
 
 func nothingVisible(v *view) *ruling {
 	o := v.Object
-	visible := len(v.report.Pods) + len(workloads(v.children))
+	visible := len(v.report.Pods) + len(workloads(v.Children))
 	counted := o.ScaleCount != nil && !o.Selects
 	said := o.bound() || meta.FindStatusCondition(o.Conditions, readyCondition) != nil
 	if v.Pods == nil || o.Desired <= 0 || visible > 0 || counted || said {

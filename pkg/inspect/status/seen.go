@@ -50,7 +50,7 @@ func (v *view) changeSeen() bool {
 		return true
 	case o.Generation <= 1:
 		// The spec has never changed, so any status, child, or pod shows that it was seen.
-		return status != nil || len(v.children)+len(v.report.Pods) > 0
+		return status != nil || len(v.Children)+len(v.report.Pods) > 0
 	case o.OnlyCounted && v.countShows():
 		return true
 	case spec == nil:
@@ -71,7 +71,7 @@ func (v *view) countShows() bool {
 	case o.indirect():
 		return o.exact() // a sum may include other pods
 	}
-	return !o.ReadyUnknown || len(workloads(v.children)) <= 1 && pods == int(o.Desired)
+	return !o.ReadyUnknown || len(workloads(v.Children)) <= 1 && pods == int(o.Desired)
 }
 
 // idle reports whether the spec has just changed and no child was made or changed since. Some
@@ -103,14 +103,14 @@ func (v *view) idle() bool {
 			return false
 		}
 	}
-	below := slices.ContainsFunc(workloads(v.children), func(c Child) bool { return c.Controller == o.UID })
+	below := slices.ContainsFunc(workloads(v.Children), func(c Child) bool { return c.Controller == o.UID })
 	return recent && below && !changed
 }
 
 // changedBelow reports whether a direct child was made or changed at a time or later. The times are
 // whole seconds, so a change in the same second may be a later one.
 func (v *view) changedBelow(at time.Time) bool {
-	return slices.ContainsFunc(v.children, func(c Child) bool {
+	return slices.ContainsFunc(v.Children, func(c Child) bool {
 		made, _ := fieldpath.LastWrites(c.Managers)
 		return c.Controller == v.Object.UID && (!c.Created.Before(at) || made != nil && !made.Time.Time.Before(at))
 	})
@@ -125,7 +125,7 @@ func (v *view) podsChanged(at time.Time) bool {
 // count. If nothing below the object can be compared with the count, it returns true.
 func (v *view) countBelow() bool {
 	o, sum, below := v.Object, int32(0), 0
-	for _, c := range workloads(v.children) {
+	for _, c := range workloads(v.Children) {
 		if c.Controller != o.UID {
 			continue
 		}

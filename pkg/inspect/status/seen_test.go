@@ -72,7 +72,7 @@ func TestCountShows(t *testing.T) {
 		"nobody knows of how many":         {Object{Counts: Counts{Desired: 2, Several: true}}, 2, nil, false},
 		"units":                            {Object{Counts: Counts{Desired: 2, Unit: "shard", Total: new(int32(2))}}, 2, nil, false},
 	} {
-		if got := (&view{Snapshot: Snapshot{Object: test.object}, report: Report{Pods: make([]problem.Pod, test.pods)}, children: test.children}).countShows(); got != test.want {
+		if got := (&view{Snapshot: Snapshot{Object: test.object, Children: test.children}, report: Report{Pods: make([]problem.Pod, test.pods)}}).countShows(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -188,7 +188,7 @@ func TestCountBelow(t *testing.T) {
 		"none, and a set of another": {Object{}, 2, []Child{set(2, "that")}, false},
 	} {
 		test.object.UID = "it"
-		if got := (&view{Snapshot: Snapshot{Object: test.object}, report: Report{Pods: make([]problem.Pod, test.pods)}, children: test.children}).countBelow(); got != test.want {
+		if got := (&view{Snapshot: Snapshot{Object: test.object, Children: test.children}, report: Report{Pods: make([]problem.Pod, test.pods)}}).countBelow(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
@@ -17,9 +16,8 @@ import (
 // Snapshot is the input of a report. A part that was not read is empty, which proves nothing.
 type Snapshot struct {
 	Object Object
-	// Pods and Children may include objects of other owners, which reports leave out by their
-	// controller references. Children stand between the object and its pods, such as ReplicaSets.
-	// Pods are nil if they were not read.
+	// Pods and Children are those of the object, by their controller references. Children stand
+	// between the object and its pods, such as ReplicaSets. Pods are nil if they were not read.
 	Pods     problem.Pods
 	Children []Child
 	// Events are the events of the object, its children, and its pods.
@@ -35,9 +33,6 @@ type Snapshot struct {
 	// Acted is set if a wait has seen the controller write since the last change of the spec.
 	// ActedBelow is set if it has seen a change of a direct child.
 	Acted, ActedBelow bool
-	// Once is the set of pods that a wait has seen as the object's own. They remain so without an
-	// owner reference, because some controllers remove the reference before they delete a pod.
-	Once map[types.UID]bool
 	// Since is the time at which a wait first saw the current spec. Counted is set if the count was
 	// changed right before Since. Both are needed because managedFields have no time for a change
 	// through the /scale of a custom resource.
@@ -53,6 +48,5 @@ type Snapshot struct {
 
 // Probed reports whether a probe may end a container of a ready pod, which only events can show.
 func (e Snapshot) Probed() bool {
-	f := newFamily(e)
-	return slices.ContainsFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Probed && f.has(pod) })
+	return slices.ContainsFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Probed })
 }

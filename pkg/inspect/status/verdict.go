@@ -49,12 +49,10 @@ type ruling struct {
 	recheck time.Duration
 }
 
-// view is the input of the rules: the snapshot, the report without the verdict, and the object's
-// own children.
+// view is the input of the rules: the snapshot, and the report without the verdict.
 type view struct {
 	Snapshot
-	report   Report
-	children []Child
+	report Report
 	// counts is a text such as "1 of 3 pods ready". shortfall is the ruling on the first wrong
 	// count, or nil.
 	counts    string
@@ -137,8 +135,8 @@ func Rules(o Object) []string {
 }
 
 // judge returns the verdict on an object. r is its report, complete except for the verdict.
-func judge(e Snapshot, r Report, children []Child) ruling {
-	v := &view{Snapshot: e, report: r, children: children, counts: readyCount(e.Object)}
+func judge(e Snapshot, r Report) ruling {
+	v := &view{Snapshot: e, report: r, counts: readyCount(e.Object)}
 	if !e.Object.declaredReady() {
 		v.shortfall = shortfall(e.Object, v.counts)
 	}

@@ -338,7 +338,6 @@ func TestChildren(t *testing.T) {
 		return c
 	}
 	below := set(func(c *Child) { c.Name, c.UID, c.Controller, c.Ready = "below", "b", "s", new(int32(1)) })
-	alien := set(func(c *Child) { c.UID, c.Controller, c.Ready = "a", "other", new(int32(0)) })
 	vouches := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
 	for name, test := range map[string]struct {
 		object   Object
@@ -352,7 +351,6 @@ func TestChildren(t *testing.T) {
 		"no count, and fewer than the spec names": {Object{Counts: Counts{NoCount: true, Total: new(int32(3))}}, nil, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 3, and 0 are visible"},
 		"one of several counts":                   {Object{Counts: Counts{Several: true, Count: ".spec.a", Total: new(int32(5))}}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 5, and 0 are visible"},
 		"as wanted":                               {Object{}, []Child{set(func(*Child) {})}, Ready, problem.CodeReady, ""},
-		"another's":                               {Object{}, []Child{set(func(*Child) {}), alien}, Ready, problem.CodeReady, ""},
 		"not seen":                                {Object{}, []Child{set(func(c *Child) { c.Generation = 3 })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: its controller has not seen the last change (generation 3, observed 2)"},
 		"not ready":                               {Object{}, []Child{set(func(c *Child) { c.Ready = new(int32(1)) })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: 1 of 2 pods ready"},
 		"not updated":                             {Object{}, []Child{set(func(c *Child) { c.Updated = new(int32(0)) })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: 0 of 2 pods updated"},

@@ -59,11 +59,11 @@ func TestBudgets(t *testing.T) {
 			Status:     policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 3, DesiredHealthy: 2, ExpectedPods: 4, DisruptionsAllowed: 1},
 		}
 	}
-	mine, others := ownedPod("a", "it"), ownedPod("b", "other")
-	mine.Labels, others.Labels = map[string]string{"app": "web"}, map[string]string{"app": "db"}
+	pod := ownedPod("a", "it")
+	pod.Labels = map[string]string{"app": "web"}
 	r := NewReport(Snapshot{
 		Object:  Object{Identity: Identity{UID: "it"}},
-		Pods:    problem.NewPods([]corev1.Pod{mine, others}),
+		Pods:    problem.NewPods([]corev1.Pod{pod}),
 		Budgets: []policyv1.PodDisruptionBudget{budget("another's", "db", nil, nil), budget("low", "web", new(intstr.FromString("50%")), nil), budget("most", "web", nil, new(intstr.FromInt32(1))), budget("another's", "db", nil, nil)},
 		Now:     lookedAt(),
 	})

@@ -71,7 +71,7 @@ func TestTreeOfARing(t *testing.T) {
 	t.Parallel()
 	children := []Child{{UID: "ring", Controller: "object", Kind: "StatefulSet", Name: "a"}, {UID: "leaf", Controller: "ring", Kind: "ReplicaSet", Name: "b"}}
 	pods := problem.Pods{{UID: "ring", Owner: "ring", Name: "a-0"}, {UID: "other", Owner: "ring", Name: "a-1"}}
-	if tree := (family{uid: "object"}).tree(Object{Identity: Identity{UID: "object"}}, children, pods); len(tree.Children) != 1 {
+	if tree := tree(Object{Identity: Identity{UID: "object"}}, children, pods); len(tree.Children) != 1 {
 		t.Errorf("the tree has %d children, want 1", len(tree.Children))
 	}
 }

@@ -29,18 +29,6 @@ type Child struct {
 	Desired, Current, Ready, Updated, Available, UpdatedWanted *int32
 }
 
-// Own returns the children that belong to the object.
-func (e Snapshot) Own() []Child { return newFamily(e).own(e.Children) }
-
-// OwnPods returns the pods that belong to the object.
-func (e Snapshot) OwnPods() problem.Pods { return newFamily(e).pods(e.Pods) }
-
-// HasPods reports whether one of the pods belongs to the object.
-func (e Snapshot) HasPods() bool {
-	f := newFamily(e)
-	return slices.ContainsFunc(e.Pods, f.has)
-}
-
 // workloads returns the children that have a count of pods.
 func workloads(children []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return c.Desired == nil })
@@ -75,60 +63,6 @@ func (c Child) unsettled() (string, bool) {
 	return "", false
 }
 
-// deepest is the maximum number of objects between an object and its pods. Only a ring of
-// controller references has more.
-const deepest = 8
-
-// family finds the children and pods of an object by their controller references.
-type family struct {
-	uid types.UID
-	// owners maps a child to its controller.
-	owners map[types.UID]types.UID
-	// once is the set of pods that belonged to the object earlier.
-	once map[types.UID]bool
-}
-
-func newFamily(e Snapshot) family {
-	f := family{uid: e.Object.UID, owners: make(map[types.UID]types.UID, len(e.Children)), once: e.Once}
-	for _, c := range e.Children {
-		f.owners[c.UID] = c.Controller
-	}
-	return f
-}
-
-// leads reports whether controller references lead from an owner to the object.
-func (f family) leads(from types.UID) bool {
-	for range deepest + 1 {
-		if from == f.uid {
-			return from != ""
-		}
-		owner, known := f.owners[from]
-		if !known {
-			return false
-		}
-		from = owner
-	}
-	return false
-}
-
-// is reports whether a pod is the object itself.
-func (f family) is(pod *problem.Pod) bool { return f.uid != "" && pod.UID == f.uid }
-
-// has reports whether a pod belongs to the object.
-func (f family) has(pod *problem.Pod) bool {
-	return f.leads(pod.Owner) || f.is(pod) || pod.Owner == "" && f.once[pod.UID]
-}
-
-// pods returns the pods that belong to the object. An object that is a pod is its own pod, too.
-func (f family) pods(all problem.Pods) problem.Pods {
-	return slices.DeleteFunc(slices.Clone(all), func(pod *problem.Pod) bool { return !f.has(pod) })
-}
-
-// own returns the children that belong to the object.
-func (f family) own(children []Child) []Child {
-	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return !f.leads(c.Controller) || c.UID == f.uid })
-}
-
 // Node is an object in the tree of a report. The root is the object that the report is about. Below
 // the root are its children and its pods, which Report.Pods describes.
 type Node struct {
@@ -144,7 +78,7 @@ type Node struct {
 
 // tree returns the node of the object, with the children and pods below it. It leaves out a child
 // that wants no pods and has none, such as an old ReplicaSet.
-func (f family) tree(o Object, children []Child, pods problem.Pods) Node {
+func tree(o Object, children []Child, pods problem.Pods) Node {
 	leaves := map[types.UID][]Node{}
 	for _, pod := range pods {
 		leaves[pod.Owner] = append(leaves[pod.Owner], Node{Kind: "Pod", Name: pod.Name, UID: pod.UID})

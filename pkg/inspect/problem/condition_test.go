@@ -3,6 +3,7 @@ package problem
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -29,49 +30,71 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// A degraded object is reported, but has not failed, because it may recover by itself.
-func TestDegradedIsNoFailure(t *testing.T) {
+// Whether a condition is a problem depends on its type, its status, and its reason, and on whether it
+// is a condition of the object or of a child. A child is named, unless the server rejects its pods. A
+// degraded object has not failed, because it may recover by itself.
+func TestReported(t *testing.T) {
 	t.Parallel()
-	found := Reported([]metav1.Condition{{Type: "Degraded", Status: metav1.ConditionTrue, Reason: "R", Message: "m"}}, "", "ns", nil, nil)
-	if len(found) != 1 || found[0].Fatal || found[0].Code != CodeReportedFailure || found[0].Message != "its condition Degraded is True: R: m" {
-		t.Errorf("found %+v", found)
-	}
-}
-
-// An object between the target and its pods is named if it reports a failure, but not if
-// the server rejects the pods.
-func TestReportedByAChild(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ kind, message, want string }{
-		{"ReplicaFailure", "request denied", "pods are rejected: request denied"},
-		{"ReplicaFailure", "exceeded quota: few", "cannot create more pods: exceeded quota: few"},
-		{"ReplicaFailure", "the server fails", "ReplicaSet/web: cannot create pods: the server fails"},
-		{"Stalled", "no disk", "ReplicaSet/web: no disk"},
-		{"Failed", "a Job of it", ""},
-		{"Degraded", "less than before", ""},
+	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
+	const child = "ReplicaSet/web"
+	for _, test := range []struct {
+		whose, kind     string
+		status          metav1.ConditionStatus
+		reason, message string
+		code            Code
+		want            string
+	}{
+		{"", "Degraded", yes, "R", "m", CodeReportedFailure, "its condition Degraded is True: R: m"},
+		{"", "Degraded", no, "R", "m", "", ""},
+		{child, "Degraded", yes, "R", "m", "", ""},
+		{"", "Failed", yes, "R", "m", CodeReportedFailure, "R: m"},
+		{"", "Failed", no, "R", "m", "", ""},
+		{child, "Failed", yes, "R", "m", "", ""},
+		{"", "HasErrors", yes, "", "no such secret", CodeReportedFailure, "no such secret"},
+		{"", "HasErrors", no, "", "none", "", ""},
+		{"", "Failure", yes, "", "", CodeReportedFailure, "its condition Failure is True"},
+		{"", "Stalled", yes, "R", "m", CodeReportedFailure, "R: m"},
+		{child, "Stalled", yes, "", "no disk", CodeReportedFailure, "ReplicaSet/web: no disk"},
+		{"", "Progressing", no, "ProgressDeadlineExceeded", "m", CodeDeadlineExceeded, "ProgressDeadlineExceeded: m"},
+		{"", "Progressing", yes, "ProgressDeadlineExceeded", "m", "", ""},
+		{"", "Progressing", no, "Converged", "m", "", ""},
+		{"", "ReplicaFailure", yes, "R", "m", CodeCreateFailed, "cannot create pods: m"},
+		{"", "ReplicaFailure", no, "R", "m", "", ""},
+		{child, "ReplicaFailure", yes, "", "m", CodeCreateFailed, "ReplicaSet/web: cannot create pods: m"},
+		{child, "ReplicaFailure", yes, "", "request denied", CodeAdmissionRefused, "pods are rejected: request denied"},
+		{child, "ReplicaFailure", yes, "", "exceeded quota", CodeQuotaExceeded, "cannot create more pods: exceeded quota"},
 	} {
-		found := Reported([]metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue}, {Type: test.kind, Status: metav1.ConditionTrue, Message: test.message}}, "ReplicaSet/web", "ns", nil, nil)
-		if (len(found) == 1) != (test.want != "") || len(found) == 1 && found[0].Message != test.want {
-			t.Errorf("%s: found %+v, want %q", test.message, found, test.want)
+		c := metav1.Condition{Type: test.kind, Status: test.status, Reason: test.reason, Message: test.message}
+		found := Reported([]metav1.Condition{{Type: "Other", Status: yes}, c}, test.whose, "ns", nil, nil)
+		if len(found) == 0 {
+			found = []Finding{{}}
+		}
+		fatal := test.code != "" && test.kind != "Degraded"
+		if f := found[0]; len(found) > 1 || f.Code != test.code || f.Message != test.want || f.Fatal != fatal {
+			t.Errorf("%s is %s: found %+v, want %s: %q", test.kind, test.status, found, test.code, test.want)
 		}
 	}
 }
 
-// A failure is found in the condition types of various operators, with or without a reason.
-func TestReportedFailures(t *testing.T) {
+// The last event about the creation of a pod is a problem if the creation failed, unless a condition
+// reports the same.
+func TestReportedInAnEvent(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		condition metav1.Condition
-		want      string
+	failed, created := corev1.Event{Reason: "FailedCreate", Message: "Error creating: no"}, corev1.Event{Reason: "SuccessfulCreate"}
+	refused := []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Message: "refused"}}
+	for name, test := range map[string]struct {
+		conditions []metav1.Condition
+		events     []corev1.Event
+		want       string
 	}{
-		{metav1.Condition{Type: "HasErrors", Status: metav1.ConditionTrue, Message: "no such secret"}, "no such secret"},
-		{metav1.Condition{Type: "ReleaseFailed", Status: metav1.ConditionTrue, Reason: "InstallError", Message: "no chart"}, "InstallError: no chart"},
-		{metav1.Condition{Type: "Failure", Status: metav1.ConditionTrue}, "its condition Failure is True"},
-		{metav1.Condition{Type: "HasErrors", Status: metav1.ConditionFalse, Message: "none"}, ""},
+		"the last failed":           {nil, []corev1.Event{created, failed, {Reason: "Other"}}, "cannot create pods: Error creating: no"},
+		"the last did not fail":     {nil, []corev1.Event{failed, created}, ""},
+		"a condition reports it":    {refused, []corev1.Event{failed}, "cannot create pods: refused"},
+		"there is no event of pods": {nil, []corev1.Event{{Reason: "Other"}}, ""},
 	} {
-		found := Reported([]metav1.Condition{test.condition}, "", "ns", nil, nil)
+		found := Reported(test.conditions, "", "ns", test.events, nil)
 		if (len(found) == 1) != (test.want != "") || len(found) == 1 && (found[0].Message != test.want || !found[0].Fatal) {
-			t.Errorf("%s: found %+v, want %q", test.condition.Type, found, test.want)
+			t.Errorf("%s: found %+v, want %q", name, found, test.want)
 		}
 	}
 }

@@ -12,55 +12,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Whether a condition is a problem depends on its status, its reason, and whether it is on the
-// object or on a child.
-func TestConditionsThatReportNothing(t *testing.T) {
-	t.Parallel()
-	condition := func(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
-		return []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: "m"}}
-	}
-	for name, test := range map[string]struct {
-		own, below []metav1.Condition
-		problems   int
-	}{
-		"the deadline has passed":             {own: condition("Progressing", metav1.ConditionFalse, "ProgressDeadlineExceeded"), problems: 1},
-		"the deadline had passed":             {own: condition("Progressing", metav1.ConditionTrue, "ProgressDeadlineExceeded")},
-		"not progressing for another reason":  {own: condition("Progressing", metav1.ConditionFalse, "Converged")},
-		"it has failed":                       {own: condition("Failed", metav1.ConditionTrue, "R"), problems: 1},
-		"it has not failed":                   {own: condition("Failed", metav1.ConditionFalse, "R")},
-		"a child of it has failed":            {below: condition("Failed", metav1.ConditionTrue, "R")},
-		"a child of it is stalled":            {below: condition("Stalled", metav1.ConditionTrue, "R"), problems: 1},
-		"it is degraded":                      {own: condition("Degraded", metav1.ConditionTrue, "R"), problems: 1},
-		"it is not degraded":                  {own: condition("Degraded", metav1.ConditionFalse, "R")},
-		"a child of it is degraded":           {below: condition("Degraded", metav1.ConditionTrue, "R")},
-		"pods are refused, by its condition":  {own: condition("ReplicaFailure", metav1.ConditionTrue, "R"), problems: 1},
-		"pods were refused, by its condition": {own: condition("ReplicaFailure", metav1.ConditionFalse, "R")},
-	} {
-		o := Object{Identity: Identity{UID: "it"}, Counts: Counts{Desired: 3, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1, Conditions: test.own}}
-		r := NewReport(Snapshot{Object: o, Children: []Child{{Kind: "Job", Name: "j", UID: "j", Controller: "it", Conditions: test.below}}, Now: lookedAt()})
-		if len(r.Problems) != test.problems {
-			t.Errorf("%s: the problems are %v", name, r.Problems)
-		}
-	}
-}
-
-// If a condition reports that pods are refused, the event about the same refusal is not
-// added.
-func TestRefusalIsToldOnce(t *testing.T) {
-	t.Parallel()
-	event := corev1.Event{InvolvedObject: corev1.ObjectReference{UID: "it"}, Reason: "FailedCreate", Message: "Error creating: other words", LastTimestamp: metav1.NewTime(lookedAt())}
-	o := Object{Identity: Identity{UID: "it"}, Counts: Counts{Desired: 3, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
-	for n, conditions := range map[string][]metav1.Condition{
-		"cannot create pods: Error creating: other words": nil,
-		"cannot create pods: no":                          {{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "R", Message: "no"}},
-	} {
-		o.Conditions = conditions
-		if r := NewReport(Snapshot{Object: o, Events: []corev1.Event{event}, Now: lookedAt()}); len(r.Problems) != 1 || r.Reason != n {
-			t.Errorf("%d problems, the reason is %q, want %q", len(r.Problems), r.Reason, n)
-		}
-	}
-}
-
 // Common conditions of operators contradict an object whose counts are right. Other conditions do
 // not.
 func TestContradiction(t *testing.T) {

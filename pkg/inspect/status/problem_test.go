@@ -105,84 +105,40 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// If pods cannot be created, the object or a child reports the reason in a condition or, without a
-// condition, in its last event.
+// If pods cannot be created, a condition or an event of the object or of a child is the reason. If
+// several report the same, the report has one problem.
 func TestRefusedPods(t *testing.T) {
 	t.Parallel()
-	const (
-		quota   = `pods "web-5d9c-x2v" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2`
-		policy  = `pods "web-5d9c-x2v" is forbidden: violates PodSecurity "restricted:latest": privileged (container "web" must not set securityContext.privileged=true)`
-		webhook = `admission webhook "images.example.com" denied the request: no image of the wide world`
-	)
-	condition := func(kind, reason, message string) []metav1.Condition {
-		return []metav1.Condition{{Type: kind, Status: metav1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(lookedAt().Add(-time.Minute))}}
-	}
-	event := func(uid types.UID, reason, message string, ago time.Duration) corev1.Event {
-		at := metav1.NewTime(lookedAt().Add(-ago))
-		return corev1.Event{InvolvedObject: corev1.ObjectReference{UID: uid}, Type: "Warning", Reason: reason, Message: message, FirstTimestamp: at, LastTimestamp: at}
+	const quota = `pods "web-5d9c-x2v" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2`
+	refused := []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "FailedCreate", Message: quota}}
+	event := func(uid types.UID) corev1.Event {
+		return corev1.Event{InvolvedObject: corev1.ObjectReference{UID: uid}, Reason: "FailedCreate", Message: "Error creating: " + quota}
 	}
 	set := Child{Kind: "ReplicaSet", Name: "web-5d9c", UID: "set", Controller: "owner"}
 	failing := set
-	failing.Conditions = condition("ReplicaFailure", "FailedCreate", quota)
+	failing.Conditions = refused
 	for name, test := range map[string]struct {
 		conditions []metav1.Condition
 		children   []Child
 		events     []corev1.Event
 		code       problem.Code
-		reason     string
 	}{
-		"a quota": {
-			conditions: condition("ReplicaFailure", "QuotaExceeded", quota),
-			code:       problem.CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
-		},
-		"a quota, said by both the object and its ReplicaSet": {
-			conditions: condition("ReplicaFailure", "FailedCreate", quota), children: []Child{failing},
-			code: problem.CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
-		},
-		"a quota, said by the ReplicaSet alone": {
-			children: []Child{failing},
-			code:     problem.CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
-		},
-		"a quota, said in an event": {
-			events: []corev1.Event{event("owner", "SuccessfulCreate", "create Pod db-0", time.Hour), event("owner", "FailedCreate", "create Pod db-1 in StatefulSet db failed error: "+quota, time.Minute)},
-			code:   problem.CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
-		},
-		"a policy": {
-			conditions: condition("ReplicaFailure", "Forbidden", policy),
-			code:       problem.CodeAdmissionRefused, reason: `pods are rejected: violates PodSecurity "restricted:latest": privileged (container "web" must not set securityContext.privileged=true)`,
-		},
-		"a webhook": {
-			children: []Child{set}, events: []corev1.Event{event("set", "FailedCreate", "Error creating: "+webhook, time.Minute)},
-			code: problem.CodeAdmissionRefused, reason: "pods are rejected: " + webhook,
-		},
-		"a name": {
-			conditions: condition("ReplicaFailure", "NameTaken", "the pod foo-1 is somebody else's"),
-			code:       problem.CodeNameTaken, reason: "the pod foo-1 is somebody else's",
-		},
-		"something else": {
-			conditions: condition("ReplicaFailure", "CreateRejected", "Pod is invalid: spec.containers: Required value"),
-			code:       problem.CodeCreateFailed, reason: "cannot create pods: Pod is invalid: spec.containers: Required value",
-		},
-		"a failure that its controller reports": {
-			conditions: condition("Stalled", "NoSuchChart", "the chart is not there"),
-			code:       problem.CodeReportedFailure, reason: "NoSuchChart: the chart is not there",
-		},
-		"a deadline": {
-			conditions: []metav1.Condition{{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "it has timed out progressing."}},
-			code:       problem.CodeDeadlineExceeded, reason: "ProgressDeadlineExceeded: it has timed out progressing.",
-		},
+		"by the object":                    {conditions: refused, code: problem.CodeQuotaExceeded},
+		"by the object and its ReplicaSet": {conditions: refused, children: []Child{failing}, code: problem.CodeQuotaExceeded},
+		"by the ReplicaSet":                {children: []Child{failing}, code: problem.CodeQuotaExceeded},
+		"in an event":                      {events: []corev1.Event{event("owner")}, code: problem.CodeQuotaExceeded},
+		"in an event of the ReplicaSet":    {children: []Child{set}, events: []corev1.Event{event("set")}, code: problem.CodeQuotaExceeded},
+		"in an event of another object":    {children: []Child{set}, events: []corev1.Event{event("other")}, code: problem.CodePodsMissing},
 	} {
 		o := Object{Identity: Identity{UID: "owner", Namespace: "shop"}, Counts: Counts{Desired: 3, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1, Conditions: test.conditions}}
 		r := NewReport(Snapshot{Object: o, Children: test.children, Events: test.events, Now: lookedAt()})
-		if r.Verdict != Failed || r.ReasonCode != test.code || r.Reason != test.reason || len(r.Problems) != 1 || !r.Problems[0].Fatal || len(r.Problems[0].Pods) > 0 {
+		verdict, problems := Failed, 1
+		if test.code == problem.CodePodsMissing {
+			verdict, problems = Progressing, 0
+		}
+		if r.Verdict != verdict || r.ReasonCode != test.code || len(r.Problems) != problems || problems > 0 && len(r.Problems[0].Pods) > 0 {
 			t.Errorf("%s: it is %s (%s): %s; %d problems", name, r.Verdict, r.ReasonCode, r.Reason, len(r.Problems))
 		}
-	}
-	// A refusal that is over, or an event about another object, does not count.
-	o := Object{Identity: Identity{UID: "owner"}, Counts: Counts{Desired: 3, Current: 2, Ready: 2}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
-	over := []corev1.Event{event("owner", "FailedCreate", quota, time.Hour), event("owner", "SuccessfulCreate", "", time.Minute), event("other", "FailedCreate", quota, time.Second)}
-	if r := NewReport(Snapshot{Object: o, Events: over, Now: lookedAt()}); r.Verdict != Progressing || len(r.Problems) > 0 {
-		t.Errorf("what is over makes it %s: %v", r.Verdict, r.Problems)
 	}
 }
 

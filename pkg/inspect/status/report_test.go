@@ -159,25 +159,3 @@ func TestRecheckAtTheEndOfAPause(t *testing.T) {
 		}
 	}
 }
-
-// A child is settled when each of its counts is reached and its controller has seen its generation.
-func TestUnsettledChild(t *testing.T) {
-	t.Parallel()
-	two := func(change func(*Child)) Child {
-		c := Child{Kind: "Set", Name: "s", Desired: new(int32(2)), Current: new(int32(2)), Ready: new(int32(2)), Updated: new(int32(2)), Available: new(int32(2))}
-		change(&c)
-		return c
-	}
-	for want, c := range map[string]Child{
-		"":                             two(func(*Child) {}),
-		"Set/s: 1 of 2 pods available": two(func(c *Child) { c.Available = new(int32(1)) }),
-		"Set/s: 1 of 2 pods ready":     two(func(c *Child) { c.Ready = new(int32(1)) }),
-		"Set/s: 1 of 2 pods updated":   two(func(c *Child) { c.Updated = new(int32(1)) }),
-		"Set/s: 3 pods, 1 too many":    two(func(c *Child) { c.Current = new(int32(3)) }),
-		"Set/s: its controller has not seen the last change (generation 2, observed 1)": two(func(c *Child) { c.Tracked, c.Generation, c.ObservedGeneration = true, 2, 1 }),
-	} {
-		if got, unsettled := c.unsettled(); got != want || unsettled != (want != "") {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

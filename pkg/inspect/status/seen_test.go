@@ -100,26 +100,6 @@ func TestPodMadeSince(t *testing.T) {
 	}
 }
 
-// A new child proves nothing if the object or its generation is not the same as before.
-func TestActedBelow(t *testing.T) {
-	t.Parallel()
-	before := Snapshot{Object: Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2}}}
-	child := []Child{{UID: "s", Controller: "it", Generation: 1}}
-	for name, test := range map[string]struct {
-		object Object
-		want   bool
-	}{
-		"the same":       {Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 2}}, true},
-		"a change later": {Object{Identity: Identity{UID: "it"}, Evidence: Evidence{Generation: 3}}, false},
-		"another object": {Object{Identity: Identity{UID: "that"}, Evidence: Evidence{Generation: 2}}, false},
-	} {
-		child[0].Controller = test.object.UID
-		if _, got := Acted(before, Snapshot{Object: test.object, Children: child}); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
-		}
-	}
-}
-
 // A write through /scale has no time, so the time of the first look at the spec counts instead. The
 // first generation is not a change.
 func TestTimeOfAChange(t *testing.T) {

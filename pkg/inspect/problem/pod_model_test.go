@@ -3,8 +3,11 @@ package problem
 import (
 	"strconv"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 )
 
 // The model includes init containers, and sidecars, which start before the other containers and
@@ -76,51 +79,125 @@ func TestCostOfContainers(t *testing.T) {
 	}
 }
 
-// As in kubectl, the first container that does not run decides the status of the pod.
-func TestPodWithSeveralContainers(t *testing.T) {
+// NewPod sets the status of a pod as kubectl does, and the reason why the pod is not ready. As in
+// kubectl, the first container that does not run decides.
+func TestNewPod(t *testing.T) {
 	t.Parallel()
-	runs := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
-	failed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}
-	done := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}
-	for want, states := range map[string][]corev1.ContainerState{
-		"Running": {runs, runs}, "CrashLoopBackOff": {runs, waits, failed}, "Error": {failed, waits}, "Completed": {done, done}, "NotReady": {done, runs},
-	} {
-		pod := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-		for _, state := range states {
-			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{State: state})
+	runs := corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	ready := runs
+	ready.Ready, ready.RestartCount = true, 2
+	waits := corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}}
+	ended := func(code int32, reason, message string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{RestartCount: 1, State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message},
+		}}
+	}
+	failed, done := ended(3, "Error", ""), ended(0, "Completed", "")
+	isReady := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	scheduled := func(status corev1.ConditionStatus, reason string) []corev1.PodCondition {
+		return []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: status, Reason: reason, Message: "no node"},
+			{Type: corev1.PodInitialized, Status: corev1.ConditionFalse, Message: "it starts"},
 		}
-		if p := NewPod(&pod); p.Status != want {
-			t.Errorf("the status is %s, want %s", p.Status, want)
+	}
+	for name, test := range map[string]struct {
+		containers []corev1.ContainerStatus
+		conditions []corev1.PodCondition
+		deleted    bool
+		status     string
+		reason     string
+		ready      bool
+		readies    int
+		restarts   int32
+	}{
+		"ready":                     {[]corev1.ContainerStatus{ready}, isReady, false, "Running", "", true, 1, 2},
+		"one of two is ready":       {[]corev1.ContainerStatus{ready, runs}, nil, false, "Running", "", false, 1, 2},
+		"terminating, though ready": {[]corev1.ContainerStatus{ready}, isReady, true, "Terminating", "", false, 1, 2},
+		"the second waits":          {[]corev1.ContainerStatus{runs, waits, failed}, nil, false, "ImagePullBackOff", "no such image", false, 0, 1},
+		"the first ended":           {[]corev1.ContainerStatus{failed, waits}, nil, false, "Error", "exit code 3", false, 0, 1},
+		"it ended, and said why":    {[]corev1.ContainerStatus{ended(137, "OOMKilled", "no memory")}, nil, false, "OOMKilled", "no memory", false, 0, 1},
+		"all are done":              {[]corev1.ContainerStatus{done, done}, nil, false, "Completed", "exit code 0", false, 0, 2},
+		"one is done":               {[]corev1.ContainerStatus{done, runs}, nil, false, "NotReady", "exit code 0", false, 0, 1},
+		"no node":                   {nil, scheduled(corev1.ConditionFalse, "Unschedulable"), false, "Running", "no node", false, 0, 0},
+		"a node":                    {nil, scheduled(corev1.ConditionTrue, ""), false, "Running", "", false, 0, 0},
+		"scheduling gates":          {nil, scheduled(corev1.ConditionFalse, "SchedulingGated"), false, "SchedulingGated", "no node", false, 0, 0},
+	} {
+		pod := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: test.containers, Conditions: test.conditions}}
+		if test.deleted {
+			pod.DeletionTimestamp = new(metav1.Now())
+		}
+		p := NewPod(&pod)
+		if p.Status != test.status || p.Reason != test.reason || p.Ready != test.ready || p.ReadyContainers != test.readies || p.Restarts != test.restarts {
+			t.Errorf("%s: got %+v, want %+v", name, p, test)
+		}
+	}
+	evicted := corev1.Pod{Status: corev1.PodStatus{Reason: "Evicted", Message: "no memory", ContainerStatuses: []corev1.ContainerStatus{failed}}}
+	if p := NewPod(&evicted); p.Ended() != "Evicted: no memory" {
+		t.Errorf("an evicted pod ended as %q", p.Ended())
+	}
+}
+
+// A ready pod with a liveness probe may have a problem that only events show.
+func TestProbed(t *testing.T) {
+	t.Parallel()
+	probed, plain := []corev1.Container{{LivenessProbe: &corev1.Probe{}}}, []corev1.Container{{}}
+	for name, test := range map[string]struct {
+		init, main []corev1.Container
+		ready      corev1.ConditionStatus
+		want       bool
+	}{
+		"no probe":              {plain, plain, corev1.ConditionTrue, false},
+		"a probe":               {nil, probed, corev1.ConditionTrue, true},
+		"a probe of a sidecar":  {probed, plain, corev1.ConditionTrue, true},
+		"a probe, not ready":    {probed, probed, corev1.ConditionFalse, false},
+		"a probe of the second": {nil, append(plain, probed...), corev1.ConditionTrue, true},
+	} {
+		pod := corev1.Pod{Spec: corev1.PodSpec{InitContainers: test.init, Containers: test.main}}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: test.ready}}
+		if got := NewPod(&pod).Probed; got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
 }
 
-// A pod that waits for its scheduling gates has the status SchedulingGated, as in kubectl. A pod
-// that waits for a node has its phase as its status.
-func TestPodThatIsNotScheduled(t *testing.T) {
+// A sound pod has no problem at any time, unless events report one.
+func TestSoundPods(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[string]string{"SchedulingGated": "SchedulingGated", "Unschedulable": "Pending"} {
-		pod := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-		pod.Status.Phase = corev1.PodPending
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: "why"}}
-		if p := NewPod(&pod); p.Status != want || p.Reason != "why" {
-			t.Errorf("%s: its status is %s, %q, want %s", reason, p.Status, p.Reason, want)
+	sound := 0
+	at := func(ago time.Duration) metav1.Time { return metav1.NewTime(lookedAt().Add(-ago)) }
+	rapid.Check(t, func(t *rapid.T) {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
+		if rapid.IntRange(0, 5).Draw(t, "deleted") == 0 {
+			pod.DeletionTimestamp = new(at(time.Minute))
 		}
-	}
-}
-
-// PodScheduled=False is the only pod condition whose message becomes the reason.
-func TestReasonOfAPodThatWaits(t *testing.T) {
-	t.Parallel()
-	for want, condition := range map[string]corev1.PodCondition{
-		"no node": {Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no node"},
-		"":        {Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "a node"},
-	} {
-		pod := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-		pod.Status.Conditions = []corev1.PodCondition{condition, {Type: corev1.PodInitialized, Status: corev1.ConditionFalse, Message: "it starts"}}
-		if got := NewPod(&pod).Reason; got != want {
-			t.Errorf("the reason is %q, want %q", got, want)
+		pod.Status.Phase = rapid.SampledFrom([]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodFailed, corev1.PodSucceeded}).Draw(t, "phase")
+		ready := rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse}).Draw(t, "ready")
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
+		c := corev1.ContainerStatus{Name: "main", Ready: ready == corev1.ConditionTrue}
+		switch rapid.IntRange(0, 3).Draw(t, "state") {
+		case 0:
+			reason := rapid.SampledFrom([]string{"ImagePullBackOff", "CrashLoopBackOff", "ContainerCreating"}).Draw(t, "waiting")
+			c.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason}
+		case 1:
+			c.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
+		default:
+			c.State.Running = &corev1.ContainerStateRunning{StartedAt: at(time.Second)}
 		}
+		if c.RestartCount = rapid.Int32Range(0, 2).Draw(t, "restarts"); c.RestartCount > 0 && rapid.Bool().Draw(t, "ended") {
+			c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, StartedAt: at(3 * time.Second), FinishedAt: at(2 * time.Second)}
+		}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{c}
+		if !Sound(pod) {
+			return
+		}
+		sound++
+		for _, after := range []time.Duration{0, time.Minute, time.Hour} {
+			if f, found := OfPod(pod, "", Context{Now: lookedAt().Add(after)}); found {
+				t.Errorf("after %s it is %s: %s", after, f.Code, f.Message)
+			}
+		}
+	})
+	if sound == 0 {
+		t.Error("no pod was sound")
 	}
 }

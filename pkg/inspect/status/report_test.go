@@ -22,97 +22,13 @@ func ownedPod(name string, owner types.UID) corev1.Pod {
 	}
 }
 
-// NewPod sets the status of a pod as tables show it, and the reason why the pod is not ready.
-func TestPodStatus(t *testing.T) {
-	t.Parallel()
-	container := func(ready bool, restarts int32, state corev1.ContainerState) corev1.ContainerStatus {
-		return corev1.ContainerStatus{Ready: ready, RestartCount: restarts, State: state}
-	}
-	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-	for name, test := range map[string]struct {
-		change   func(*corev1.Pod)
-		status   string
-		reason   string
-		ready    bool
-		readies  int
-		restarts int32
-	}{
-		"running and ready": {
-			func(p *corev1.Pod) {
-				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(true, 2, running)}
-				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-			}, "Running", "", true, 1, 2,
-		},
-		"running and not ready": {
-			func(p *corev1.Pod) {
-				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(false, 0, running)}
-				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
-			}, "Running", "", false, 0, 0,
-		},
-		"no node": {
-			func(p *corev1.Pod) {
-				p.Status.Phase = corev1.PodPending
-				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available"}}
-			}, "Pending", "0/1 nodes are available", false, 0, 0,
-		},
-		"image cannot be pulled": {
-			func(p *corev1.Pod) {
-				p.Status.Phase = corev1.PodPending
-				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(false, 0, corev1.ContainerState{
-					Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"},
-				})}
-			}, "ImagePullBackOff", "no such image", false, 0, 0,
-		},
-		"ended, with a code alone": {
-			func(p *corev1.Pod) {
-				p.Status.Phase = corev1.PodFailed
-				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(false, 1, corev1.ContainerState{
-					Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 3},
-				})}
-			}, "Error", "exit code 3", false, 0, 1,
-		},
-		"ended, and said why": {
-			func(p *corev1.Pod) {
-				p.Status.Phase = corev1.PodFailed
-				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(false, 0, corev1.ContainerState{
-					Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137, Message: "out of memory"},
-				})}
-			}, "OOMKilled", "out of memory", false, 0, 0,
-		},
-		"evicted": {
-			func(p *corev1.Pod) {
-				p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "the node was low on memory"
-			}, "Evicted", "the node was low on memory", false, 0, 0,
-		},
-		"ending, though still ready": {
-			func(p *corev1.Pod) {
-				p.DeletionTimestamp = new(metav1.Now())
-				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(true, 0, running)}
-				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-			}, "Terminating", "", false, 1, 0,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			pod := ownedPod("foo-0", "u")
-			test.change(&pod)
-			p := problem.NewPod(&pod)
-			if p.Status != test.status || p.Reason != test.reason || p.Ready != test.ready || p.ReadyContainers != test.readies || p.Restarts != test.restarts {
-				t.Errorf("got %+v, want %+v", p, test)
-			}
-			if p.Containers != 1 {
-				t.Errorf("%d containers, want 1", p.Containers)
-			}
-		})
-	}
-}
-
 // A report lists the pods of the object in the order of their slots.
 func TestReportPods(t *testing.T) {
 	t.Parallel()
 	pods := []corev1.Pod{ownedPod("foo-10", "u"), ownedPod("foo-2", "u"), ownedPod("foo-0", "u")}
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := NewReport(Snapshot{Object: Object{Identity: Identity{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created}, Evidence: Evidence{Generation: 1}}, Pods: problem.NewPods(pods)})
+	e := Snapshot{Object: Object{Identity: Identity{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created}, Evidence: Evidence{Generation: 1}}, Pods: problem.NewPods(pods)}
+	r := NewReport(e)
 	var names []string
 	for _, p := range r.Pods {
 		names = append(names, p.Name)
@@ -122,6 +38,9 @@ func TestReportPods(t *testing.T) {
 	}
 	if r.APIVersion != ReportVersion || r.Kind != "StatusReport" || r.Metadata.Name != "foo" || !r.Metadata.CreationTimestamp.Time.Equal(created) {
 		t.Errorf("the report is %+v", r)
+	}
+	if e.Pods[1].Probed = true; !e.Probed() {
+		t.Error("a probe of the second pod is not noticed")
 	}
 	if r.Conditions == nil {
 		t.Error("no conditions must be an empty list, not null")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -323,27 +324,38 @@ func TestPausedBy(t *testing.T) {
 }
 
 // A generation may be a number or a numeric text. A hash means that the generation is unknown, and
-// an empty text means that no controller has seen the object.
+// an empty text means that no controller has seen the object. Without a field, the kind decides.
 func TestReadGeneration(t *testing.T) {
 	t.Parallel()
+	ready := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
+	declared, builtIn := Facts{Generation: GenerationField}, Facts{Generation: GenerationField, builtIn: true}
 	for name, test := range map[string]struct {
-		facts     Facts
-		told      any
-		want      int64
-		untracked bool
+		facts                  Facts
+		generation             int64
+		conditions             []metav1.Condition
+		told                   any
+		want                   int64
+		untracked, conditioned bool
 	}{
-		"a number":           {Facts{}, int64(3), 3, false},
-		"a number as text":   {Facts{}, "3", 3, false},
-		"no text":            {Facts{}, "", 0, false},
-		"a hash":             {Facts{}, "a1b2", 0, true},
-		"nothing":            {Facts{}, nil, 0, true},
-		"nothing, declared":  {Facts{Generation: GenerationField}, nil, 0, false},
-		"a hash of declared": {Facts{Generation: GenerationText}, "a1b2", 0, false},
+		"a number":                           {Facts{}, 3, nil, int64(3), 3, false, false},
+		"a number as text":                   {Facts{}, 3, nil, "3", 3, false, false},
+		"no text":                            {Facts{}, 3, nil, "", 0, false, false},
+		"a hash":                             {Facts{}, 3, nil, "a1b2", 0, true, false},
+		"nothing":                            {Facts{}, 3, nil, nil, 0, true, false},
+		"nothing, with conditions":           {Facts{Conditions: true}, 3, nil, nil, 0, true, true},
+		"nothing, built in, with conditions": {Facts{Conditions: true, builtIn: true}, 3, nil, nil, 0, true, false},
+		"declared":                           {declared, 3, nil, nil, 0, false, false},
+		"declared, and a hash":               {Facts{Generation: GenerationText}, 3, nil, "a1b2", 0, false, false},
+		"declared, and Ready without it":     {declared, 3, ready, nil, 0, true, false},
+		"declared, without generations":      {declared, 0, nil, nil, 0, false, false},
+		"built in":                           {builtIn, 3, nil, nil, 0, false, false},
+		"built in, and Ready without it":     {builtIn, 3, ready, nil, 0, false, false},
+		"built in, without generations":      {builtIn, 0, nil, nil, 0, true, false},
 	} {
-		o := status.Object{Evidence: status.Evidence{Generation: 3}}
+		o := status.Object{Evidence: status.Evidence{Generation: test.generation, Conditions: test.conditions}}
 		test.facts.readGeneration(&o, map[string]any{"status": map[string]any{"observedGeneration": test.told}})
-		if o.ObservedGeneration != test.want || o.Untracked != test.untracked {
-			t.Errorf("%s: %d, untracked: %t; want %d, %t", name, o.ObservedGeneration, o.Untracked, test.want, test.untracked)
+		if o.ObservedGeneration != test.want || o.Untracked != test.untracked || o.Conditioned != test.conditioned {
+			t.Errorf("%s: %d, untracked: %t, conditioned: %t", name, o.ObservedGeneration, o.Untracked, o.Conditioned)
 		}
 	}
 }

@@ -72,19 +72,8 @@ func TestPauses(t *testing.T) {
 		"all":                               {"spec: {replicas: 3, updateStrategy: {partition: 100%}}, " + status3("3", "0"), nil, ".spec.updateStrategy.partition keeps 3 pods of the older template"},
 	} {
 		obj := readObject(t, "{apiVersion: example.com/v1, kind: Lamp, metadata: {name: it, generation: 1}, "+test.text+"}")
-		path := pathOf(t, ".spec.replicas")
-		kind := kindNamed("lamps.example.com", "Lamp")
-		facts, err := New(kind, kinds.Source{Schema: parsed(t, count), StatusServed: true, Annotations: test.annotations}, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := Read(kind, obj, facts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, _, _ := path.Get(obj.Object)
-		o.Desired = int32(n)
-		facts.Settle(&o, obj, path)
+		source := kinds.Source{Schema: parsed(t, count), StatusServed: true, Annotations: test.annotations}
+		o := settled(t, kindNamed("lamps.example.com", "Lamp"), source, ".spec.replicas", obj)
 		why := ""
 		if o.Pause != nil {
 			why = o.Pause.Why

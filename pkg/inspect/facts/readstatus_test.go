@@ -11,7 +11,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,16 +48,13 @@ func readObject(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// reported returns the report on an object of another program's kind, without its pods.
-func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, obj *unstructured.Unstructured) status.Report {
+// settled returns the model of an object of another program's kind. path is the path of its count, or
+// "" if it has none.
+func settled(t *testing.T, kind kinds.Kind, source kinds.Source, path string, obj *unstructured.Unstructured) status.Object {
 	t.Helper()
 	var count *fieldpath.Path
 	if path != "" {
-		p, err := fieldpath.ParsePath(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		count = &p
+		count = pathOf(t, path)
 	}
 	facts, err := New(kind, source, count)
 	if err != nil {
@@ -76,7 +72,13 @@ func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, o
 		o.Desired, o.NoCount = int32(n), !found
 	}
 	facts.Settle(&o, obj, count)
-	return status.NewReport(status.Snapshot{Object: o, Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+	return o
+}
+
+// reported returns the report on such an object, without its pods.
+func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, obj *unstructured.Unstructured) status.Report {
+	t.Helper()
+	return status.NewReport(status.Snapshot{Object: settled(t, kind, source, path, obj), Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 }
 
 // The built-in kinds are ready when "kubectl rollout status" of Kubernetes 1.36 reports success
@@ -398,41 +400,22 @@ func TestTotal(t *testing.T) {
 		unit               string
 		total              int32 // -1 if it is unknown
 	}{
-		"a list":              {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: 3}, {name: c}]}", true, "", 5},
-		"parts":               {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: 3}}", true, "", 5},
-		"parts, one without":  {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}}", true, "", 2},
-		"parts, no count":     {parts, ".spec.a.replicaCount", "{b: {replicaCount: 3}}", true, "", -1},
-		"parts of none":       {parts, ".spec.a.replicaCount", "{a: {replicaCount: 0}, b: {replicaCount: 0}}", true, "", 0},
-		"less than none":      {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: -3}}", true, "", -1},
-		"as many as can be":   {parts, ".spec.a.replicaCount", "{a: {replicaCount: 1}, b: {replicaCount: 1073741823}}", true, "", 1 << 30},
-		"more than can be":    {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: 1073741823}}", true, "", -1},
-		"no list":             {list, `.spec.sets[?(@.name=="a")].count`, "{other: 1}", true, "", -1},
-		"no words in a list":  {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: many}]}", true, "", 2},
-		"shards of replicas":  {shards, ".spec.shards", "{shards: 2, replicas: 3}", false, "shard", 6},
-		"shards of one":       {shards, ".spec.shards", "{shards: 2}", false, "shard", 2},
-		"replicas of shards":  {shards, ".spec.replicas", "{shards: 2, replicas: 3}", true, "", 6},
-		"replicas of none":    {shards, ".spec.replicas", "{replicas: 3}", true, "", 3},
-		"layouts of a list":   {layouts, `.spec.sets[?(@.name=="a")].layout.count`, "{sets: [{name: a, layout: {shards: 3, count: 2}}, {name: b, layout: {count: 1}}]}", true, "", 7},
-		"one count":           {plain, ".spec.replicas", "{replicas: 2, size: 7}", false, "", -1},
-		"the count is absent": {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a}]}", true, "", -1},
+		"a list":             {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: 3}, {name: c}]}", true, "", 5},
+		"parts":              {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: 3}}", true, "", 5},
+		"parts, one without": {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}}", true, "", 2},
+		"parts, no count":    {parts, ".spec.a.replicaCount", "{b: {replicaCount: 3}}", true, "", -1},
+		"parts of none":      {parts, ".spec.a.replicaCount", "{a: {replicaCount: 0}, b: {replicaCount: 0}}", true, "", 0},
+		"no words in a list": {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: many}]}", true, "", 2},
+		"shards of replicas": {shards, ".spec.shards", "{shards: 2, replicas: 3}", false, "shard", 6},
+		"shards of one":      {shards, ".spec.shards", "{shards: 2}", false, "shard", 2},
+		"replicas of shards": {shards, ".spec.replicas", "{shards: 2, replicas: 3}", true, "", 6},
+		"replicas of none":   {shards, ".spec.replicas", "{replicas: 3}", true, "", 3},
+		"layouts of a list":  {layouts, `.spec.sets[?(@.name=="a")].layout.count`, "{sets: [{name: a, layout: {shards: 3, count: 2}}, {name: b, layout: {count: 1}}]}", true, "", 7},
+		"one count":          {plain, ".spec.replicas", "{replicas: 2, size: 7}", false, "", -1},
 	} {
-		path, err := fieldpath.ParsePath(test.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kind := kindNamed("lamps.example.com", "Lamp")
-		facts, err := New(kind, kinds.Source{Schema: parsed(t, test.schema), StatusServed: true}, &path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := kinds.Source{Schema: parsed(t, test.schema), StatusServed: true}
 		obj := readObject(t, "{apiVersion: x/v1, kind: It, metadata: {name: it}, spec: "+test.spec+"}")
-		o, err := Read(kind, obj, facts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, _, _ := path.Get(obj.Object)
-		o.Desired = int32(n)
-		facts.Settle(&o, obj, &path)
+		o := settled(t, kindNamed("lamps.example.com", "Lamp"), source, test.path, obj)
 		got := int32(-1)
 		if o.Total != nil {
 			got = *o.Total
@@ -492,33 +475,6 @@ func TestRestartFacts(t *testing.T) {
 		facts, err := New(kindNamed(test.crd, "It"), kinds.Source{Annotations: test.annotations}, nil)
 		if err != nil || facts.Restart != test.want {
 			t.Errorf("%s: %q (%v), want %q", name, facts.Restart, err, test.want)
-		}
-	}
-}
-
-// If an object has no observed generation, the kind decides whether that means that no controller
-// has seen it.
-func TestGenerationThatIsMissing(t *testing.T) {
-	t.Parallel()
-	ready := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
-	for name, test := range map[string]struct {
-		facts                  Facts
-		object                 status.Object
-		untracked, conditioned bool
-	}{
-		"declared":                               {Facts{Generation: GenerationField}, status.Object{Evidence: status.Evidence{Generation: 1}}, false, false},
-		"declared, and Ready without it":         {Facts{Generation: GenerationField}, status.Object{Evidence: status.Evidence{Generation: 1, Conditions: ready}}, true, false},
-		"built in":                               {Facts{Generation: GenerationField, builtIn: true}, status.Object{Evidence: status.Evidence{Generation: 1}}, false, false},
-		"built in, and Ready without it":         {Facts{Generation: GenerationField, builtIn: true}, status.Object{Evidence: status.Evidence{Generation: 1, Conditions: ready}}, false, false},
-		"built in, without generations":          {Facts{Generation: GenerationField, builtIn: true}, status.Object{}, true, false},
-		"without generations":                    {Facts{Generation: GenerationField}, status.Object{}, false, false},
-		"not declared":                           {Facts{}, status.Object{Evidence: status.Evidence{Generation: 1}}, true, false},
-		"not declared, with conditions":          {Facts{Conditions: true}, status.Object{Evidence: status.Evidence{Generation: 1}}, true, true},
-		"not declared, built in, and conditions": {Facts{Conditions: true, builtIn: true}, status.Object{Evidence: status.Evidence{Generation: 1}}, true, false},
-	} {
-		test.facts.readGeneration(&test.object, map[string]any{})
-		if test.object.Untracked != test.untracked || test.object.Conditioned != test.conditioned {
-			t.Errorf("%s: untracked: %t, conditioned: %t; want %t, %t", name, test.object.Untracked, test.object.Conditioned, test.untracked, test.conditioned)
 		}
 	}
 }

@@ -1,12 +1,15 @@
 package reconciler
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
@@ -43,5 +46,35 @@ func TestUnanswered(t *testing.T) {
 		if got := r.Unanswered(); !strings.HasSuffix(got, want) {
 			t.Errorf("%q, want one that ends in %q", got, want)
 		}
+	}
+}
+
+// Live loops come first. Otherwise, loops with a more recent renewal come first. A loop that does not
+// cover the object, or that released its lease, is left out. The last writes are those of the object.
+func TestNew(t *testing.T) {
+	t.Parallel()
+	loop := func(who string, renewed time.Duration) leaserecord.Loop {
+		return leaserecord.Loop{Holder: who, Renewed: lookedAt().Add(-renewed)}
+	}
+	other, elsewhere, stopped := loop("other", 0), loop("elsewhere", 0), loop("", time.Minute)
+	other.Scope.Selector, elsewhere.Scope.Namespace = "tier=back", "other"
+	loops := []leaserecord.Loop{
+		loop("dead long ago", time.Hour), loop("dead", time.Minute), loop("live", 10*time.Second), loop("livelier", time.Second), other, elsewhere, stopped,
+	}
+	at := metav1.NewTime(lookedAt())
+	r := New(Object{
+		Namespace: "shop", Resource: "imoocpods.batch.tutorial.kubebuilder.io", Labels: map[string]string{"tier": "front"}, Now: lookedAt(),
+		Managers: []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: "Apply", Time: &at}, {Manager: "loop", Operation: "Update", Subresource: "status", Time: &at}},
+	}, loops)
+	var order []string
+	for _, seen := range r.Loops {
+		order = append(order, fmt.Sprintf("%s of %s, live: %t", seen.Who, seen.Scope, seen.Live))
+	}
+	const scope = " of the built-in kinds in all namespaces, live: "
+	if want := []string{"livelier" + scope + "true", "live" + scope + "true", "dead" + scope + "false", "dead long ago" + scope + "false"}; !slices.Equal(order, want) {
+		t.Errorf("they are %q, want %q", order, want)
+	}
+	if r.Status.Manager != "loop" || r.Spec.Manager != "kubectl" || r.Spec.Operation != "Apply" {
+		t.Errorf("it was written by %+v and %+v", r.Status, r.Spec)
 	}
 }

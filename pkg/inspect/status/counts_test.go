@@ -20,20 +20,21 @@ func TestWhatMakesReady(t *testing.T) {
 		change(&o)
 		return o
 	}
-	pods := func(n int) []corev1.Pod {
-		all := []corev1.Pod{}
+	pods := func(n int) problem.Pods {
+		all := problem.Pods{}
 		for range n {
 			pod := ownedPod("p", "it")
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-			all = append(all, pod)
+			all = append(all, problem.NewPod(&pod))
 		}
 		return all
 	}
-	ending := pods(4)
-	ending[3].DeletionTimestamp = &metav1.Time{Time: lookedAt()}
+	gone := ownedPod("p", "it")
+	gone.DeletionTimestamp = &metav1.Time{Time: lookedAt()}
+	ending := append(pods(3), problem.NewPod(&gone))
 	for name, test := range map[string]struct {
 		object   Object
-		pods     []corev1.Pod
+		pods     problem.Pods
 		children []Child
 		code     problem.Code
 		reason   string
@@ -60,13 +61,18 @@ func TestWhatMakesReady(t *testing.T) {
 		"more were ready than are wanted": {three(func(o *Object) { o.Ready = 4 }), pods(3), nil, problem.CodeReady, "4 of 3 pods ready"},
 		"fewer pods are ready than it counts": {three(func(*Object) {}), pods(2), nil,
 			problem.CodeStatusBehind, "2 of 3 pods ready, although its status counts 3"},
+		"no pods, although it counts 3": {three(func(*Object) {}), pods(0), nil,
+			problem.CodeStatusBehind, "0 of 3 pods ready, although its status counts 3"},
+		"no pods of another program's object": {three(func(o *Object) { o.Foreign = true }), pods(0), nil, problem.CodeReady, "3 of 3 pods ready"},
+		"broken pods, which it counts": {three(func(*Object) {}), recorded(t, "node-lost").Pods, nil,
+			problem.CodeNodeLost, "pod foo-2d5dfdbb-0: Node node-1 which was running pod foo-2d5dfdbb-0 is unresponsive"},
 		"fewer than a built-in kind counts": {three(func(o *Object) { o.BuiltIn = true }), pods(2), nil, problem.CodeReady, "3 of 3 pods ready"},
 		"a pod more":                        {three(func(*Object) {}), pods(4), nil, problem.CodePodsSurplus, "4 pods, 1 too many"},
 		"a pod more, which is on its way":   {three(func(*Object) {}), ending, nil, problem.CodeReady, "3 of 3 pods ready"},
 		"a child that tells of no generation": {three(func(*Object) {}), nil, []Child{{Kind: "Set", Name: "s", UID: "s", Controller: "it", Generation: 2}},
 			problem.CodeReady, "3 of 3 pods ready"},
 	} {
-		r := NewReport(Snapshot{Object: test.object, Pods: problem.NewPods(test.pods), Children: test.children, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: test.object, Pods: test.pods, Children: test.children, Now: lookedAt()})
 		if r.ReasonCode != test.code || r.Reason != test.reason || (r.Verdict == Ready) != (test.code == problem.CodeReady) {
 			t.Errorf("%s: it is %s (%s): %q, want %s: %q", name, r.Verdict, r.ReasonCode, r.Reason, test.code, test.reason)
 		}

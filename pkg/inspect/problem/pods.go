@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // Pods lists pods in the order of ComparePods.
@@ -36,4 +38,10 @@ func (p Pods) Objects() []*corev1.Pod {
 		all[i] = pod.Object
 	}
 	return all
+}
+
+// DeletePods returns the command that deletes the first ten of some pods. A long command would be
+// cut, and would lose the namespace and the cluster at its end.
+func DeletePods(namespace string, pods []string) commandline.Command {
+	return commandline.Kubectl("delete", "pod").WithSome(pods).In(namespace)
 }

@@ -173,13 +173,6 @@ func judgePods(e Snapshot, events map[types.UID][]corev1.Event) (pods []problem.
 	return pods, findings, doubted
 }
 
-// hintImages adds hints to image problems if the image is in the pod template of the object.
-func hintImages(e Snapshot, problems []problem.Problem) {
-	if o := e.Object; o.SetsImage && o.Controller == nil {
-		problem.Template{Kind: o.Kind, Argument: o.argument(), Namespace: o.Namespace, Images: o.Images}.HintImages(problems, e.Pods, e.Commands)
-	}
-}
-
 // logsOf returns the command that shows the logs of all pods of an object.
 func logsOf(o Object) commandline.Command {
 	return commandline.Plugin("logs", o.argument()).In(o.Namespace)

@@ -1,0 +1,51 @@
+package status
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// hintImages extends the hints of image problems with commands that set another image, if the image
+// is in the pod template of the object. It suggests an undo only if a pod with another image is ready.
+func hintImages(e Snapshot, problems []problem.Problem) {
+	o := e.Object
+	if !o.SetsImage || o.Controller != nil {
+		return
+	}
+	for i, p := range problems {
+		if p.Hint == "" || len(p.Pods) == 0 || !slices.Contains([]problem.Code{problem.CodeImagePullFailed, problem.CodeInvalidImageName}, p.Code) {
+			continue
+		}
+		failing := ""
+		if at := slices.IndexFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Name == p.Pods[0] }); at >= 0 {
+			failing = imageIn(e.Pods[at].Object, p.Container)
+		}
+		if now := o.Images[p.Container]; now != "" && failing != "" && now != failing {
+			if o.Kind == "StatefulSet" { // whose controller waits for the pod
+				problems[i].Hint += "; the pod template already has another image; to replace these pods: " +
+					e.Commands.Line(problem.DeletePods(o.Namespace, p.Pods))
+			}
+			continue
+		}
+		set := commandline.Plugin("set", "image", o.argument(), p.Container+"=IMAGE").In(o.Namespace)
+		problems[i].Hint += "; to set another image: " + e.Commands.Line(set)
+		if failing != "" && slices.ContainsFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Ready && imageIn(pod.Object, p.Container) != failing }) {
+			undo := commandline.Plugin("undo", o.argument()).In(o.Namespace)
+			problems[i].Hint += "; to return to the last one: " + e.Commands.Line(undo)
+		}
+	}
+}
+
+// imageIn returns the image of a container of a pod, or "" if the pod has no such container.
+func imageIn(pod *corev1.Pod, container string) string {
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if c.Name == container {
+			return c.Image
+		}
+	}
+	return ""
+}

@@ -113,7 +113,10 @@ func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, er
 		return builtInFacts(kind), nil
 	}
 	f.fromSchema(source, count)
-	profile := profileOf(kind)
+	profile, err := readProfile(kind.CRD())
+	if err != nil {
+		return f, err
+	}
 	if len(profile) > 0 {
 		f.From = append(f.From, "profile")
 	}
@@ -304,28 +307,24 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 		kinds.AnnotationDesiredPath: &f.Desired, kinds.AnnotationCurrentPath: &f.Current, kinds.AnnotationReadyPath: &f.Ready,
 		kinds.AnnotationUpdatedPath: &f.Updated, kinds.AnnotationAvailablePath: &f.Available,
 	} {
-		word, is := said[key]
-		if !is {
-			continue
+		if word, is := said[key]; is {
+			if _, err := fieldpath.FieldNames(word); err != nil {
+				return fmt.Errorf("annotation %s: %w", key, err)
+			}
+			// The controller writes a field that an annotation names, so its absence means zero.
+			*at, f.Zero = []string{word}, append(f.Zero, word)
 		}
-		if _, err := fieldpath.FieldNames(word); err != nil {
-			return fmt.Errorf("annotation %s: %w", key, err)
-		}
-		// The controller writes a field that an annotation names, so its absence means zero.
-		*at, f.Zero = []string{word}, append(f.Zero, word)
 	}
 	slices.Sort(f.Zero)
 	f.Zero = slices.Compact(f.Zero)
 	for key, at := range map[string]*string{annotationPartitionPath: &f.Partition, annotationRestartPath: &f.Restart} {
-		word, is := said[key]
-		if !is {
-			continue
+		if word, is := said[key]; is {
+			// "restart" writes to this path, so the path must not lead to a label or a finalizer.
+			if names, err := fieldpath.FieldNames(word); err != nil || len(names) < 2 || names[0] != "spec" {
+				return fmt.Errorf("annotation %s: %q is not a path to a field of .spec", key, word)
+			}
+			*at = word
 		}
-		// "restart" writes to this path, so the path must not lead to a label or a finalizer.
-		if names, err := fieldpath.FieldNames(word); err != nil || len(names) < 2 || names[0] != "spec" {
-			return fmt.Errorf("annotation %s: %q is not a path to a field of .spec", key, word)
-		}
-		*at = word
 	}
 	if word, is := said[annotationUnit]; is {
 		f.Unit = strings.ToLower(strings.TrimSpace(word))
@@ -333,19 +332,19 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 	if word, is := said[annotationPausedHint]; is {
 		f.PausedHint = word
 	}
-	for key, at := range map[string]*[]string{annotationReadyWhen: &f.ReadyWhen, annotationFailedWhen: &f.FailedWhen, annotationPausedWhen: &f.PausedWhen} {
-		if word, is := said[key]; is {
-			*at = lines(word)
-		}
-	}
 	for key, list := range map[string]struct {
-		from []string
-		to   *[]fieldpath.Expression
+		lines  *[]string
+		parsed *[]fieldpath.Expression
 	}{
-		annotationReadyWhen: {f.ReadyWhen, &f.readyIf}, annotationFailedWhen: {f.FailedWhen, &f.failedIf}, annotationPausedWhen: {f.PausedWhen, &f.pausedIf},
+		annotationReadyWhen:  {&f.ReadyWhen, &f.readyIf},
+		annotationFailedWhen: {&f.FailedWhen, &f.failedIf},
+		annotationPausedWhen: {&f.PausedWhen, &f.pausedIf},
 	} {
+		if word, is := said[key]; is {
+			*list.lines = lines(word)
+		}
 		var err error
-		if *list.to, err = expressions(list.from); err != nil {
+		if *list.parsed, err = expressions(*list.lines); err != nil {
 			return fmt.Errorf("annotation %s: %w", key, err)
 		}
 	}
@@ -382,14 +381,6 @@ func expressions(words []string) ([]fieldpath.Expression, error) {
 	return all, nil
 }
 
-// unit returns the unit for a report, or "" for pods.
-func (f Facts) unit() string {
-	if f.Unit == "pod" {
-		return ""
-	}
-	return f.Unit
-}
-
 // zero reports whether a count with these paths is zero if it is absent.
 func (f Facts) zero(paths []string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(f.Zero, path) })
@@ -410,8 +401,8 @@ func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *com
 			words[i] = strings.ReplaceAll(words[i], "NAME", o.Name)
 		}
 		return "", new(commandline.Kubectl(words[1:]...).In(o.Namespace))
-	case strings.HasPrefix(strings.TrimPrefix(held.Path, "{"), ".spec."):
-		return "unset " + strings.Trim(held.Path, "{}") + " of " + object + " to continue", nil
+	case strings.HasPrefix(fieldOf(held), ".spec."):
+		return "unset " + fieldOf(held) + " of " + object + " to continue", nil
 	}
 	return "find out what " + object + " is waiting for", nil
 }

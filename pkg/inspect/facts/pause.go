@@ -26,7 +26,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 			o.Pause.Hint, o.Pause.Command = pausedBy(f, *o, e)
 			// An object with a pod template still scales while it is paused.
 			o.Pause.Reported = ofStatus(e)
-			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && !o.NoCount && len(f.Updated) > 0 && hasContainers(obj)
+			o.Pause.Template = strings.HasPrefix(fieldOf(e), ".spec.paused") && !o.NoCount && len(f.Updated) > 0 && hasContainers(obj)
 			o.Pause.Switch = !o.Pause.Reported && !o.Pause.Template
 			if o.Word.Message != "" {
 				o.Pause.Why = "it is paused: " + o.Word.Message
@@ -38,7 +38,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 		}
 	}
 	for _, path := range []string{".spec.updateStrategy.paused", ".spec.updateStrategy.rollingUpdate.paused"} {
-		if paused, _ := valueAt(obj, path).(bool); paused {
+		if valueAt(obj, path) == true {
 			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "its rollout is paused: " + path + " is true", Hint: "unset " + path + " to continue", Template: true}
 			return
 		}
@@ -76,7 +76,7 @@ func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 
 // reportedPause sets o.Pause and returns true if a usual condition or phase reports a pause.
 func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
-	if f.pauseTold() || o.BuiltIn || timedPause(obj) {
+	if slices.ContainsFunc(f.pausedIf, ofStatus) || o.BuiltIn || timedPause(obj) {
 		return false // the kind reports pauses elsewhere, and conditions may be stale
 	}
 	if o.SwitchOff = switchedOff(obj); o.SwitchOff {
@@ -102,15 +102,8 @@ func switchedOff(obj map[string]any) bool {
 	return slices.ContainsFunc([]string{".spec.paused", ".spec.suspend"}, func(path string) bool { return valueAt(obj, path) == false })
 }
 
-// pauseTold reports whether an expression of the kind reads pauses from the status.
-func (f Facts) pauseTold() bool {
-	return slices.ContainsFunc(f.pausedIf, ofStatus)
-}
-
 // ofStatus reports whether an expression reads the status.
-func ofStatus(e fieldpath.Expression) bool {
-	return strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".status.")
-}
+func ofStatus(e fieldpath.Expression) bool { return strings.HasPrefix(fieldOf(e), ".status.") }
 
 // partition sets o.UpdatedWanted for an ordinal, or o.Pause if all outdated pods are to be kept.
 func (f Facts) partition(o *status.Object, obj map[string]any) {
@@ -197,9 +190,11 @@ func promotes(message string) bool {
 
 // timedPause reports whether the current pause of a Rollout ends by itself after some time.
 func timedPause(obj map[string]any) bool {
+	if valueAt(obj, ".spec.paused") == true {
+		return false
+	}
 	if seconds, _ := wholeAt(obj, ".spec.strategy.blueGreen.autoPromotionSeconds"); seconds > 0 {
-		paused, _ := valueAt(obj, ".spec.paused").(bool)
-		return !paused
+		return true
 	}
 	index, found := wholeAt(obj, ".status.currentStepIndex")
 	steps, _ := valueAt(obj, ".spec.strategy.canary.steps").([]any)
@@ -207,8 +202,5 @@ func timedPause(obj map[string]any) bool {
 		return false
 	}
 	step, _ := steps[index].(map[string]any)
-	if paused, _ := valueAt(obj, ".spec.paused").(bool); paused {
-		return false
-	}
 	return fieldpath.Object(step, "pause")["duration"] != nil
 }

@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // profiles holds annotations for CRDs that others install. Each file is named
@@ -17,16 +16,7 @@ import (
 //go:embed profiles/*.yaml
 var profiles embed.FS
 
-// profileOf returns the profile of a kind as a map of annotations, or nil if the kind has none.
-func profileOf(kind kinds.Kind) map[string]string {
-	profile, err := readProfile(kind.CRD())
-	if err != nil {
-		return nil // a test reads all profiles
-	}
-	return profile
-}
-
-// readProfile reads the profile of a CRD. It returns nil if there is none.
+// readProfile returns the profile of a CRD as a map of annotations, or nil if the CRD has none.
 func readProfile(crd string) (map[string]string, error) {
 	data, err := profiles.ReadFile("profiles/" + crd + ".yaml")
 	if err != nil {

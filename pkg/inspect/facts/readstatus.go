@@ -21,9 +21,12 @@ import (
 
 // read sets the counts and the other evidence from an object of another program's kind.
 func (f Facts) read(o *status.Object, obj map[string]any) {
-	o.Count, o.Unit, o.Several = f.Count, f.unit(), f.Several
+	o.Count, o.Several = f.Count, f.Several
+	if f.Unit != "pod" {
+		o.Unit = f.Unit
+	}
 	f.readGeneration(o, obj)
-	if desired, found := f.number(obj, f.Desired); found {
+	if desired, found := number(obj, f.Desired); found {
 		o.Desired = desired
 	} else if len(f.Desired) > 0 {
 		o.Desired = 0
@@ -113,18 +116,18 @@ func lag(obj map[string]any) string {
 }
 
 func (f Facts) readCounts(o *status.Object, obj map[string]any) {
-	ready, counted := f.number(obj, f.Ready)
+	ready, counted := number(obj, f.Ready)
 	o.Ready, o.ReadyUnknown = ready, !counted && !f.zero(f.Ready)
-	current, found := f.number(obj, f.Current)
+	current, found := number(obj, f.Current)
 	o.Current = current
 	if !found && !o.ReadyUnknown && !f.zero(f.Current) {
 		o.Current = ready // at least the ready pods exist
 	}
-	updated, found := f.number(obj, f.Updated)
+	updated, found := number(obj, f.Updated)
 	if found || f.zero(f.Updated) && hasContainers(obj) {
 		o.Updated = &updated
 	}
-	if available, found := f.number(obj, f.Available); found || f.zero(f.Available) {
+	if available, found := number(obj, f.Available); found || f.zero(f.Available) {
 		o.Available = &available
 	}
 	if o.Updated != nil && f.Ordinal && valueAt(obj, ".spec.updateStrategy.rollingUpdate") == nil {
@@ -163,7 +166,7 @@ func readWord(o *status.Object, obj map[string]any) {
 // is false. ReadyWhen of a profile is ignored if the object has none of the fields that it reads,
 // because older versions of the controller do not write them.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
-	reported := func(e fieldpath.Expression) bool { return valueAt(obj, strings.Trim(e.Path, "{}")) != nil }
+	reported := func(e fieldpath.Expression) bool { return valueAt(obj, fieldOf(e)) != nil }
 	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, reported)) {
 		unmet := slices.IndexFunc(f.readyIf, func(e fieldpath.Expression) bool { return !holdsOf(e, obj) })
 		if o.Word.Ready = new(unmet < 0); unmet >= 0 {
@@ -181,6 +184,9 @@ func (f Facts) judge(o *status.Object, obj map[string]any) {
 		}
 	}
 }
+
+// fieldOf returns the path that an expression reads.
+func fieldOf(e fieldpath.Expression) string { return strings.Trim(e.Path, "{}") }
 
 func holdsOf(e fieldpath.Expression, obj map[string]any) bool {
 	holds, err := e.Holds(obj)
@@ -234,7 +240,7 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 }
 
 // number returns, as a count, the first whole number at any of the paths, and whether there is one.
-func (f Facts) number(obj map[string]any, paths []string) (int32, bool) {
+func number(obj map[string]any, paths []string) (int32, bool) {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {
 			return Pods(n), true

@@ -47,8 +47,8 @@ func Condition(c metav1.Condition) Meaning {
 	words := ofType(c.Type)
 	meaning, is := meaningOf(words), c.Status == metav1.ConditionTrue
 	switch last := words[max(0, len(words)-1):]; {
-	case slices.ContainsFunc(last, unsaid):
-		return Nothing
+	case slices.Contains(last, "warning"):
+		return Nothing // it may be true for an object that is ready
 	case len(words) == 1 && (words[0] == "progressing" || words[0] == "running"):
 		return moving(c)
 	case meaning > Done && is:
@@ -97,10 +97,6 @@ func step(word string) bool {
 func lacks(word string) bool {
 	return slices.Contains([]string{"ready", "notready", "unready", "available", "unavailable"}, word)
 }
-
-// unsaid reports whether a condition type that ends in this word has no meaning, because it may be
-// true for an object that is ready.
-func unsaid(word string) bool { return word == "warning" }
 
 // meaningOf returns the meaning of a condition type, given its words. A failure anywhere in the
 // type decides, or else the last word. If the last word means nothing, as in ResolvedRefs, the type

@@ -32,98 +32,74 @@ type keyPair struct {
 }
 
 func newAuthority() (*authority, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("generate the key of the certificate authority: %w", err)
-	}
-	template, err := certificateTemplate(pkix.Name{CommonName: "kubernetes"})
-	if err != nil {
-		return nil, err
-	}
-	template.IsCA = true
-	template.BasicConstraintsValid = true
-	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
-	pair, err := sign(template, template, key, key)
-	if err != nil {
-		return nil, fmt.Errorf("create the certificate authority: %w", err)
-	}
-	block, _ := pem.Decode(pair.cert)
-	certificate, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("parse the certificate authority: %w", err)
-	}
-	return &authority{keyPair: pair, certificate: certificate, key: key}, nil
+	a := &authority{}
+	pair, err := a.issue(&x509.Certificate{
+		Subject:               pkix.Name{CommonName: "kubernetes"},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	})
+	a.keyPair = pair
+	return a, err
 }
 
 // server returns a certificate for the API server on loopback.
 func (a *authority) server() (keyPair, error) {
-	template, err := certificateTemplate(pkix.Name{CommonName: "kube-apiserver"})
-	if err != nil {
-		return keyPair{}, err
-	}
-	template.KeyUsage = x509.KeyUsageDigitalSignature
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	template.IPAddresses = []net.IP{net.ParseIP(loopback), net.ParseIP(firstServiceIP)}
-	template.DNSNames = []string{
-		"localhost",
-		"kubernetes",
-		"kubernetes.default",
-		"kubernetes.default.svc",
-		"kubernetes.default.svc.cluster.local",
-	}
-	return a.issue(template)
+	return a.issue(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: "kube-apiserver"},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IPAddresses: []net.IP{net.ParseIP(loopback), net.ParseIP(firstServiceIP)},
+		DNSNames: []string{
+			"localhost",
+			"kubernetes",
+			"kubernetes.default",
+			"kubernetes.default.svc",
+			"kubernetes.default.svc.cluster.local",
+		},
+	})
 }
 
 // client returns a client certificate for a user who is in the given groups.
 func (a *authority) client(user string, groups ...string) (keyPair, error) {
-	template, err := certificateTemplate(pkix.Name{CommonName: user, Organization: groups})
-	if err != nil {
-		return keyPair{}, err
-	}
-	template.KeyUsage = x509.KeyUsageDigitalSignature
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	return a.issue(template)
+	return a.issue(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: user, Organization: groups},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
 }
 
-func (a *authority) issue(template *x509.Certificate) (keyPair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return keyPair{}, fmt.Errorf("generate the key of %s: %w", template.Subject.CommonName, err)
-	}
-	pair, err := sign(template, a.certificate, key, a.key)
-	if err != nil {
+// issue completes and signs a certificate, and returns it with a new key. The first certificate of an
+// authority is its own.
+func (a *authority) issue(template *x509.Certificate) (pair keyPair, err error) {
+	fail := func(err error) (keyPair, error) {
 		return keyPair{}, fmt.Errorf("create the certificate of %s: %w", template.Subject.CommonName, err)
 	}
-	return pair, nil
-}
-
-func certificateTemplate(subject pkix.Name) (*x509.Certificate, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("generate a serial number: %w", err)
+		return fail(err)
+	}
+	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
+		return fail(err)
 	}
 	// Tolerate a clock that is set back a little.
-	begin := time.Now().Add(-time.Hour)
-	return &x509.Certificate{
-		SerialNumber: serial,
-		Subject:      subject,
-		NotBefore:    begin,
-		NotAfter:     begin.Add(certificateLifetime),
-	}, nil
-}
-
-// sign returns key and a certificate for it that is signed with the parent's
-// key.
-func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) (keyPair, error) {
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), parentKey)
-	if err != nil {
-		return keyPair{}, err
+	template.NotBefore = time.Now().Add(-time.Hour)
+	template.NotAfter = template.NotBefore.Add(certificateLifetime)
+	if a.certificate == nil {
+		a.certificate, a.key = template, key
 	}
-	keyPEM, err := encodeKey(key)
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
 	if err != nil {
-		return keyPair{}, err
+		return fail(err)
 	}
-	return keyPair{cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key: keyPEM}, nil
+	if a.certificate == template {
+		if a.certificate, err = x509.ParseCertificate(der); err != nil {
+			return fail(err)
+		}
+	}
+	pair.cert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	pair.key, err = encodeKey(key)
+	return pair, err
 }
 
 // newSigningKey returns a new PEM-encoded key that signs service account

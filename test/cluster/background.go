@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -54,7 +54,7 @@ func upCommand(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	e, err := b.up(ctx, o)
+	e, err := b.up(ctx, o, args)
 	if err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func upCommand(ctx context.Context, args []string) error {
 }
 
 // up starts the control plane unless it is running, and returns its endpoint when
-// it is ready.
-func (b background) up(ctx context.Context, o options) (endpoint, error) {
+// it is ready. args are the arguments from which the options come.
+func (b background) up(ctx context.Context, o options, args []string) (endpoint, error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return endpoint{}, fmt.Errorf("create the directory: %w", err)
 	}
@@ -100,12 +100,12 @@ func (b background) up(ctx context.Context, o options) (endpoint, error) {
 		return endpoint{}, err
 	}
 	progress("starting the control plane (some seconds)")
-	return b.start(ctx, o)
+	return b.start(ctx, args)
 }
 
-// start starts the launcher in a new session, and waits until the control plane
-// is ready. If that fails, it stops the launcher.
-func (b background) start(ctx context.Context, o options) (endpoint, error) {
+// start starts the launcher in a new session with the arguments of up, and waits until the control
+// plane is ready. If that fails, it stops the launcher.
+func (b background) start(ctx context.Context, args []string) (endpoint, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return endpoint{}, fmt.Errorf("find the launcher: %w", err)
@@ -115,8 +115,8 @@ func (b background) start(ctx context.Context, o options) (endpoint, error) {
 		return endpoint{}, fmt.Errorf("create the log of the launcher: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(executable, b.serveArgs(o)...)
-	cmd.Dir = b.dir
+	// The last --dir counts.
+	cmd := exec.Command(executable, slices.Concat([]string{"serve"}, args, []string{"--detached", "--dir=" + b.stateDir()})...)
 	cmd.Stdout = log
 	cmd.Stderr = log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -141,29 +141,6 @@ func (b background) start(ctx context.Context, o options) (endpoint, error) {
 		return endpoint{}, err
 	}
 	return e, nil
-}
-
-// serveArgs returns the arguments of the launcher that runs the control plane.
-func (b background) serveArgs(o options) []string {
-	args := []string{"serve", "--detached", "--dir=" + b.stateDir(), "--kubernetes=" + o.kubernetes, "--nodes=" + strconv.Itoa(o.nodes)}
-	if o.realNodes > 0 {
-		args = append(args, "--real-nodes="+strconv.Itoa(o.realNodes))
-	}
-	if o.assets != "" {
-		args = append(args, "--assets="+o.assets)
-	}
-	for _, image := range o.images {
-		args = append(args, "--image="+image.name+"="+image.layout)
-	}
-	for _, config := range o.kwokConfigs {
-		args = append(args, "--kwok-config="+config)
-	}
-	for component, extra := range o.extraArgs {
-		for _, arg := range extra {
-			args = append(args, "--arg="+component+":"+arg)
-		}
-	}
-	return args
 }
 
 // awaitReady returns the endpoint of the control plane when it is ready. It

@@ -169,10 +169,7 @@ func (c *cluster) start(ctx context.Context, nodes int) error {
 	if err := holdKwokToKubelet(ctx, c.api); err != nil {
 		return err
 	}
-	if err := createNodes(ctx, c.api, nodes); err != nil {
-		return err
-	}
-	if err := createRealNodes(ctx, c.api, c.layout.realNodes()); err != nil {
+	if err := createNodes(ctx, c.api, nodes, c.layout.realNodes()); err != nil {
 		return err
 	}
 	for _, n := range c.layout.realNodes() {

@@ -9,37 +9,44 @@ import (
 // kwokNode is the annotation of the nodes that kwok simulates.
 const kwokNode = "kwok.x-k8s.io/node"
 
-// createNodes creates the nodes that kwok simulates. They are large enough for
-// thousands of pods.
-func createNodes(ctx context.Context, api *apiClient, count int) error {
+// createNodes creates the nodes that kwok simulates, which are large enough for thousands of pods, and
+// the Node objects of the real nodes.
+//
+// A real node has its address from the start, because a kubelet keeps the addresses of an existing
+// node. On its own, it would reject a loopback address, and the API server would have to resolve a
+// host name with DNS.
+func createNodes(ctx context.Context, api *apiClient, count int, real []realNode) error {
+	resources := object{"cpu": "1000", "memory": "4Ti", "pods": "5000"}
 	for i := range count {
-		if err := api.create(ctx, "/api/v1/nodes", playedNode(fmt.Sprintf("node-%d", i))); err != nil {
-			return fmt.Errorf("create a node: %w", err)
+		if err := createNode(ctx, api, fmt.Sprintf("node-%d", i), object{kwokNode: "fake"}, object{
+			"allocatable": resources,
+			"capacity":    resources,
+			"nodeInfo":    object{"architecture": runtime.GOARCH, "operatingSystem": "linux"},
+		}); err != nil {
+			return err
+		}
+	}
+	for _, n := range real {
+		address := object{"type": "InternalIP", "address": loopback}
+		if err := createNode(ctx, api, n.name, nil, object{"addresses": []any{address}}); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func playedNode(name string) object {
-	resources := object{"cpu": "1000", "memory": "4Ti", "pods": "5000"}
-	return object{
+func createNode(ctx context.Context, api *apiClient, name string, annotations, status object) error {
+	labels := object{"kubernetes.io/arch": runtime.GOARCH, "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+	err := api.create(ctx, "/api/v1/nodes", object{
 		"apiVersion": "v1",
 		"kind":       "Node",
-		"metadata": object{
-			"name": name,
-			"labels": object{
-				"kubernetes.io/arch":     runtime.GOARCH,
-				"kubernetes.io/hostname": name,
-				"kubernetes.io/os":       "linux",
-			},
-			"annotations": object{kwokNode: "fake"},
-		},
-		"status": object{
-			"allocatable": resources,
-			"capacity":    resources,
-			"nodeInfo":    object{"architecture": runtime.GOARCH, "operatingSystem": "linux"},
-		},
+		"metadata":   object{"name": name, "labels": labels, "annotations": annotations},
+		"status":     status,
+	})
+	if err != nil {
+		return fmt.Errorf("create a node: %w", err)
 	}
+	return nil
 }
 
 // checkNodes returns an error about the first node to which pods cannot be

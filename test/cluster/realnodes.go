@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -114,28 +113,6 @@ func (l layout) writeRealNode(ca *authority, nodeBin string, n realNode, kubelet
 		ServiceIP:   firstServiceIP,
 		KubeletArgs: kubeletArgs,
 	}.Write(n.dir)
-}
-
-// createRealNodes creates the Node objects of the real nodes with their
-// addresses, because a kubelet keeps the addresses of an existing node. On its own,
-// it would reject a loopback address, and the API server would have to resolve a
-// host name with DNS.
-func createRealNodes(ctx context.Context, api *apiClient, nodes []realNode) error {
-	for _, n := range nodes {
-		if err := api.create(ctx, "/api/v1/nodes", object{
-			"apiVersion": "v1",
-			"kind":       "Node",
-			"metadata": object{"name": n.name, "labels": object{
-				"kubernetes.io/arch":     runtime.GOARCH,
-				"kubernetes.io/hostname": n.name,
-				"kubernetes.io/os":       "linux",
-			}},
-			"status": object{"addresses": []any{object{"type": "InternalIP", "address": loopback}}},
-		}); err != nil {
-			return fmt.Errorf("create a node: %w", err)
-		}
-	}
-	return nil
 }
 
 // nodeCommand runs one of the processes of a real node.

@@ -195,27 +195,14 @@ func (c *cluster) startComponent(ctx context.Context, name string) error {
 	}
 	switch name {
 	case etcd:
-		return c.await(ctx, name, c.checkEtcd)
+		return c.await(ctx, name, func(ctx context.Context) error {
+			client := apiClient{server: c.layout.etcdURL(), http: http.DefaultClient}
+			return client.get(ctx, "/health", nil)
+		})
 	case apiServer:
 		return c.await(ctx, name, func(ctx context.Context) error {
 			return c.api.get(ctx, "/readyz", nil)
 		})
-	}
-	return nil
-}
-
-func (c *cluster) checkEtcd(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.layout.etcdURL()+"/health", nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return errors.New(response.Status)
 	}
 	return nil
 }

@@ -42,33 +42,18 @@ func (r request) what() string {
 }
 
 func (r request) writes() bool {
-	switch r.Verb {
-	case "create", "update", "patch", "delete", "deletecollection":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
 }
 
 // end returns the current size of the log.
-func (a auditLog) end() (int64, error) {
-	info, err := os.Stat(a.path)
-	if err != nil {
-		return 0, fmt.Errorf("stat the audit log: %w", err)
-	}
-	return info.Size(), nil
-}
+func (a auditLog) end() int64 { return must(os.Stat(a.path)).Size() }
 
 // since returns the completed requests of the account that were logged after an offset and whose
 // user agent has the given prefix.
-func (a auditLog) since(place int64, agent string) ([]request, error) {
-	f, err := os.Open(a.path)
-	if err != nil {
-		return nil, fmt.Errorf("read the audit log: %w", err)
-	}
+func (a auditLog) since(place int64, agent string) []request {
+	f := must(os.Open(a.path))
 	defer f.Close()
-	if _, err := f.Seek(place, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("read the audit log: %w", err)
-	}
+	must(f.Seek(place, io.SeekStart))
 	var found []request
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<22)
@@ -88,20 +73,39 @@ func (a auditLog) since(place int64, agent string) ([]request, error) {
 			found = append(found, r)
 		}
 	}
-	return found, lines.Err()
+	check(lines.Err())
+	return found
 }
 
 // counts holds the numbers of requests by verb and resource.
 type counts map[string]int
 
+// count counts the requests that match, or all if match is nil.
 func count(requests []request, match func(request) bool) counts {
 	c := counts{}
 	for _, r := range requests {
-		if match(r) {
+		if match == nil || match(r) {
 			c[r.what()]++
 		}
 	}
 	return c
+}
+
+// sum returns the number of all requests.
+func (c counts) sum() (n int) {
+	for _, times := range c {
+		n += times
+	}
+	return n
+}
+
+// statusWrites returns the number of writes of a status.
+func (c counts) statusWrites() int {
+	n := 0
+	for _, resource := range []string{"imoocpods", "replicasets"} {
+		n += c["patch "+resource+"/status"] + c["update "+resource+"/status"]
+	}
+	return n
 }
 
 // String returns the counts, sorted by name.

@@ -2,20 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
+	"strings"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -25,26 +18,34 @@ import (
 
 // account is the user of all subjects, so that API priority and fairness treats
 // them alike.
-const (
-	accountNamespace = "kube-system"
-	accountName      = "bench"
-	account          = "system:serviceaccount:" + accountNamespace + ":" + accountName
-)
+const account = "system:serviceaccount:kube-system:bench"
 
-// namespace is the namespace of all subjects.
+// namespace is the namespace of all subjects, unless a question has its own.
 const namespace = "bench"
 
 // bench is the environment of a benchmark.
 type bench struct {
 	plugin, source string
 	rollouts       rollouts
-	scratch        string // a temporary directory
-	kubeconfig     string // of the account
-	audit          auditLog
+	// quick is set if all sizes are small, to see that the benchmark works.
+	quick      bool
+	scratch    string // a temporary directory
+	kubeconfig string // of the account
+	audit      auditLog
+	// logs lists the log files of all processes, in the order of their start.
+	logs []string
 
 	// witness watches as an administrator, so its requests are not queued; account
 	// sends the measured requests.
 	witness, account client
+}
+
+// sized returns the size of a measurement: full, or quick if the benchmark is quick.
+func sized[T any](b *bench, full, quick T) T {
+	if b.quick {
+		return quick
+	}
+	return full
 }
 
 // client holds the clients of one user.
@@ -53,125 +54,56 @@ type client struct {
 	dynamic *dynamic.DynamicClient
 }
 
-func newClient(config *rest.Config) (client, error) {
-	config = rest.CopyConfig(config)
+func newClient(kubeconfig string) client {
+	config := must(clientcmd.BuildConfigFromFlags("", kubeconfig))
 	config.QPS = -1
 	config.UserAgent = "bench"
-	dyn, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return client{}, err
-	}
-	config.ContentType = "application/vnd.kubernetes.protobuf"
-	core, err := corev1client.NewForConfig(config)
-	return client{core, dyn}, err
+	typed := rest.CopyConfig(config)
+	typed.ContentType = "application/vnd.kubernetes.protobuf"
+	return client{must(corev1client.NewForConfig(typed)), must(dynamic.NewForConfig(config))}
 }
 
 // copyPrograms copies the plugin and kubectl in the same way because the way in which
 // a file is written affects how much of it stays in the page cache. It sets b.plugin.
-func (b *bench) copyPrograms(plugin string) error {
-	kubectl, err := exec.LookPath("kubectl")
-	if err != nil {
-		return err
-	}
+func (b *bench) copyPrograms(plugin string) {
+	kubectl := must(exec.LookPath("kubectl"))
 	bin := filepath.Join(b.scratch, "bin")
-	if err := os.Mkdir(bin, 0o700); err != nil {
-		return err
-	}
+	check(os.Mkdir(bin, 0o700))
 	b.plugin = filepath.Join(bin, "kubectl-imoocpod")
 	for from, to := range map[string]string{plugin: b.plugin, kubectl: filepath.Join(bin, "kubectl")} {
-		if err := copyProgram(from, to); err != nil {
-			return err
-		}
+		check(os.WriteFile(to, must(os.ReadFile(from)), 0o700))
 	}
-	return nil
-}
-
-func copyProgram(from, to string) error {
-	content, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, content, 0o700)
-}
-
-func newBench(ctx context.Context, plugin, source string) (_ *bench, err error) {
-	b := &bench{source: source, audit: auditLog{path: os.Getenv("IMOOCPOD_CLUSTER_AUDIT_LOG")}}
-	if b.audit.path == "" {
-		return nil, fmt.Errorf("no audit log: run it by \"make bench\"")
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	if b.witness, err = newClient(config); err != nil {
-		return nil, err
-	}
-	if b.scratch, err = os.MkdirTemp("", "imoocpod-bench-"); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(b.copyPrograms(plugin), b.prepare(ctx, config)); err != nil {
-		b.close()
-		return nil, fmt.Errorf("prepare the cluster: %w", err)
-	}
-	return b, nil
 }
 
 func (b *bench) close() { _ = os.RemoveAll(b.scratch) }
 
 // prepare creates the account, the CRDs, and a namespace in which pods can be created.
-func (b *bench) prepare(ctx context.Context, config *rest.Config) error {
-	if _, err := b.witness.core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
-		return err
+func (b *bench) prepare(ctx context.Context, plugin string) {
+	b.audit.path = os.Getenv("IMOOCPOD_CLUSTER_AUDIT_LOG")
+	if b.audit.path == "" {
+		check(errors.New(`no audit log: run it by "make bench"`))
 	}
-	accounts := b.witness.core.ServiceAccounts(accountNamespace)
-	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: accountName}}, metav1.CreateOptions{}); err != nil {
-		return err
+	admin := os.Getenv("KUBECONFIG")
+	b.kubeconfig, b.witness = admin, newClient(admin)
+	b.scratch = must(os.MkdirTemp("", "imoocpod-bench-"))
+	b.copyPrograms(plugin)
+	for _, line := range []string{
+		"create serviceaccount bench -n kube-system",
+		"create clusterrolebinding bench --clusterrole=cluster-admin --serviceaccount=kube-system:bench",
+	} {
+		b.run(ctx, "kubectl", strings.Fields(line)...)
 	}
-	binding := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": accountName},
-		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-		"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": accountNamespace, "name": accountName}},
-	}}
-	bindings := schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
-	if _, err := b.witness.dynamic.Resource(bindings).Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	token, err := accounts.CreateToken(ctx, accountName, &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(24 * 3600))}}, metav1.CreateOptions{})
-	if err != nil {
-		return err
-	}
-	if err := b.writeKubeconfig(config, token.Status.Token); err != nil {
-		return err
-	}
-	if err := b.run(ctx, b.plugin, "install"); err != nil {
-		return err
-	}
-	// Pods can be created once the default service account exists.
-	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		_, err := b.witness.core.ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
-		return err == nil, nil
-	})
-}
+	token := b.run(ctx, "kubectl", "create", "token", "bench", "-n", "kube-system", "--duration=24h")
 
-// writeKubeconfig writes the kubeconfig of the account, and creates its clients.
-func (b *bench) writeKubeconfig(admin *rest.Config, token string) error {
-	const name = "bench"
-	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: admin.Host, CertificateAuthorityData: admin.CAData}
-	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
-	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: namespace}
-	config.CurrentContext = name
+	config := must(clientcmd.LoadFromFile(admin))
+	current := config.Contexts[config.CurrentContext]
+	current.Namespace = namespace
+	config.AuthInfos[current.AuthInfo] = &clientcmdapi.AuthInfo{Token: strings.TrimSpace(token)}
 	b.kubeconfig = filepath.Join(b.scratch, "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, b.kubeconfig); err != nil {
-		return err
-	}
-	mine, err := clientcmd.BuildConfigFromFlags("", b.kubeconfig)
-	if err != nil {
-		return err
-	}
-	b.account, err = newClient(mine)
-	return err
+	check(clientcmd.WriteToFile(*config, b.kubeconfig))
+	b.account = newClient(b.kubeconfig)
+	b.run(ctx, b.plugin, "install")
+	b.makeNamespaces(ctx, namespace)
 }
 
 // command returns a command that runs as the account.
@@ -182,35 +114,12 @@ func (b *bench) command(ctx context.Context, name string, args ...string) *exec.
 	return cmd
 }
 
-// run runs a program, and returns an error with its output if it fails.
-func (b *bench) run(ctx context.Context, name string, args ...string) error {
-	if out, err := b.command(ctx, name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %v: %w\n%s", filepath.Base(name), args, err, out)
+// run runs a program, and returns its standard output.
+func (b *bench) run(ctx context.Context, name string, args ...string) string {
+	out, err := b.command(ctx, name, args...).Output()
+	if exit, ended := errors.AsType[*exec.ExitError](err); ended {
+		err = fmt.Errorf("%s %v: %w\n%s%s", filepath.Base(name), args, err, out, exit.Stderr)
 	}
-	return nil
-}
-
-// podTemplate returns the pod template of all subjects.
-func podTemplate(run string) map[string]any {
-	return map[string]any{
-		"metadata": map[string]any{"labels": map[string]any{runLabel: run}},
-		"spec": map[string]any{
-			"terminationGracePeriodSeconds": int64(1),
-			"automountServiceAccountToken":  false,
-			"containers":                    []any{map[string]any{"name": "sleep", "image": "busybox", "command": []any{"sleep", "3600"}}},
-		},
-	}
-}
-
-// runLabel is the label that identifies the pods of a run.
-const runLabel = "run"
-
-// podOf returns an unnamed pod with the template of a run.
-func podOf(run string) (*corev1.Pod, error) {
-	data, err := json.Marshal(podTemplate(run))
-	if err != nil {
-		return nil, err
-	}
-	pod := &corev1.Pod{}
-	return pod, json.Unmarshal(data, pod)
+	check(err)
+	return string(out)
 }

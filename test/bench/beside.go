@@ -13,60 +13,34 @@ const besideNamespace = "bench-beside"
 
 // measureBeside scales many objects up at the same time, and then down. It counts the pods
 // that were created beyond the desired ones.
-func (b *bench) measureBeside(ctx context.Context, todo loopAgenda) (p part, err error) {
-	if err := b.makeNamespaces(ctx, []string{besideNamespace}); err != nil {
-		return p, err
-	}
+func (b *bench) measureBeside(ctx context.Context) []goal {
+	b.makeNamespaces(ctx, besideNamespace)
 	var surplus []float64
-	for round := range todo.besideRounds {
-		more, err := b.scaleMany(ctx, fmt.Sprintf("beside-%d", round), todo.besideObjects)
-		if err != nil {
-			return p, err
-		}
-		surplus = append(surplus, float64(more))
+	for round := range sized(b, 2, 1) {
+		surplus = append(surplus, float64(b.scaleMany(ctx, fmt.Sprintf("beside-%d", round), sized(b, 20, 2))))
 	}
 	s := spreadOf(surplus)
-	p.goals = append(p.goals, goal{what: "pods created beyond the desired ones", wanted: "0", measured: s.text("%.0f"), held: s.most == 0})
-	return p, nil
+	return []goal{{what: "pods created beyond the desired ones", wanted: "0", measured: s.text("%.0f"), held: s.most == 0}}
 }
 
 // scaleMany creates objects without pods, scales all of them up, and then down, and removes
 // them. It returns how many pods were created beyond the desired ones.
-func (b *bench) scaleMany(ctx context.Context, run string, objects int) (surplus int, err error) {
+func (b *bench) scaleMany(ctx context.Context, run string, objects int) (surplus int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w, err := b.watchRunIn(ctx, besideNamespace, run, nil)
-	if err != nil {
-		return 0, err
-	}
-	if err := b.makeObjectsIn(ctx, besideNamespace, run, objects, 0); err != nil {
-		return 0, err
-	}
-	s := b.ours("-n", besideNamespace)
-	l, err := b.launch(ctx, s)
-	if err != nil {
-		return 0, err
-	}
+	s := b.oursIn(besideNamespace)
+	w := b.watchRun(ctx, s, run)
+	b.makeObjects(ctx, s, run, objects, 0)
+	l := b.launch(ctx, s)
 	defer l.stop()
-	// Wait until the caches are filled and the first statuses are written.
-	if err := pause(ctx, veryQuiet); err != nil {
-		return 0, err
-	}
+	pause(ctx, veryQuiet) // until the caches are filled and the first statuses are written
 	for _, pods := range []int{besideMany, besideFew} {
-		err := parallel(16, objects, func(i int) error {
-			return b.setReplicasIn(ctx, s, besideNamespace, fmt.Sprintf("%s-%d", run, i), pods)
-		})
-		if err != nil {
-			return 0, err
-		}
-		if _, err := w.until(ctx, "the wanted pods are ready", func() bool { return len(w.pods) == objects*pods && w.ready == objects*pods }); err != nil {
-			return 0, fmt.Errorf("%w; output of the loop: %s", err, l.words())
-		}
+		parallel(atOnce, objects, func(i int) { b.setReplicas(ctx, s, fmt.Sprintf("%s-%d", run, i), pods) })
+		w.untilReady(ctx, objects*pods)
 	}
-	if err := untilStill(ctx, l); err != nil {
-		return 0, err
-	}
+	l.untilStill(ctx)
 	w.note(func(time.Time) { surplus = len(w.created) - objects*besideMany })
 	l.stop()
-	return surplus, b.empty(ctx, besideNamespace)
+	b.empty(ctx, besideNamespace)
+	return surplus
 }

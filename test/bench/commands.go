@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,6 +21,9 @@ type timing struct {
 	CPU  time.Duration
 	Peak int64 // bytes
 }
+
+func wall(t timing) float64 { return t.Wall.Seconds() }
+func peak(t timing) float64 { return float64(t.Peak) / (1 << 20) }
 
 // timeVerb is the argument with which this program times a command line in a separate
 // process. The kernel attributes the memory of the parent to a new process, so the
@@ -53,126 +55,96 @@ func timeCommand(line []string) int {
 }
 
 // time runs a command line as the account, and returns its timing.
-func (b *bench) time(ctx context.Context, line ...string) (t timing, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return t, err
-	}
-	cmd := b.command(ctx, self, append([]string{timeVerb}, line...)...)
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		err = fmt.Errorf("%w: %s", err, exit.Stderr)
-	}
-	if err != nil {
-		return t, err
-	}
-	return t, json.Unmarshal(out, &t)
-}
-
-// command is a command line of the plugin, with its equivalent in kubectl.
-type command struct {
-	task string
-	// ours is called directly and through kubectl. %d stands for a number that differs from
-	// call to call.
-	ours, kubectl string
-}
-
-// compared is the measured cost of a command with one caller.
-type compared struct {
-	task, line string
-	by         caller
-	timings    []timing
-	requests   counts // of one call
+func (b *bench) time(ctx context.Context, line ...string) (t timing) {
+	out := b.run(ctx, must(os.Executable()), append([]string{timeVerb}, line...)...)
+	check(json.Unmarshal([]byte(out), &t))
+	return t
 }
 
 // caller is how a command is called.
 type caller string
 
 const (
-	direct  caller = "directly"
-	through caller = "through kubectl"
+	direct  caller = "kubectl-imoocpod"
+	through caller = "kubectl imoocpod"
 	kubectl caller = "kubectl"
 )
 
-// compareCommands runs the command lines alternately. No loop runs meanwhile because its work would
-// be measured, too. Instead, the commands find a lease as if a loop ran.
-func (b *bench) compareCommands(ctx context.Context, rounds int) ([]compared, error) {
-	if err := b.makeFoo(ctx); err != nil {
-		return nil, fmt.Errorf("create an object: %w", err)
-	}
-	if err := b.makeLease(ctx); err != nil {
-		return nil, fmt.Errorf("create the lease of a controller: %w", err)
-	}
-	all, err := b.compareCommand(ctx, command{"scale", "scale foo --replicas %d", "scale imoocpod/foo --replicas=%d"}, rounds)
-	if err != nil {
-		return nil, err
-	}
-	return all, b.run(ctx, b.plugin, "delete", "imoocpods", "--all")
+// cost is the measured cost of a command with one caller.
+type cost struct {
+	timings  []timing
+	requests int // of one call
 }
 
-func (b *bench) compareCommand(ctx context.Context, c command, rounds int) ([]compared, error) {
-	lines := []compared{
-		{task: c.task, by: direct, line: "kubectl-imoocpod " + c.ours},
-		{task: c.task, by: through, line: "kubectl imoocpod " + c.ours},
-		{task: c.task, by: kubectl, line: "kubectl " + c.kubectl},
-	}
-	for round := range rounds + 1 {
-		for i := range lines {
-			l := &lines[i]
-			place, err := b.audit.end()
-			if err != nil {
-				return nil, err
+// compare times a command of the plugin alternately with its equivalent in kubectl. %d stands for a
+// replica count that differs from call to call.
+func (b *bench) compare(ctx context.Context, ours, theirs string) map[caller]*cost {
+	callers := []caller{direct, through, kubectl}
+	costs := map[caller]*cost{direct: {}, through: {}, kubectl: {}}
+	for round := range sized(b, 15, 1) + 1 {
+		for i, by := range callers {
+			line := string(by) + " " + ours
+			if by == kubectl {
+				line = string(by) + " " + theirs
 			}
+			place := b.audit.end()
 			// Each scale must change the replica count.
-			n := 3 + (round*len(lines)+i)%2
-			t, err := b.time(ctx, strings.Fields(strings.ReplaceAll(l.line, "%d", fmt.Sprint(n)))...)
-			if err != nil {
-				return nil, fmt.Errorf("time the command %s: %w", l.line, err)
+			n := 3 + (round*len(callers)+i)%2
+			t := b.time(ctx, strings.Fields(strings.ReplaceAll(line, "%d", fmt.Sprint(n)))...)
+			if round > 0 { // the first call fills kubectl's discovery cache
+				costs[by].timings = append(costs[by].timings, t)
+				costs[by].requests = len(b.audit.since(place, "kubectl"))
 			}
-			requests, err := b.audit.since(place, "kubectl")
-			if err != nil {
-				return nil, err
-			}
-			if round == 0 {
-				continue // the first call fills kubectl's discovery cache
-			}
-			l.timings = append(l.timings, t)
-			l.requests = count(requests, func(request) bool { return true })
 		}
 	}
-	say("timed %s", c.task)
-	return lines, nil
+	say("timed %s", ours)
+	return costs
 }
 
-// makeFoo creates an ImoocPod with three ready pods.
-func (b *bench) makeFoo(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s := b.ours()
-	_, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).Create(ctx, &unstructured.Unstructured{Object: s.owner("foo", 3)}, metav1.CreateOptions{})
-	if err != nil {
-		return err
+// compareScales compares "scale" with that of kubectl. No loop runs meanwhile because its work would
+// be measured, too. Instead, the commands find a lease as if a loop ran.
+func (b *bench) compareScales(ctx context.Context) []goal {
+	b.makeThree(ctx, b.ours(), "foo")
+	b.makeLease(ctx)
+	costs := b.compare(ctx, "scale foo --replicas %d", "scale imoocpod/foo --replicas=%d")
+	b.run(ctx, b.plugin, "delete", "imoocpods", "--all")
+	ratio := func(by caller) ratio {
+		return beside("%.2f ×", valuesOf(costs[by].timings, wall), valuesOf(costs[kubectl].timings, wall))
 	}
-	l, err := b.launch(ctx, s)
-	if err != nil {
-		return err
+	memory := func(by caller) float64 { return spreadOf(valuesOf(costs[by].timings, peak)).median }
+	ours, theirs := memory(direct), memory(kubectl)
+	requests := costs[direct].requests
+	return []goal{
+		ratioGoal("time of `kubectl imoocpod scale` beside `kubectl scale`", 1.30, ratio(through)),
+		ratioGoal("time of `kubectl-imoocpod scale` beside `kubectl scale`", 0.35, ratio(direct)),
+		{what: "requests of `scale`: object, count, leases", wanted: "3",
+			measured: fmt.Sprint(requests), held: requests == 3},
+		{what: "memory of `scale` beside `kubectl scale`", wanted: "no more",
+			measured: fmt.Sprintf("%.0f MiB beside %.0f MiB", ours, theirs), held: ours <= theirs, lenient: true},
 	}
-	defer l.stop()
-	return b.run(ctx, b.plugin, "wait", "foo", "--timeout", "2m")
 }
+
+// makeThree creates an object with three ready pods, and keeps it.
+func (b *bench) makeThree(ctx context.Context, s subject, name string) {
+	l := b.launch(ctx, s)
+	defer l.stop()
+	b.create(ctx, s, s.owner(name, 3))
+	b.run(ctx, b.plugin, "wait", s.typeWord()+"/"+name, "--timeout", "2m")
+}
+
+// typeWord returns the type of a subject as written in a command.
+func (s subject) typeWord() string { return s.resource.GroupResource().String() }
 
 // makeLease creates a lease that is valid for an hour, as if a controller reconciled
 // the namespace.
-func (b *bench) makeLease(ctx context.Context) error {
+func (b *bench) makeLease(ctx context.Context) {
 	leases := b.account.dynamic.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
-	_, err := leases.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+	now := metav1.NowMicro().UTC().Format(metav1.RFC3339Micro)
+	must(leases.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
 		"metadata": map[string]any{"name": "bench", "labels": map[string]any{"imoocpod.dev/controller": "run-controller"}},
 		"spec": map[string]any{
-			"holderIdentity": "bench", "leaseDurationSeconds": int64(3600),
-			"acquireTime": metav1.NowMicro().UTC().Format(metav1.RFC3339Micro), "renewTime": metav1.NowMicro().UTC().Format(metav1.RFC3339Micro),
+			"holderIdentity": "bench", "leaseDurationSeconds": int64(3600), "acquireTime": now, "renewTime": now,
 		},
-	}}, metav1.CreateOptions{})
-	return err
+	}}, metav1.CreateOptions{}))
 }

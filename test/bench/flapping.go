@@ -21,58 +21,34 @@ const flappingNamespace = "bench-flapping"
 
 // measureFlapping changes a replica count continuously, counts the status writes and
 // pods of the loop, and measures when the status is correct again.
-func (b *bench) measureFlapping(ctx context.Context, todo loopAgenda) (p part, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	const ns, run = flappingNamespace, "flapping"
-	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
-		return p, err
-	}
-	if err := b.makeObjectsIn(ctx, ns, run, 1, flapFew); err != nil {
-		return p, err
-	}
-	s := b.ours("-n", ns)
-	w, err := b.watchRunIn(ctx, ns, run, &ownerRef{s.resource, run + "-0"})
-	if err != nil {
-		return p, err
-	}
-	l, err := b.launch(ctx, s)
-	if err != nil {
-		return p, err
-	}
+func (b *bench) measureFlapping(ctx context.Context) []goal {
+	const run, name = "flapping", "flapping-0"
+	s := b.oursIn(flappingNamespace)
+	b.makeNamespaces(ctx, s.namespace)
+	w := b.watchRun(ctx, s, run)
+	b.makeObjects(ctx, s, run, 1, flapFew)
+	b.watchOwner(ctx, w, s, name)
+	l := b.launch(ctx, s)
 	defer l.stop()
-	if _, err := w.until(ctx, "the status says so", func() bool { return w.says(flapFew) }); err != nil {
-		return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
-	}
-	before, err := b.stateOf(s, l)
-	if err != nil {
-		return p, err
-	}
-	start := time.Now()
-	last, end, err := b.flap(ctx, s, ns, run+"-0", todo.flapping)
-	if err != nil {
-		return p, err
-	}
-	converged, err := w.until(ctx, "the status says so", func() bool { return w.says(last) })
-	if err != nil {
-		return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
-	}
-	after, err := b.settle(ctx, s, l, before, quiet)
-	if err != nil {
-		return p, err
-	}
-	took, writes := converged.Sub(start).Seconds(), after.counts.statusWrites()
-	p.hold(2, figure{"flapping count: from the last change to the correct status", "%.2f", " s", []float64{converged.Sub(end).Seconds()}})
-	p.goals = append(p.goals,
-		goal{what: "flapping count: status writes", wanted: fmt.Sprintf("≤ 1 per second after the first %d", flapBurst),
+	w.untilSaid(ctx, flapFew)
+	before, start := b.stateOf(s, l), time.Now()
+	last, end := b.flap(ctx, s, name, sized(b, 30*time.Second, 5*time.Second))
+	converged := w.untilSaid(ctx, last)
+	writes := b.settle(ctx, s, l, before.place, quiet).counts.statusWrites()
+	took := converged.Sub(start).Seconds()
+	return []goal{
+		medianGoal("flapping count: from the last change to the correct status", 2, "%.2f", " s",
+			converged.Sub(end).Seconds()),
+		{what: "flapping count: status writes", wanted: fmt.Sprintf("≤ 1 per second after the first %d", flapBurst),
 			measured: fmt.Sprintf("%d in %.1f s", writes, took), held: writes <= flapBurst+int(math.Ceil(took))},
-		goal{what: "flapping count: pods at once", wanted: fmt.Sprintf("≤ %d", flapMany), measured: fmt.Sprint(w.most), held: w.most <= flapMany})
-	return p, nil
+		{what: "flapping count: pods at once", wanted: fmt.Sprintf("≤ %d", flapMany),
+			measured: fmt.Sprint(w.most), held: w.most <= flapMany},
+	}
 }
 
 // flap changes the replica count of an object for d. It returns the final count, and
 // the time of the last change.
-func (b *bench) flap(ctx context.Context, s subject, ns, name string, d time.Duration) (last int, at time.Time, err error) {
+func (b *bench) flap(ctx context.Context, s subject, name string, d time.Duration) (last int, at time.Time) {
 	ticker := time.NewTicker(flapPeriod)
 	defer ticker.Stop()
 	changes := 0
@@ -82,14 +58,8 @@ func (b *bench) flap(ctx context.Context, s subject, ns, name string, d time.Dur
 			last = flapMany
 		}
 		at = time.Now()
-		if err := b.setReplicasIn(ctx, s, ns, name, last); err != nil {
-			return last, at, err
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return last, at, context.Cause(ctx)
-		}
+		b.setReplicas(ctx, s, name, last)
+		<-ticker.C
 	}
-	return last, at, nil
+	return last, at
 }

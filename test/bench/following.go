@@ -4,337 +4,346 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"path/filepath"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
-// following is the cost of following an object while its pods start.
-type following struct {
-	kind string
-	// others is the number of unrelated pods in the namespace.
-	pods, others int
-	line         string
-	by           caller
-	// received is the number of bytes that the server sent.
-	received int64
-	used     usage
+// rollouts is an installation of Argo Rollouts.
+type rollouts struct {
+	// programs is the directory of its binaries, and crds is the directory of its CRDs.
+	// If programs is empty, Argo Rollouts is not measured.
+	programs, crds string
 }
 
-// followers returns the compared commands. Our command follows an object, and the command
-// of kubectl follows the pods of the object.
-func followers(s subject, run string) []following {
-	return []following{
-		{by: direct, line: "kubectl-imoocpod status " + s.kindWord() + "/" + run + " -w"},
-		{by: kubectl, line: "kubectl get pods -l " + runLabel + "=" + run + " -w"},
-	}
-}
+const rolloutKind = "Rollout"
 
-// followedSubjects returns the subjects whose objects are followed.
-func (b *bench) followedSubjects() []subject {
-	all := []subject{b.ours(), b.deployment(), cloneSet()}
-	if b.rollouts.programs != "" {
-		all = append(all, b.rollout())
-	}
-	return all
-}
-
-// kindWord returns the type of a subject as written in a command.
-func (s subject) kindWord() string {
-	if s.resource.Group == "" {
-		return s.resource.Resource
-	}
-	return s.resource.Resource + "." + s.resource.Group
-}
-
-// deployment returns a Deployment, without rate limits for its ReplicaSets.
-func (b *bench) deployment() subject {
+// rollout returns the subject for Rollouts, whose controller creates ReplicaSets. The
+// built-in controller of ReplicaSets creates the pods, without rate limits.
+func (b *bench) rollout() subject {
 	s := b.lifted()
-	s.resource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	s.kind = "Deployment"
+	s.resource = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"}
+	s.kind = rolloutKind
 	return s
+}
+
+// startRollouts installs the CRDs, and starts the controller once the kind is
+// served.
+func (b *bench) startRollouts(ctx context.Context) *process {
+	files := must(filepath.Glob(filepath.Join(b.rollouts.crds, "*-crd.yaml")))
+	args := []string{"apply", "--server-side"}
+	for _, file := range files {
+		args = append(args, "-f", file)
+	}
+	b.run(ctx, "kubectl", args...)
+	b.untilServed(ctx, b.rollout())
+	// Port -1 keeps the controller from listening on all addresses.
+	return b.start(b.command(ctx, filepath.Join(b.rollouts.programs, "rollouts-controller"),
+		"--kubeconfig="+b.kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn"))
 }
 
 // cloneSet returns a third-party kind whose pods the benchmark creates.
 func cloneSet() subject {
 	return subject{
-		name: "CloneSet", agent: "bench", concurrency: 64,
-		resource:   schema.GroupVersionResource{Group: "bench.example.com", Version: "v1", Resource: "clonesets"},
-		apiVersion: "bench.example.com/v1", kind: "CloneSet",
+		name: "CloneSet", agent: "bench", concurrency: 64, kind: "CloneSet", namespace: namespace,
+		resource: schema.GroupVersionResource{Group: "bench.example.com", Version: "v1", Resource: "clonesets"},
 	}
 }
 
-// installCloneSets creates the CRD of CloneSets, and waits until they are served.
-func (b *bench) installCloneSets(ctx context.Context) error {
-	s := cloneSet()
+// following is the cost of following an object while its pods start.
+type following struct {
+	kind string
+	size followedSize
+	by   caller
+	// received is the number of bytes that the server sent.
+	received int64
+	used     usage
+}
+
+// followedSize holds the numbers of starting pods, unrelated pods, and rounds.
+type followedSize struct{ pods, others, rounds int }
+
+func received(f following) float64 { return float64(f.received) }
+func cpuTime(f following) float64  { return f.used.cpu }
+
+// compareFollowing follows objects while their pods start, alternating between our command, which
+// follows an object, and the command of kubectl that follows the pods of the object.
+func (b *bench) compareFollowing(ctx context.Context) []goal {
 	anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
-	number := map[string]any{"type": "integer"}
-	counts := map[string]any{"type": "object", "properties": map[string]any{"observedGeneration": number, "replicas": number, "readyReplicas": number}}
-	crd := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": s.resource.GroupResource().String()},
-		"spec": map[string]any{
-			"group": s.resource.Group, "scope": "Namespaced",
-			"names": map[string]any{"kind": s.kind, "plural": s.resource.Resource, "singular": strings.ToLower(s.kind)},
-			"versions": []any{map[string]any{
-				"name": s.resource.Version, "served": true, "storage": true,
-				"subresources": map[string]any{"status": map[string]any{}, "scale": map[string]any{"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}},
-				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{
-					"spec": map[string]any{"type": "object", "properties": map[string]any{"replicas": number, "selector": anything, "template": anything}}, "status": counts,
-				}}},
-			}},
-		},
-	}}
-	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	if _, err := b.witness.dynamic.Resource(crds).Create(ctx, crd, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	return b.served(ctx, s)
-}
-
-// make scales an object up from zero, and waits until its pods are ready. For a
-// CloneSet, make also creates the pods, and updates the status at the end.
-func (b *bench) make(ctx context.Context, s subject, run string, pods int, w *witness) error {
-	if err := b.setReplicas(ctx, s, run, pods); err != nil {
-		return err
-	}
-	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
-	if s.program == nil {
-		owner, err := objects.Get(ctx, run, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		if err := b.createPods(ctx, s, owner, pods); err != nil {
-			return err
-		}
-	}
-	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == pods }); err != nil || s.program != nil {
-		return err
-	}
-	_, err := objects.Patch(ctx, run, types.MergePatchType,
-		fmt.Appendf(nil, `{"status":{"observedGeneration":2,"replicas":%[1]d,"readyReplicas":%[1]d}}`, pods), metav1.PatchOptions{}, "status")
-	return err
-}
-
-// errEnded is returned when a command that follows objects exits early. The server
-// closes slow watches, and kubectl exits with its watch.
-var errEnded = errors.New("the command exited early")
-
-// mostAttempts is the maximum number of starts of a command that exits early.
-const mostAttempts = 5
-
-// compareFollowing follows objects while their pods start, alternating between the
-// commands.
-func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following, error) {
+	b.makeKind(ctx, cloneSet(), nil,
+		map[string]any{"scale": map[string]any{
+			"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas",
+		}},
+		map[string]any{"selector": anything, "template": anything})
+	b.untilServed(ctx, cloneSet())
+	subjects := []subject{b.ours(), b.deployment(), cloneSet()}
 	if b.rollouts.programs != "" {
-		controller, err := b.startRollouts(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("start the controller of rollouts: %w", err)
-		}
+		controller := b.startRollouts(ctx)
 		defer controller.stop()
+		subjects = append(subjects, b.rollout())
 	}
+	sizes := sized(b, []followedSize{{500, 0, 3}, {500, 5000, 3}}, []followedSize{{10, 0, 1}, {10, 10, 1}})
+	callers := []caller{direct, kubectl}
 	var all []following
-	number := 0
-	for _, size := range todo.followed {
-		if err := b.makeOthers(ctx, size.others); err != nil {
-			return nil, fmt.Errorf("create unrelated pods: %w", err)
-		}
+	for _, size := range sizes {
+		b.makeOthers(ctx, size.others)
 		for round := range size.rounds {
-			for _, s := range b.followedSubjects() {
-				lines := len(followers(s, ""))
-				for i := range lines {
-					// Rotate the commands, so that drift affects all of them.
-					f, err := b.followOne(ctx, s, size, (i+round)%lines, &number)
-					if err != nil {
-						return nil, fmt.Errorf("follow by %s: %w", f.line, err)
-					}
-					say("%5d pods of a %s: %s received %d kB", f.pods, f.kind, f.line, f.received/1000)
+			for _, s := range subjects {
+				for i := range callers {
+					by := callers[(i+round)%len(callers)] // alternate, so that drift affects both
+					f := b.followOne(ctx, s, size, by, fmt.Sprintf("followed-%d", len(all)))
+					say("%5d pods of a %s, followed by %s: received %d kB", size.pods, s.kind, by, f.received/1000)
 					all = append(all, f)
 				}
 			}
 		}
 	}
-	return all, nil
+	return followingGoals(all, sizes, subjects)
 }
 
-// followOne follows an object with one of the command lines for its kind. If the
-// command exits early, it retries with another object.
-func (b *bench) followOne(ctx context.Context, s subject, size followedSize, line int, number *int) (f following, err error) {
-	for range mostAttempts {
-		*number++
-		run := fmt.Sprintf("followed-%d", *number)
-		f = followers(s, run)[line]
-		f.kind, f.pods, f.others = s.kind, size.pods, size.others
-		if err = b.follow(ctx, s, run, &f, true); !errors.Is(err, errEnded) {
-			break
-		}
-		say("%5d pods of a %s: %s ended before all were ready", f.pods, f.kind, f.line)
+// followingGoals returns the goals of commands that follow an object.
+func followingGoals(all []following, sizes []followedSize, subjects []subject) (goals []goal) {
+	values := func(kind string, size followedSize, by caller, value func(following) float64) []float64 {
+		return valuesOf(slices.DeleteFunc(slices.Clone(all), func(f following) bool {
+			return f.kind != kind || f.size != size || f.by != by
+		}), value)
 	}
-	return f, err
-}
-
-// removeOthers removes the pods that makeOthers created.
-func (b *bench) removeOthers(ctx context.Context) error {
-	return b.account.core.Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{LabelSelector: runLabel + "=others"})
+	for _, size := range sizes {
+		name := fmt.Sprintf("`status -w` while %d pods of one object come up", size.pods)
+		if size.others > 0 {
+			name += fmt.Sprintf(" beside %d others", size.others)
+		}
+		add := func(what string, most float64, value func(following) float64, by caller, other followedSize) {
+			var ratios []ratio
+			for _, s := range subjects {
+				ours, theirs := values(s.kind, size, direct, value), values(s.kind, other, by, value)
+				ratios = append(ratios, beside(s.kind+" %.2f ×", ours, theirs))
+			}
+			goals = append(goals, ratioGoal(name+": "+what, most, ratios...))
+		}
+		add("bytes received, beside `kubectl get pods -w`", 1.20, received, kubectl, size)
+		add("CPU time, beside `kubectl get pods -w`", 1.00, cpuTime, kubectl, size)
+		if size != sizes[0] {
+			add("bytes received, beside those without the others", 1.05, received, direct, sizes[0])
+		}
+	}
+	return goals
 }
 
 // makeOthers creates unrelated pods, and waits until they are ready, so that they
 // do not change during the measurement.
-func (b *bench) makeOthers(ctx context.Context, n int) error {
+func (b *bench) makeOthers(ctx context.Context, n int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w, err := b.watchRun(ctx, "others", nil)
-	if err != nil {
-		return err
-	}
-	pod, err := podOf("others")
-	if err != nil {
-		return err
-	}
-	err = parallel(32, n, func(i int) error {
-		one := pod.DeepCopy()
-		one.Name = fmt.Sprintf("others-%d", i)
-		_, err := b.account.core.Pods(namespace).Create(ctx, one, metav1.CreateOptions{})
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	_, err = w.until(ctx, "the pods of others are ready", func() bool { return w.ready == n })
-	return err
+	w := b.watch(ctx, namespace, runLabel+"=others")
+	b.createPods(ctx, 32, "others", nil, n)
+	w.untilReady(ctx, n)
 }
 
-// follow follows an object from zero pods until all are ready, and sets the results in
-// f. It removes the object if remove is set.
-func (b *bench) follow(ctx context.Context, s subject, run string, f *following, remove bool) error {
+// removeOthers removes the pods that makeOthers created.
+func (b *bench) removeOthers(ctx context.Context) {
+	others := metav1.ListOptions{LabelSelector: runLabel + "=others"}
+	check(b.account.core.Pods(namespace).DeleteCollection(ctx, atZero(), others))
+}
+
+// errEnded is the error if a command that follows objects exits early. The server closes slow
+// watches, and kubectl exits with its watch.
+var errEnded = errors.New("the command exited early")
+
+// followOne follows an object with one of the commands. If the command exits early, it retries with
+// another object.
+func (b *bench) followOne(ctx context.Context, s subject, size followedSize, by caller, run string) (f following) {
+	const most = 5
+	for attempts := 1; ; attempts++ {
+		err := attempt(func() { f = b.follow(ctx, s, fmt.Sprintf("%s-%d", run, attempts), size, by, true) })
+		if !errors.Is(err, errEnded) || attempts == most {
+			check(err)
+			return f
+		}
+		say("%5d pods of a %s: %s ended before all were ready", size.pods, s.kind, by)
+	}
+}
+
+// follow follows an object from zero pods until all are ready. It removes the object if remove is set.
+func (b *bench) follow(
+	ctx context.Context, s subject, run string, size followedSize, by caller, remove bool,
+) following {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
-	owner := s.owner(run, 0)
-	if _, err := objects.Create(ctx, &unstructured.Unstructured{Object: owner}, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	w, err := b.watchRun(ctx, run, nil)
-	if err != nil {
-		return err
-	}
-	l, err := b.launch(ctx, s)
-	if err != nil {
-		return err
-	}
+	f := following{kind: s.kind, size: size, by: by}
+	b.create(ctx, s, s.owner(run, 0))
+	w := b.watchRun(ctx, s, run)
+	l := b.launch(ctx, s)
 	defer l.stop()
-	m, err := b.newMeter()
-	if err != nil {
-		return err
-	}
+	m := b.newMeter()
 	defer m.close()
-	p, err := b.startMetered(ctx, m, f.line)
-	if err != nil {
-		return err
+	line := string(by) + " status " + s.typeWord() + "/" + run + " -w"
+	if by == kubectl {
+		line = string(by) + " get pods -l " + runLabel + "=" + run + " -w"
 	}
-	defer p.stop()
-	if err := m.still(ctx, p); err != nil {
-		return err
-	}
-	if err := b.make(ctx, s, run, f.pods, w); err != nil {
-		return fmt.Errorf("%w; output of the loop: %s", err, l.words())
-	}
-	if err := m.still(ctx, p); err != nil {
-		return errors.Join(err, b.removeFollowed(ctx, s, run, w))
-	}
-	f.received = m.received.Load()
-	if f.used, err = p.usage(); err != nil {
-		return err
-	}
-	p.stop()
-	if !remove {
-		return nil
-	}
-	return b.removeFollowed(ctx, s, run, w)
-}
-
-// removeFollowed deletes an object and its events, and waits until its pods are
-// gone. Remaining events would burden later measurements.
-func (b *bench) removeFollowed(ctx context.Context, s subject, run string, w *witness) error {
-	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
-	if err := objects.Delete(ctx, run, metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	if _, err := w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 }); err != nil {
-		return err
-	}
-	return b.account.core.Events(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "involvedObject.kind!=Pod"})
-}
-
-// startMetered starts a command line that connects through a meter.
-func (b *bench) startMetered(ctx context.Context, m *meter, line string) (*process, error) {
 	cmd := b.command(ctx, "sh", "-c", "exec "+line)
 	cmd.Env = append(cmd.Env, "KUBECONFIG="+m.kubeconfig)
-	return startProcess(cmd, b.logOf("follower"))
+	p := b.start(cmd)
+	defer p.stop()
+	m.still(ctx, p)
+	b.fill(ctx, s, run, size.pods, w)
+	err := attempt(func() { m.still(ctx, p) })
+	if err == nil {
+		f.received, f.used = m.received.Load(), p.usage()
+	}
+	p.stop()
+	if remove {
+		b.delete(ctx, s, run)
+		w.untilReady(ctx, 0)
+		// Remaining events would burden later measurements.
+		ofOwners := metav1.ListOptions{FieldSelector: "involvedObject.kind!=Pod"}
+		check(b.account.core.Events(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, ofOwners))
+	}
+	check(err)
+	return f
 }
 
-// A meter is still when the server has sent something, and then nothing for a second. Lease renewals
-// are further apart. The method waits until the meter is still, or returns errEnded if p exits.
-func (m *meter) still(ctx context.Context, p *process) error {
+// fill scales an object up from zero, and waits until its pods are ready. For a
+// CloneSet, it also creates the pods, and updates the status at the end.
+func (b *bench) fill(ctx context.Context, s subject, run string, pods int, w *witness) {
+	b.setReplicas(ctx, s, run, pods)
+	if s.program != nil {
+		w.untilReady(ctx, pods)
+		return
+	}
+	b.createPods(ctx, s.concurrency, run, must(b.objects(s).Get(ctx, run, metav1.GetOptions{})), pods)
+	w.untilReady(ctx, pods)
+	status := fmt.Sprintf(`{"status":{"observedGeneration":2,"replicas":%[1]d,"readyReplicas":%[1]d}}`, pods)
+	b.patch(ctx, s, run, status, "status")
+}
+
+// still waits until the meter is still, or fails with errEnded if p exits. A meter is still when the
+// server has sent something, and then nothing for a second. Lease renewals are further apart.
+func (m *meter) still(ctx context.Context, p *process) {
 	const while = time.Second
 	last, since := m.received.Load(), time.Now()
-	for {
-		select {
-		case <-p.done:
-			return fmt.Errorf("%w: %s", errEnded, p.words())
-		default:
-		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return err
+	await(ctx, 20*time.Millisecond, "the server sends nothing", func() bool {
+		if p.exited() {
+			check(fmt.Errorf("%w: %s", errEnded, p.words()))
 		}
 		if now := m.received.Load(); now != last {
 			last, since = now, time.Now()
-		} else if last > 0 && time.Since(since) > while {
-			return nil
 		}
-	}
+		return last > 0 && time.Since(since) > while
+	})
 }
 
-// measureEndings scales a Deployment by one pod repeatedly. It returns for how many
-// milliseconds each command continued after the pod was ready.
-func (b *bench) measureEndings(ctx context.Context, rounds int) ([]float64, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// measureEndings scales a Deployment by one pod repeatedly. It measures how long each command
+// continued after the pod was ready.
+func (b *bench) measureEndings(ctx context.Context) []goal {
 	const run = "ended"
 	s := b.deployment()
-	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
-	if _, err := objects.Create(ctx, &unstructured.Unstructured{Object: s.owner(run, 0)}, metav1.CreateOptions{}); err != nil {
-		return nil, err
-	}
-	w, err := b.watchRun(ctx, run, nil)
-	if err != nil {
-		return nil, err
-	}
-	l, err := b.launch(ctx, s)
-	if err != nil {
-		return nil, err
-	}
+	b.create(ctx, s, s.owner(run, 0))
+	w := b.watchRun(ctx, s, run)
+	l := b.launch(ctx, s)
 	defer l.stop()
-	var delays []float64
-	for round := range rounds {
+	var delays []float64 // milliseconds
+	for round := range sized(b, 20, 1) {
 		pods := round + 1
-		p, err := startProcess(b.command(ctx, b.plugin, "scale", "deployment/"+run, fmt.Sprint("--replicas=", pods), "--timeout=2m"), b.logOf("ending"))
-		if err != nil {
-			return nil, err
-		}
-		ready, err := w.until(ctx, "the pod is ready", func() bool { return w.ready == pods })
-		if err != nil {
-			return nil, fmt.Errorf("%w; output of the command: %s", err, p.words())
-		}
+		p := b.start(b.command(ctx, b.plugin, "scale", "deployment/"+run, fmt.Sprint("--replicas=", pods), "--timeout=2m"))
+		ready := w.untilReady(ctx, pods)
 		<-p.done
 		delays = append(delays, max(0, p.ended.Sub(ready)).Seconds()*1000)
 		if state := p.cmd.ProcessState; !state.Success() {
-			return nil, fmt.Errorf("scale: %s: %s", state, p.words())
+			check(fmt.Errorf("scale: %s: %s", state, p.words()))
 		}
 	}
-	return delays, objects.Delete(ctx, run, metav1.DeleteOptions{})
+	b.delete(ctx, s, run)
+	ended := spreadOf(delays)
+	return []goal{{
+		what: "end of `scale --timeout` after the last pod is ready", wanted: "median ≤ 30 ms, at most 250 ms",
+		measured: ended.text("%.0f") + " ms", held: ended.median <= 30 && ended.most <= 250, lenient: true,
+	}}
+}
+
+// compareLooks compares "status" and "kubectl get" on ready objects.
+func (b *bench) compareLooks(ctx context.Context) (goals []goal) {
+	for _, look := range []struct {
+		what         string
+		of           subject
+		ours, theirs string
+	}{
+		{"an ImoocPod with 3 pods", b.ours(), "status three", "get imoocpod three"},
+		{"a Deployment with 3 pods", b.deployment(), "status deployment/three", "get deployment three"},
+	} {
+		b.makeThree(ctx, look.of, "three")
+		costs := b.compare(ctx, look.ours, look.theirs)
+		requests := costs[direct].requests
+		goals = append(goals,
+			goal{what: "requests of `status` once, of " + look.what, wanted: "≤ 3",
+				measured: fmt.Sprint(requests), held: requests <= 3, lenient: true},
+			ratioGoal("time of that beside `kubectl get`", 0.50,
+				beside("%.2f ×", valuesOf(costs[direct].timings, wall), valuesOf(costs[kubectl].timings, wall))))
+	}
+	b.removeOthers(ctx)
+	return goals
+}
+
+// measureRest follows one object, and then all objects. It does so while they are ready, and again
+// after a change that is not reconciled because no loop runs.
+func (b *bench) measureRest(ctx context.Context) []goal {
+	objects := sized(b, 100, 3)
+	s := b.ours()
+	b.run(ctx, b.plugin, "delete", "imoocpods", "--all")
+	b.makeObjects(ctx, s, "rest", objects, 1)
+	b.run(ctx, b.plugin, "run-controller", "--once", "--timeout", "10m")
+	atRest := goal{what: "requests of `status -w` at rest", wanted: "0", held: true}
+	watches := goal{what: "watches of one type by `status -w`", wanted: "≤ 1", held: true, lenient: true}
+	for _, state := range []string{"ready", "not reconciled"} {
+		if state != "ready" {
+			parallel(atOnce, objects, func(i int) { b.setReplicas(ctx, s, fmt.Sprintf("rest-%d", i), 2) })
+		}
+		for _, followed := range []struct {
+			n    int
+			args []string
+		}{{1, []string{"status", "rest-0", "-w"}}, {objects, []string{"status", "-w"}}} {
+			watched, requested := b.rest(ctx, followed.args)
+			most := 0
+			for _, n := range watched {
+				most = max(most, n)
+			}
+			text := requested.String()
+			if len(requested) == 0 {
+				text = "0"
+			}
+			what := fmt.Sprintf("%d %s: ", followed.n, state)
+			atRest.add(what+text, len(requested) == 0)
+			watches.add(what+fmt.Sprint(most), most <= 1)
+		}
+	}
+	return []goal{atRest, watches}
+}
+
+// rest runs a command that follows objects. It returns the watches since the start, and the requests
+// in a window that begins later.
+func (b *bench) rest(ctx context.Context, args []string) (watches, requests counts) {
+	window := sized(b, 8*time.Second, 2*time.Second)
+	place := b.audit.end()
+	p := b.start(b.command(ctx, b.plugin, args...))
+	defer p.stop()
+	pause(ctx, max(2*window/3, time.Second))
+	settled := b.audit.end()
+	pause(ctx, window)
+	if p.exited() {
+		check(fmt.Errorf("%w: %s", errEnded, p.words()))
+	}
+	watches = count(b.audit.since(place, string(direct)), func(r request) bool { return r.Verb == "watch" })
+	return watches, count(b.audit.since(settled, string(direct)), nil)
+}
+
+// measureMany measures the memory of a command that follows an object with very many pods. It keeps
+// the object.
+func (b *bench) measureMany(ctx context.Context) []goal {
+	pods := sized(b, 10_000, 20)
+	used := b.follow(ctx, b.ours(), "many", followedSize{pods: pods}, direct, false).used
+	return []goal{{what: fmt.Sprintf("memory of `status -w` at %d pods", pods), wanted: "≤ 120 MiB",
+		measured: fmt.Sprintf("%d MiB", used.peak>>20), held: used.peak>>20 <= 120}}
 }

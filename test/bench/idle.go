@@ -6,163 +6,76 @@ import (
 	"time"
 )
 
-// idle is the cost of a loop with little or nothing to do.
-type idle struct {
-	objects, pods int
-	// window is how long the loop was observed when it was idle. still is its work in the window.
-	window time.Duration
-	still  stillness
-	// restarted is the work of the idle loop after a restart, in half of the window. rewrites is
-	// the number of writes from the restart until the loop was idle.
-	restarted stillness
-	rewrites  int
-	// one and many are the cost of a reconcile with one other object in the
-	// namespace, and with many.
-	one, many reconcileCost
-}
-
 // stillness is the work of a converged loop in a window.
 type stillness struct {
 	reconciles float64
 	writes     int // without writes of its lease
 }
 
+// work returns the number of reconciles and writes.
+func (s stillness) work() float64 { return s.reconciles + float64(s.writes) }
+
 // reconcileCost is the cost per reconcile after a change of one object.
-type reconcileCost struct {
-	cpu      time.Duration
-	requests float64
-}
+type reconcileCost struct{ cpu, requests float64 }
 
 // measureIdle creates many small objects, and measures their loop. The objects
 // stay.
-func (b *bench) measureIdle(ctx context.Context, todo agenda) (i idle, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	i = idle{objects: todo.idleObjects, pods: todo.idleObjects * todo.idlePods, window: todo.idleWindow}
+func (b *bench) measureIdle(ctx context.Context) []goal {
+	objects, podsEach, window := sized(b, 1000, 5), sized(b, 5, 2), sized(b, time.Minute, 2*time.Second)
 	s := b.ours()
-	w, err := b.watchRun(ctx, "idle", nil)
-	if err != nil {
-		return i, err
-	}
-	if err := b.makeObjectsIn(ctx, namespace, "few", 2, 0); err != nil {
-		return i, err
-	}
-	l, err := b.launch(ctx, s)
-	if err != nil {
-		return i, err
-	}
+	w := b.watchRun(ctx, s, "idle")
+	b.makeObjects(ctx, s, "few", 2, 0)
+	l := b.launch(ctx, s)
 	defer l.stop()
-	if i.one, err = b.changeOne(ctx, s, l, "few-0", todo.changes); err != nil {
-		return i, err
-	}
-	if err := b.makeObjectsIn(ctx, namespace, "idle", i.objects, todo.idlePods); err != nil {
-		return i, err
-	}
-	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == i.pods }); err != nil {
-		return i, err
-	}
-	if i.still, err = b.lookOn(ctx, s, l, i.window); err != nil {
-		return i, err
-	}
-	if i.many, err = b.changeOne(ctx, s, l, "few-1", todo.changes); err != nil {
-		return i, err
-	}
+	one := b.changeOne(ctx, s, l, "few-0")
+	b.makeObjects(ctx, s, "idle", objects, podsEach)
+	w.untilReady(ctx, objects*podsEach)
+	still := b.lookOn(ctx, s, l, window)
+	many := b.changeOne(ctx, s, l, "few-1")
 	l.stop()
-	return i, b.restart(ctx, s, &i)
-}
 
-// restart starts the loop again while nothing needs to change, and sets the results in i.
-func (b *bench) restart(ctx context.Context, s subject, i *idle) error {
-	place, err := b.audit.end()
-	if err != nil {
-		return err
+	// Start the loop again while nothing needs to change.
+	place := b.audit.end()
+	again := b.launch(ctx, s)
+	defer again.stop()
+	again.untilReconciled(ctx, 1)
+	rewrites := b.settle(ctx, s, again, place, veryQuiet).writes
+	restarted := b.lookOn(ctx, s, again, window/2)
+
+	cost := ratio{fmt.Sprintf("%%.2f × (%.1f and %.1f requests)", many.requests, one.requests), many.cpu / one.cpu}
+	return []goal{
+		ratioGoal(fmt.Sprintf("processor time of a reconcile with %d other objects, beside 1", objects+1), 1.10, cost),
+		{what: fmt.Sprintf("reconciles and writes with %d converged pods", objects*podsEach), wanted: "0",
+			measured: fmt.Sprintf("%.0f in %.0f s", still.work(), window.Seconds()), held: still.work() == 0},
+		{what: "writes of a loop that is started again", wanted: "0",
+			measured: fmt.Sprintf("%d at the start, %.0f later", rewrites, restarted.work()),
+			held:     rewrites == 0 && restarted.work() == 0},
 	}
-	start := time.Now()
-	l, err := b.launch(ctx, s)
-	if err != nil {
-		return err
-	}
-	defer l.stop()
-	for {
-		if reconciles, err := l.reconciles(); err == nil && reconciles > 0 {
-			break
-		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return err
-		}
-		if time.Since(start) > patience {
-			return fmt.Errorf("the loop has reconciled nothing; output: %s", l.words())
-		}
-	}
-	settled, err := b.settle(ctx, s, l, state{place: place}, veryQuiet)
-	if err != nil {
-		return err
-	}
-	i.rewrites = settled.writes
-	i.restarted, err = b.lookOn(ctx, s, l, i.window/2)
-	return err
 }
 
 // lookOn waits until a loop is idle, and then measures its work in a window.
-func (b *bench) lookOn(ctx context.Context, s subject, l *loop, window time.Duration) (still stillness, err error) {
-	place, err := b.audit.end()
-	if err != nil {
-		return still, err
-	}
-	before, err := b.settle(ctx, s, l, state{place: place}, veryQuiet)
-	if err != nil {
-		return still, err
-	}
-	if err := pause(ctx, window); err != nil {
-		return still, err
-	}
-	after, err := b.stateOf(s, l)
-	if err != nil {
-		return still, err
-	}
-	requests, err := b.audit.since(before.place, s.agent)
-	if err != nil {
-		return still, err
-	}
-	for _, r := range requests {
-		if r.writes() && r.Object.Resource != "leases" {
-			still.writes++
-		}
-	}
-	still.reconciles = after.reconciles - before.reconciles
-	return still, nil
+func (b *bench) lookOn(ctx context.Context, s subject, l *loop, window time.Duration) stillness {
+	before := b.settle(ctx, s, l, b.audit.end(), veryQuiet)
+	pause(ctx, window)
+	after := b.stateOf(s, l)
+	writes := count(b.audit.since(before.place, s.agent), func(r request) bool {
+		return r.writes() && r.Object.Resource != "leases"
+	})
+	return stillness{after.reconciles - before.reconciles, writes.sum()}
 }
 
 // changeOne scales an object back and forth, and returns the cost per reconcile.
-func (b *bench) changeOne(ctx context.Context, s subject, l *loop, name string, changes int) (cost reconcileCost, err error) {
-	w, err := b.watchRun(ctx, "few", &ownerRef{s.resource, name})
-	if err != nil {
-		return cost, err
-	}
-	if _, err := w.until(ctx, "the owner is observed", func() bool { return w.says(0) }); err != nil {
-		return cost, err
-	}
-	before, err := b.stateOf(s, l)
-	if err != nil {
-		return cost, err
-	}
-	for change := range changes {
+func (b *bench) changeOne(ctx context.Context, s subject, l *loop, name string) reconcileCost {
+	w := b.watchRun(ctx, s, "few")
+	b.watchOwner(ctx, w, s, name)
+	w.untilSaid(ctx, 0)
+	before := b.stateOf(s, l)
+	for change := range sized(b, 30, 2) {
 		n := (change + 1) % 2
-		if err := b.setReplicas(ctx, s, name, n); err != nil {
-			return cost, err
-		}
-		if _, err := w.until(ctx, "the status says so", func() bool { return w.says(n) }); err != nil {
-			return cost, err
-		}
+		b.setReplicas(ctx, s, name, n)
+		w.untilSaid(ctx, n)
 	}
-	after, err := b.settle(ctx, s, l, before, quiet)
-	if err != nil {
-		return cost, err
-	}
+	after := b.settle(ctx, s, l, before.place, quiet)
 	reconciles := after.reconciles - before.reconciles
-	cost.cpu = time.Duration((after.usage.cpu - before.usage.cpu) / reconciles * float64(time.Second))
-	for _, n := range after.counts {
-		cost.requests += float64(n) / reconciles
-	}
-	return cost, nil
+	return reconcileCost{(after.usage.cpu - before.usage.cpu) / reconciles, float64(after.counts.sum()) / reconciles}
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"time"
@@ -13,87 +11,40 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// machine describes the machine and the measured programs.
-type machine struct {
-	processor string
-	cores     int
-	memory    uint64 // bytes
-	system    string
-	goVersion string
-	server    string // version of Kubernetes
-	program   string // version of the plugin
-	binary    int64  // bytes
-	// spare is the idle share of the processors before the measurement, in percent.
-	spare float64
-}
-
-// describe describes the machine and the programs.
-func (b *bench) describe(ctx context.Context) (machine, error) {
-	m := machine{cores: runtime.NumCPU(), goVersion: runtime.Version(), processor: processor()}
-	info, err := os.Stat(b.plugin)
-	if err != nil {
-		return m, fmt.Errorf("stat the program: %w", err)
+// describe begins a report with the machine and the programs.
+func (b *bench) describe(ctx context.Context) report {
+	proc := must(procfs.NewDefaultFS())
+	r := report{spare: spare(ctx, proc), began: time.Now()}
+	server := strings.TrimSpace(b.run(ctx, "kube-apiserver", "--version"))
+	program := strings.TrimPrefix(strings.TrimSpace(b.run(ctx, b.plugin, "version", "--client")), "Client Version: ")
+	var memory uint64
+	if bytes := must(proc.Meminfo()).MemTotalBytes; bytes != nil {
+		memory = *bytes
 	}
-	m.binary = info.Size()
-	proc, err := procfs.NewDefaultFS()
-	if err != nil {
-		return m, err
-	}
-	memory, err := proc.Meminfo()
-	if err != nil {
-		return m, err
-	}
-	if memory.MemTotalBytes != nil {
-		m.memory = *memory.MemTotalBytes
-	}
-	if m.spare, err = spare(ctx, proc); err != nil {
-		return m, err
-	}
-	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		return m, err
-	}
-	m.system = "Linux " + strings.TrimSpace(string(release)) + " " + runtime.GOARCH
-	for line, version := range map[string]*string{"kube-apiserver --version": &m.server, b.plugin + " version --client": &m.program} {
-		words := strings.Fields(line)
-		out, err := exec.CommandContext(ctx, words[0], words[1:]...).Output()
-		if err != nil {
-			return m, fmt.Errorf("%s: %w", line, err)
-		}
-		*version = strings.TrimSpace(string(out))
-	}
-	return m, nil
+	release := must(proc.SysctlStrings("kernel.osrelease"))[0]
+	r.machine = fmt.Sprintf("%s, %d cores, %.0f GiB, Linux %s %s; %s, %s, kubectl-imoocpod %s",
+		processor(proc), runtime.NumCPU(), float64(memory)/(1<<30), release, runtime.GOARCH,
+		server, runtime.Version(), program)
+	return r
 }
 
 // spare measures the idle share of the processors for a few seconds, in percent.
-func spare(ctx context.Context, proc procfs.FS) (float64, error) {
-	times := func() (idle, all float64, err error) {
-		stat, err := proc.Stat()
-		t := stat.CPUTotal
-		return t.Idle + t.Iowait, t.User + t.Nice + t.System + t.Idle + t.Iowait + t.IRQ + t.SoftIRQ + t.Steal, err
+func spare(ctx context.Context, proc procfs.FS) float64 {
+	times := func() (idle, all float64) {
+		t := must(proc.Stat()).CPUTotal
+		return t.Idle + t.Iowait, t.User + t.Nice + t.System + t.Idle + t.Iowait + t.IRQ + t.SoftIRQ + t.Steal
 	}
-	idle, all, err := times()
-	if err != nil {
-		return 0, err
-	}
-	if err := pause(ctx, 3*time.Second); err != nil {
-		return 0, err
-	}
-	idleThen, allThen, err := times()
-	return 100 * (idleThen - idle) / (allThen - all), err
+	idle, all := times()
+	pause(ctx, 3*time.Second)
+	idleThen, allThen := times()
+	return 100 * (idleThen - idle) / (allThen - all)
 }
 
 // processor returns the model of the first processor, or "unknown".
-func processor() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
+func processor(proc procfs.FS) string {
+	all, err := proc.CPUInfo()
+	if err != nil || len(all) == 0 {
 		return "unknown"
 	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if name, found := strings.CutPrefix(lines.Text(), "model name\t: "); found {
-			return name
-		}
-	}
-	return "unknown"
+	return cmp.Or(all[0].ModelName, "unknown")
 }

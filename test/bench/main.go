@@ -14,7 +14,6 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 )
 
 func main() {
@@ -32,57 +31,29 @@ func main() {
 
 // run measures a part, writes its section, and returns an error if a goal was missed.
 func run(ctx context.Context, args []string) error {
+	var b bench
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	part := flags.String("part", "commands", "what to measure: `commands`, following, loop, or limits")
 	plugin := flags.String("plugin", "bin/kubectl-imoocpod", "the `program` to measure")
-	source := flags.String("source", ".", "the `directory` of its source")
+	flags.StringVar(&b.source, "source", ".", "the `directory` of its source")
 	document := flags.String("document", "docs/benchmarks.md", "the `file` with a section for each part")
-	quick := flags.Bool("quick", false, "small numbers, which say nothing of speed: to see that it works")
-	only := flags.String("only", "", "of the loop, only these `questions`, such as Wide,Nodes")
-	rolloutsDir := flags.String("rollouts", "", "the `directory` of the programs of Argo Rollouts; \"\" compares with none")
-	rolloutsCRDs := flags.String("rollouts-crds", "", "the `directory` of its CRDs")
+	flags.BoolVar(&b.quick, "quick", false, "small numbers, which say nothing of speed: to see that it works")
+	only := flags.String("only", "", "only these `questions`, such as Wide,Nodes")
+	flags.StringVar(&b.rollouts.programs, "rollouts", "",
+		"the `directory` of the programs of Argo Rollouts; \"\" compares with none")
+	flags.StringVar(&b.rollouts.crds, "rollouts-crds", "", "the `directory` of its CRDs")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	b, err := newBench(ctx, *plugin, *source)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	b.rollouts = rollouts{programs: *rolloutsDir, crds: *rolloutsCRDs}
-	todo := fullAgenda()
-	if *quick {
-		todo = quickAgenda()
-	}
-	began := time.Now()
-	var r *results
-	var one report
-	switch *part {
-	case "commands":
-		if r, err = b.measure(ctx, todo); err == nil {
-			one.goals = r.goals()
+	return attempt(func() {
+		defer b.close()
+		b.prepare(ctx, *plugin)
+		if *part == "limits" {
+			b.measureLimits(ctx, *document)
+			return
 		}
-	case "following":
-		if r, err = b.measureFollowing(ctx, todo); err == nil {
-			one.goals = r.following()
-		}
-	case "loop":
-		if r, err = b.measureLoop(ctx, todo, strings.FieldsFunc(*only, func(r rune) bool { return r == ',' })); err == nil {
-			one.goals = r.loopGoals()
-		}
-	case "limits":
-		return b.measureLimits(ctx, *quick, *document)
-	default:
-		err = fmt.Errorf("no part is called %q", *part)
-	}
-	if err != nil {
-		return err
-	}
-	one.machine, one.took = r.machine, time.Since(began)
-	if err := one.write(*part, *document); err != nil {
-		return err
-	}
-	return missed(one.goals)
+		b.answer(ctx, *part, strings.FieldsFunc(*only, func(r rune) bool { return r == ',' }), *document)
+	})
 }
 
 // say reports progress.

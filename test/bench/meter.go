@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -25,30 +24,19 @@ type meter struct {
 }
 
 // newMeter starts a meter.
-func (b *bench) newMeter() (*meter, error) {
-	config, err := clientcmd.LoadFromFile(b.kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
-	}
+func (b *bench) newMeter() *meter {
+	config := must(clientcmd.LoadFromFile(b.kubeconfig))
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	// The name must not contain a colon because KUBECONFIG is a list.
-	m := &meter{listener: l, kubeconfig: filepath.Join(b.scratch, "metered-"+strings.ReplaceAll(l.Addr().String(), ":", "-"))}
+	name := "metered-" + strings.ReplaceAll(l.Addr().String(), ":", "-")
+	m := &meter{listener: l, kubeconfig: filepath.Join(b.scratch, name)}
 	for _, cluster := range config.Clusters {
-		server, err := url.Parse(cluster.Server)
-		if err != nil {
-			return nil, fmt.Errorf("read the address of the server: %w", err)
-		}
-		m.server = server.Host
+		m.server = must(url.Parse(cluster.Server)).Host
 		cluster.Server = "https://" + l.Addr().String()
 	}
-	if err := clientcmd.WriteToFile(*config, m.kubeconfig); err != nil {
-		return nil, err
-	}
+	check(clientcmd.WriteToFile(*config, m.kubeconfig))
 	m.running.Go(m.accept)
-	return m, nil
+	return m
 }
 
 func (m *meter) accept() {

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/procfs"
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // process is a program that runs until it is stopped.
@@ -28,66 +29,78 @@ type usage struct {
 	resident, peak uint64
 }
 
-// startProcess starts a program that writes its output to a file.
-func startProcess(cmd *exec.Cmd, log string) (*process, error) {
-	f, err := os.Create(log)
-	if err != nil {
-		return nil, err
-	}
+// start starts a program that writes its output to a file of its own.
+func (b *bench) start(cmd *exec.Cmd) *process {
+	name := fmt.Sprintf("%d-%s.log", len(b.logs), filepath.Base(cmd.Path))
+	p := &process{cmd: cmd, log: filepath.Join(b.scratch, name), done: make(chan struct{})}
+	b.logs = append(b.logs, p.log)
+	f := must(os.Create(p.log))
 	defer f.Close()
 	cmd.Stdout, cmd.Stderr = f, f
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	p := &process{cmd: cmd, log: log, done: make(chan struct{})}
+	check(cmd.Start())
 	go func() {
 		defer close(p.done)
 		_ = cmd.Wait() // exits by a signal
 		p.ended = time.Now()
 	}()
-	return p, nil
+	return p
+}
+
+// lastWords returns the output of the last two programs that were started: two loops, or a loop and
+// a command that follows its object.
+func (b *bench) lastWords() string {
+	var said strings.Builder
+	for _, log := range b.logs[max(0, len(b.logs)-2):] {
+		fmt.Fprintf(&said, "output in %s: %s\n", filepath.Base(log), wordsIn(log))
+	}
+	return said.String()
 }
 
 // usage reads the usage from the kernel.
-func (p *process) usage() (usage, error) {
-	proc, err := procfs.NewProc(p.cmd.Process.Pid)
-	if err != nil {
-		return usage{}, err
-	}
-	stat, err := proc.Stat()
-	if err != nil {
-		return usage{}, err
-	}
-	status, err := proc.NewStatus()
-	return usage{cpu: stat.CPUTime(), resident: status.VmRSS, peak: status.VmHWM}, err
+func (p *process) usage() usage {
+	proc := must(procfs.NewProc(p.cmd.Process.Pid))
+	stat, status := must(proc.Stat()), must(proc.NewStatus())
+	return usage{cpu: stat.CPUTime(), resident: status.VmRSS, peak: status.VmHWM}
 }
 
-// stop sends SIGTERM to the process, and waits until it has exited.
-func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has exited
-	<-p.done
+// stop sends SIGTERM to the process, and waits until it has exited. It does nothing without a
+// process.
+func (p *process) stop() { p.end(syscall.SIGTERM) }
+
+// kill is stop with SIGKILL.
+func (p *process) kill() { p.end(syscall.SIGKILL) }
+
+func (p *process) end(signal syscall.Signal) {
+	if p != nil {
+		_ = p.cmd.Process.Signal(signal) // fails if it has exited
+		<-p.done
+	}
 }
 
 // freeze sends SIGSTOP, and waits until the process is stopped. On a busy machine, the
 // process may run for a while after the signal.
-func (p *process) freeze(ctx context.Context) error {
+func (p *process) freeze(ctx context.Context) {
 	const stopped = "T"
-	proc, err := procfs.NewProc(p.cmd.Process.Pid)
-	if err != nil {
-		return err
+	proc := must(procfs.NewProc(p.cmd.Process.Pid))
+	check(p.cmd.Process.Signal(syscall.SIGSTOP))
+	await(ctx, time.Millisecond, "the process is stopped", func() bool { return must(proc.Stat()).State == stopped })
+}
+
+// exited reports whether the process has exited.
+func (p *process) exited() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		return err
-	}
-	return wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(context.Context) (bool, error) {
-		stat, err := proc.Stat()
-		return stat.State == stopped, err
-	})
 }
 
 // words returns the beginning of the output so far, for an error message.
-func (p *process) words() string {
-	said, err := os.ReadFile(p.log)
+func (p *process) words() string { return wordsIn(p.log) }
+
+func wordsIn(log string) string {
+	said, err := os.ReadFile(log)
 	if err != nil {
 		return err.Error()
 	}

@@ -4,43 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
+	"os"
 	"strconv"
 	"strings"
 )
 
-// rule is a result line of "go test -bench".
-type rule struct {
-	name string
-	// values are keyed by unit, such as "ns/op".
-	values map[string]float64
-}
-
-// benchmarkRules runs the Go benchmarks of the rules, and returns the results.
-func (b *bench) benchmarkRules(ctx context.Context, benchtime string) ([]rule, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", ".", "-benchmem", "-benchtime", benchtime, "-p", "1",
-		"./pkg/inspect/status", "./pkg/controller/...")
+// measureProgram measures the size of the program, and the heap of the pods in its cache, which the Go
+// benchmarks of the rules measure.
+func (b *bench) measureProgram(ctx context.Context) []goal {
+	cmd := b.command(ctx, "go", "test", "-run", "^$", "-bench", ".", "-benchmem",
+		"-benchtime", sized(b, "0.2s", "1x"), "-p", "1", "./pkg/inspect/status", "./pkg/controller/...")
 	cmd.Dir = b.source
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("go test -bench: %w\n%s", err, out)
+		check(fmt.Errorf("go test -bench: %w\n%s", err, out))
 	}
-	var rules []rule
+	heap := 0.0 // bytes
 	for line := range strings.Lines(string(out)) {
-		if fields := strings.Fields(line); len(fields) > 3 && strings.HasPrefix(fields[0], "Benchmark") {
-			name, _, _ := strings.Cut(strings.TrimPrefix(fields[0], "Benchmark"), "-")
-			r := rule{name: name, values: map[string]float64{}}
-			for i := 2; i+1 < len(fields); i += 2 {
-				if r.values[fields[i+1]], err = strconv.ParseFloat(fields[i], 64); err != nil {
-					return nil, fmt.Errorf("read the output of go test -bench: %w", err)
-				}
+		fields := strings.Fields(line)
+		for i, unit := range fields {
+			if strings.HasPrefix(line, "Benchmark") && unit == "B/pod" {
+				heap = max(heap, must(strconv.ParseFloat(fields[i-1], 64)))
 			}
-			rules = append(rules, r)
 		}
 	}
-	if len(rules) == 0 {
-		return nil, errors.New("go test -bench printed no results")
+	if heap == 0 {
+		check(errors.New("go test -bench did not measure the heap of a pod"))
 	}
-	say("measured the rules")
-	return rules, nil
+	size := float64(must(os.Stat(b.plugin)).Size()) / 1e6
+	return []goal{
+		{what: "heap of a cached pod", wanted: "≤ 1.2 kB", measured: fmt.Sprintf("%.2f kB", heap/1000), held: heap <= 1200},
+		{what: "the stripped program", wanted: "≤ 62 MB", measured: fmt.Sprintf("%.1f MB", size), held: size <= 62},
+	}
 }

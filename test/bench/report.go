@@ -10,41 +10,29 @@ import (
 
 // report is the result of a part of the benchmark.
 type report struct {
-	machine machine
-	took    time.Duration
-	goals   []goal
+	// machine describes the machine and the measured programs.
+	machine string
+	// spare is the idle share of the processors before the measurement, in percent.
+	spare float64
+	began time.Time
 }
 
-// write replaces the section of a part in a document with the machine and the goals.
-func (r report) write(part, document string) error {
-	return writeSection(document, part, r.machine.text(r.took)+"\n\n"+goalTable(r.goals))
-}
-
-// writeSection replaces the text between the two comments that enclose a section of
-// a document.
-func writeSection(document, section, text string) error {
-	old, err := os.ReadFile(document)
-	if err != nil {
-		return fmt.Errorf("read the document: %w", err)
+// write replaces the text between the two comments that enclose a section of a document, by
+// the machine, the time of the measurement, and a table.
+func (r report) write(document, section, table string) {
+	date, took := time.Now().UTC().Format(time.DateOnly), time.Since(r.began).Round(time.Second)
+	text := fmt.Sprintf("%s; %s, in %s.", r.machine, date, took)
+	if r.spare < 80 {
+		text += fmt.Sprintf(" **Only %.0f %% of the processors were idle: read the counts, not the times.**", r.spare)
 	}
+	old := string(must(os.ReadFile(document)))
 	begin, end := "<!-- "+section+" -->\n", "<!-- /"+section+" -->\n"
-	before, rest, begins := strings.Cut(string(old), begin)
+	before, rest, begins := strings.Cut(old, begin)
 	_, after, ends := strings.Cut(rest, end)
 	if !begins || !ends {
-		return fmt.Errorf("%s has no section %q", filepath.Base(document), section)
+		check(fmt.Errorf("%s has no section %q", filepath.Base(document), section))
 	}
-	return os.WriteFile(document, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644)
-}
-
-// text describes the machine, the programs, and the time of the measurement.
-func (m machine) text(took time.Duration) string {
-	text := fmt.Sprintf("%s, %d cores, %.0f GiB, %s; %s, %s, kubectl-imoocpod %s; %s, in %s.",
-		m.processor, m.cores, float64(m.memory)/(1<<30), m.system, m.server, m.goVersion, strings.TrimPrefix(m.program, "Client Version: "),
-		time.Now().UTC().Format(time.DateOnly), took.Round(time.Second))
-	if m.spare < 80 {
-		text += fmt.Sprintf(" **Only %.0f %% of the processors were idle: read the counts, not the times.**", m.spare)
-	}
-	return text
+	check(os.WriteFile(document, []byte(before+begin+"\n"+text+"\n\n"+table+"\n"+end+after), 0o644))
 }
 
 // table returns a Markdown table. numbers is the index of the first right-aligned column.

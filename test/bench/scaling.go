@@ -3,15 +3,33 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 )
+
+// size is a number of pods. Each run scales an object from zero to this number, and back.
+type size struct {
+	pods int
+	// rounds is the number of runs of each subject. shipped is the number of runs of the
+	// ReplicaSet as shipped, which creates 20 pods per second.
+	rounds, shipped int
+	// growth is set if only raw requests and our loop run at this size, to measure how the time
+	// grows.
+	growth bool
+}
+
+func (b *bench) sizes() []size {
+	return sized(b, []size{
+		{pods: 1, rounds: 3, shipped: 3},
+		{pods: 100, rounds: 3, shipped: 1},
+		{pods: 300, rounds: 3, growth: true},
+		{pods: 500, rounds: 7, shipped: 1},
+		{pods: 1000, rounds: 5},
+		{pods: 3000, rounds: 2},
+	}, []size{{pods: 1, rounds: 1, shipped: 1}, {pods: 15, rounds: 1, growth: true}, {pods: 30, rounds: 1}})
+}
 
 // sample is one run of a subject from zero to a number of pods, and back.
 type sample struct {
@@ -32,15 +50,19 @@ type way struct {
 	events int
 }
 
+func created(s sample) float64 { return s.up.done.Seconds() }
+func gone(s sample) float64    { return s.down.done.Seconds() }
+
 // compareScaling runs the subjects alternately, at each size. Every second round
 // runs in reverse, so that drift affects all of them.
-func (b *bench) compareScaling(ctx context.Context, todo agenda) ([]sample, error) {
-	var all []sample
-	number := 0
-	for _, size := range todo.sizes {
+func (b *bench) compareScaling(ctx context.Context) []goal {
+	// Every round measures each number of concurrent raw requests.
+	concurrencies := sized(b, []int{32, 64, 128}, []int{4, 8})
+	var all samples
+	for _, size := range b.sizes() {
 		for round := range size.rounds {
 			var subjects []subject
-			for _, concurrency := range todo.concurrencies {
+			for _, concurrency := range concurrencies {
 				subjects = append(subjects, raw(concurrency))
 			}
 			if !size.growth {
@@ -54,90 +76,66 @@ func (b *bench) compareScaling(ctx context.Context, todo agenda) ([]sample, erro
 				slices.Reverse(subjects)
 			}
 			for _, s := range subjects {
-				number++
-				one, err := b.scale(ctx, s, fmt.Sprintf("run-%d", number), size.pods)
-				if err != nil {
-					return nil, fmt.Errorf("%s, %d pods: %w", s.name, size.pods, err)
-				}
-				say("%5d pods, %-26s created %6.2f s, gone %6.2f s", size.pods, s.label(), one.up.done.Seconds(), one.down.done.Seconds())
+				one := b.scale(ctx, s, fmt.Sprintf("run-%d", len(all)), size.pods)
+				say("%5d pods, %-25s %3d at once: created %6.2f s, gone %6.2f s",
+					size.pods, s.name, s.concurrency, created(one), gone(one))
 				all = append(all, one)
 			}
 		}
 	}
-	return all, nil
-}
-
-// label returns the name of a subject, with the concurrency if the subject has one.
-func (s subject) label() string {
-	if s.concurrency == 0 {
-		return s.name
-	}
-	return fmt.Sprintf("%s (%d at once)", s.name, s.concurrency)
+	return slices.Concat(all.speed(b.sizes()), all.counted())
 }
 
 // scale creates an object, scales it up and down, and deletes it.
-func (b *bench) scale(ctx context.Context, s subject, run string, pods int) (_ sample, err error) {
+func (b *bench) scale(ctx context.Context, s subject, run string, pods int) sample {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	one := sample{subject: s.name, concurrency: s.concurrency, pods: pods}
-	owner, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).Create(ctx, &unstructured.Unstructured{Object: s.owner(run, 0)}, metav1.CreateOptions{})
-	if err != nil {
-		return one, err
-	}
-	w, err := b.watchRun(ctx, run, &ownerRef{s.resource, run})
-	if err != nil {
-		return one, err
-	}
-	l, err := b.startLoop(ctx, s, w)
-	if err != nil {
-		return one, err
-	}
+	owner := b.create(ctx, s, s.owner(run, 0))
+	w := b.watchRun(ctx, s, run)
+	b.watchOwner(ctx, w, s, run)
+	l := b.launch(ctx, s)
 	defer l.stop()
-	to := func(n int) func() error {
-		return func() error { return b.setReplicas(ctx, s, run, n) }
-	}
+	to := func(n int) func() { return func() { b.setReplicas(ctx, s, run, n) } }
 	create, remove := to(pods), to(0)
 	if s.program == nil {
-		create = func() error { return b.createPods(ctx, s, owner, pods) }
-		remove = func() error { return b.deletePods(ctx, s, run) }
+		create = func() { b.createPods(ctx, s.concurrency, run, owner, pods) }
+		remove = func() { b.deletePods(ctx, s, run) }
+	} else {
+		w.untilSaid(ctx, 0)
 	}
-	if one.up, err = b.change(ctx, s, w, l, create, pods); err != nil {
-		return one, fmt.Errorf("up: %w; output of the loop: %s", err, l.words())
-	}
-	if one.down, err = b.change(ctx, s, w, l, remove, 0); err != nil {
-		return one, fmt.Errorf("down: %w; output of the loop: %s", err, l.words())
-	}
+	one := sample{subject: s.name, concurrency: s.concurrency, pods: pods}
+	one.up = b.change(ctx, s, w, l, create, pods)
+	one.down = b.change(ctx, s, w, l, remove, 0)
 	l.stop()
-	return one, b.account.dynamic.Resource(s.resource).Namespace(namespace).Delete(ctx, run, metav1.DeleteOptions{})
+	b.delete(ctx, s, run)
+	return one
 }
 
 // change calls start, waits for the number of pods, and returns the measurements.
-func (b *bench) change(ctx context.Context, s subject, w *witness, l *loop, start func() error, pods int) (one way, err error) {
-	before, err := b.stateOf(s, l)
-	if err != nil {
-		return one, err
-	}
+func (b *bench) change(ctx context.Context, s subject, w *witness, l *loop, start func(), pods int) (one way) {
+	before := b.stateOf(s, l)
 	began := time.Now()
-	if err := start(); err != nil {
-		return one, err
-	}
-	done, err := w.until(ctx, "all pods are ready, or gone", func() bool { return len(w.pods) == pods && w.ready == pods })
-	if err != nil {
-		return one, err
-	}
+	start()
+	done := w.untilReady(ctx, pods)
 	if s.program != nil {
-		told, err := w.until(ctx, "the status says so", func() bool { return w.says(pods) })
-		if err != nil {
-			return one, err
-		}
-		one.status = told.Sub(began)
+		one.status = w.untilSaid(ctx, pods).Sub(began)
 	}
 	if pods > 0 {
 		w.note(func(time.Time) { done = w.created[pods-1] })
 	}
-	after, err := b.settle(ctx, s, l, before, quiet)
+	after := b.settle(ctx, s, l, before.place, quiet)
 	one.done, one.counts, one.events = done.Sub(began), after.counts, after.events
-	return one, err
+	return one
+}
+
+// deletePods deletes the pods of a run with concurrent requests.
+func (b *bench) deletePods(ctx context.Context, s subject, run string) {
+	list := must(b.witness.core.Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: runLabel + "=" + run}))
+	parallel(s.concurrency, len(list.Items), func(i int) {
+		uid := string(list.Items[i].UID)
+		opts := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(uid)}
+		check(b.account.core.Pods(namespace).Delete(ctx, list.Items[i].Name, opts))
+	})
 }
 
 // state is the work and usage of a subject at some time.
@@ -145,22 +143,20 @@ type state struct {
 	place      int64 // in the audit log
 	usage      usage
 	reconciles float64
-	// counts, events, and writes hold the requests of the subject since an earlier state.
+	// counts, events, and writes hold the requests of the subject since an earlier place.
 	counts         counts
 	events, writes int
 }
 
-func (b *bench) stateOf(s subject, l *loop) (now state, err error) {
-	if now.place, err = b.audit.end(); err != nil || s.program == nil {
-		return now, err
-	}
-	if now.usage, err = l.usage(); err != nil {
-		return now, err
+func (b *bench) stateOf(s subject, l *loop) state {
+	now := state{place: b.audit.end()}
+	if s.program != nil {
+		now.usage = l.usage()
 	}
 	if s.name == nameOurs {
-		now.reconciles, err = l.reconciles()
+		now.reconciles = must(l.reconciles())
 	}
-	return now, err
+	return now
 }
 
 // A subject is done when it has sent nothing for this long. Use veryQuiet for a subject that may
@@ -170,96 +166,117 @@ const (
 	veryQuiet = 3 * time.Second
 )
 
-// settle waits until a subject has sent only lease renewals for the given time. It returns the state.
-func (b *bench) settle(ctx context.Context, s subject, l *loop, before state, quiet time.Duration) (state, error) {
-	sent := -1
-	for {
-		requests, err := b.audit.since(before.place, s.agent)
-		if err != nil {
-			return state{}, err
-		}
-		requests = slices.DeleteFunc(requests, func(r request) bool {
+// settle waits until a subject has sent only lease renewals for the given time. It returns the
+// state, with the requests since a place in the audit log.
+func (b *bench) settle(ctx context.Context, s subject, l *loop, place int64, quiet time.Duration) state {
+	for sent := -1; ; pause(ctx, quiet) {
+		requests := slices.DeleteFunc(b.audit.since(place, s.agent), func(r request) bool {
 			return r.Object.Resource == "leases" || r.Object.Resource == s.resource.Resource && r.UserAgent == "bench"
 		})
-		if len(requests) == sent {
-			now, err := b.stateOf(s, l)
-			now.counts = count(requests, func(r request) bool { return r.Object.Resource != "events" && r.Verb != "watch" })
-			for _, r := range requests {
-				if r.writes() {
-					now.writes++
-				}
-				if r.writes() && r.Object.Resource == "events" {
-					now.events++
-				}
+		if len(requests) > sent {
+			sent = len(requests)
+			continue
+		}
+		now := b.stateOf(s, l)
+		now.counts = count(requests, func(r request) bool { return r.Object.Resource != "events" && r.Verb != "watch" })
+		now.writes = count(requests, request.writes).sum()
+		now.events = count(requests, func(r request) bool { return r.writes() && r.Object.Resource == "events" }).sum()
+		return now
+	}
+}
+
+// samples are the runs of all subjects.
+type samples []sample
+
+// of returns the runs of a subject at a size. For raw requests, it returns those with the concurrency
+// that has the lowest median of value.
+func (all samples) of(subject string, pods int, value func(sample) float64) []float64 {
+	byConcurrency := map[int][]float64{}
+	for _, s := range all {
+		if s.subject == subject && s.pods == pods {
+			byConcurrency[s.concurrency] = append(byConcurrency[s.concurrency], value(s))
+		}
+	}
+	var best []float64
+	for _, values := range byConcurrency {
+		if best == nil || spreadOf(values).median < spreadOf(best).median {
+			best = values
+		}
+	}
+	return best
+}
+
+// speed returns the goals on the time of a scale.
+func (all samples) speed(sizes []size) []goal {
+	// The loop is compared with other subjects at sizes from large, or at the last one.
+	const large = 500
+	var compared []int
+	small, big := 0, sizes[len(sizes)-1].pods
+	for _, s := range sizes {
+		switch {
+		case s.growth:
+			small = s.pods
+		case s.pods >= min(large, big):
+			compared = append(compared, s.pods)
+		}
+	}
+	ratios := func(value func(sample) float64, other string) (list []ratio) {
+		for _, pods := range compared {
+			format := fmt.Sprintf("%%.2f × at %d", pods)
+			list = append(list, beside(format, all.of(nameOurs, pods, value), all.of(other, pods, value)))
+		}
+		return list
+	}
+	goals := []goal{
+		ratioGoal("created, beside the best raw requests", 1.10, ratios(created, nameFloor)...),
+		ratioGoal("created, beside a ReplicaSet with its limits lifted", 1.05, ratios(created, nameLifted)...),
+		ratioGoal("gone, beside the best raw deletes", 1.10, ratios(gone, nameFloor)...),
+	}
+	if shipped := all.of(nameShipped, large, created); len(shipped) > 0 {
+		faster := beside("%.1f × faster", shipped, all.of(nameOurs, large, created))
+		goals = append(goals, goal{
+			what: fmt.Sprintf("created, beside a ReplicaSet as shipped, at %d", large), wanted: "≥ 15 × faster",
+			measured: fmt.Sprintf(faster.format, faster.value), held: faster.value >= 15, lenient: true,
+		})
+	}
+	at := func(pods int) float64 {
+		return beside("", all.of(nameOurs, pods, created), all.of(nameFloor, pods, created)).value
+	}
+	what := fmt.Sprintf("time per pod at %d beside that at %d, each divided by the floor", big, small)
+	return append(goals, ratioGoal(what, 1.30, ratio{"%.2f ×", at(big) / at(small)}))
+}
+
+// counted returns the goals on numbers of requests, which every run of our loop has to meet.
+func (all samples) counted() []goal {
+	creates, deletes, statuses, events := true, true, true, 0
+	mostStatuses, allowed := 0, 0
+	for _, s := range all {
+		if s.subject != nameOurs {
+			continue
+		}
+		creates = creates && s.up.counts["create pods"] == s.pods && s.up.counts["delete pods"] == 0
+		deletes = deletes && s.down.counts["delete pods"] == s.pods && s.down.counts["create pods"] == 0
+		for _, way := range []way{s.up, s.down} {
+			most, writes := 3+int(way.status.Seconds()), way.counts.statusWrites()
+			statuses = statuses && writes <= most
+			if writes > mostStatuses {
+				mostStatuses, allowed = writes, most
 			}
-			return now, err
-		}
-		sent = len(requests)
-		if err := pause(ctx, quiet); err != nil {
-			return state{}, err
+			events = max(events, way.events)
 		}
 	}
-}
-
-// pause waits for d.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	in := func(all bool) string {
+		if all {
+			return "in every run"
+		}
+		return "not in every run"
+	}
+	return []goal{
+		{what: "exactly as many creates as pods", wanted: "in every run", measured: in(creates), held: creates},
+		{what: "exactly as many deletes as pods", wanted: "in every run", measured: in(deletes), held: deletes},
+		{what: "status writes of a scale", wanted: "≤ 3 + one per second", held: statuses,
+			measured: fmt.Sprintf("%s; %d at the most, where %d were allowed", in(statuses), mostStatuses, allowed)},
+		{what: "event writes of a scale", wanted: "≤ 5",
+			measured: fmt.Sprintf("%d at the most", events), held: events <= 5},
 	}
 }
-
-// setReplicas sets the replica count of an object.
-func (b *bench) setReplicas(ctx context.Context, s subject, run string, n int) error {
-	return b.setReplicasIn(ctx, s, namespace, run, n)
-}
-
-// setReplicasIn is setReplicas for another namespace.
-func (b *bench) setReplicasIn(ctx context.Context, s subject, namespace, run string, n int) error {
-	_, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).Patch(ctx, run, types.MergePatchType,
-		fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n), metav1.PatchOptions{})
-	return err
-}
-
-// createPods creates n pods of an owner with concurrent requests.
-func (b *bench) createPods(ctx context.Context, s subject, owner *unstructured.Unstructured, n int) error {
-	pod, err := podOf(owner.GetName())
-	if err != nil {
-		return err
-	}
-	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: s.apiVersion, Kind: s.kind, Name: owner.GetName(), UID: owner.GetUID(),
-		Controller: new(true), BlockOwnerDeletion: new(true)}}
-	return parallel(s.concurrency, n, func(i int) error {
-		one := pod.DeepCopy()
-		one.Name = fmt.Sprintf("%s-%d", owner.GetName(), i)
-		_, err := b.account.core.Pods(namespace).Create(ctx, one, metav1.CreateOptions{})
-		return err
-	})
-}
-
-// deletePods deletes the pods of a run with concurrent requests.
-func (b *bench) deletePods(ctx context.Context, s subject, run string) error {
-	list, err := b.witness.core.Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: runLabel + "=" + run})
-	if err != nil {
-		return err
-	}
-	return parallel(s.concurrency, len(list.Items), func(i int) error {
-		uid := string(list.Items[i].UID)
-		return b.account.core.Pods(namespace).Delete(ctx, list.Items[i].Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(uid)})
-	})
-}
-
-// parallel makes n calls of do with limited concurrency, and returns the first error.
-func parallel(concurrency, n int, do func(i int) error) error {
-	var group errgroup.Group
-	group.SetLimit(concurrency)
-	for i := range n {
-		group.Go(func() error { return do(i) })
-	}
-	return group.Wait()
-}
-
-// logOf returns the log file of a process.
-func (b *bench) logOf(name string) string { return filepath.Join(b.scratch, name+".log") }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"net"
+	"encoding/json"
 	"os/exec"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -14,10 +17,10 @@ type subject struct {
 	name string
 	// agent is the prefix of its user agent.
 	agent string
-	// resource and kind identify the owner of the pods.
-	resource   schema.GroupVersionResource
-	apiVersion string
-	kind       string
+	// resource, kind, and namespace identify the owners of the pods.
+	resource  schema.GroupVersionResource
+	kind      string
+	namespace string
 	// program returns a command that reconciles the owner, and serves metrics at an
 	// address if it can. If program is nil, this process sends the requests.
 	program     func(ctx context.Context, metrics string) *exec.Cmd
@@ -36,23 +39,15 @@ const (
 func raw(concurrency int) subject {
 	return subject{
 		name: nameFloor, agent: "bench", concurrency: concurrency,
-		resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, apiVersion: "v1", kind: "ConfigMap",
+		resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, kind: "ConfigMap", namespace: namespace,
 	}
 }
 
-// replicaSet returns the ReplicaSet controller with extra arguments.
-func (b *bench) replicaSet(name string, args ...string) subject {
-	s := b.controllerManager(name, "replicaset-controller", args...)
-	s.resource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
-	s.kind = "ReplicaSet"
-	return s
-}
-
-// controllerManager returns a built-in controller for the group apps with extra
-// arguments. The caller must set the fields resource and kind.
-func (b *bench) controllerManager(name, controller string, args ...string) subject {
+// builtIn returns a kind of the group apps with a built-in controller, which has extra arguments.
+func (b *bench) builtIn(name, kind, controller string, args ...string) subject {
 	return subject{
-		name: name, agent: "kube-controller-manager/", apiVersion: "apps/v1",
+		name: name, agent: "kube-controller-manager/", kind: kind, namespace: namespace,
+		resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: strings.ToLower(kind) + "s"},
 		program: func(ctx context.Context, _ string) *exec.Cmd {
 			return b.command(ctx, "kube-controller-manager", append([]string{
 				"--kubeconfig=" + b.kubeconfig, "--controllers=" + controller,
@@ -62,55 +57,95 @@ func (b *bench) controllerManager(name, controller string, args ...string) subje
 	}
 }
 
-func (b *bench) shipped() subject { return b.replicaSet(nameShipped) }
-
-func (b *bench) lifted() subject {
-	return b.replicaSet(nameLifted, "--kube-api-qps=100000", "--kube-api-burst=100000")
+// unlimited is builtIn without rate limits.
+func (b *bench) unlimited(name, kind, controller string) subject {
+	return b.builtIn(name, kind, controller, "--kube-api-qps=100000", "--kube-api-burst=100000")
 }
 
-// ours returns the loop of this project with extra arguments.
+func (b *bench) shipped() subject {
+	return b.builtIn(nameShipped, "ReplicaSet", "replicaset-controller")
+}
+
+func (b *bench) lifted() subject {
+	return b.unlimited(nameLifted, "ReplicaSet", "replicaset-controller")
+}
+
+// deployment returns a Deployment, without rate limits for its ReplicaSets.
+func (b *bench) deployment() subject {
+	return b.unlimited("Deployment", "Deployment", "replicaset-controller")
+}
+
+// ours returns the loop of this project in the namespace of the benchmark, with extra arguments.
 func (b *bench) ours(args ...string) subject {
 	return subject{
-		name: nameOurs, agent: "kubectl-imoocpod/",
-		resource:   imoocPods(),
-		apiVersion: imoocPods().GroupVersion().String(), kind: "ImoocPod",
+		name: nameOurs, agent: "kubectl-imoocpod/", resource: imoocPods(), kind: "ImoocPod", namespace: namespace,
 		program: func(ctx context.Context, metrics string) *exec.Cmd {
 			return b.command(ctx, b.plugin, append([]string{"run-controller", "--metrics-bind-address=" + metrics}, args...)...)
 		},
 	}
 }
 
+// oursIn returns the loop of this project in another namespace.
+func (b *bench) oursIn(namespace string, args ...string) subject {
+	return b.ours(append(args, "-n", namespace)...).in(namespace)
+}
+
+// in returns the subject with the owners in a namespace.
+func (s subject) in(namespace string) subject {
+	s.namespace = namespace
+	return s
+}
+
 func imoocPods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1alpha1", Resource: "imoocpods"}
 }
 
-// owner returns the owner of the pods of a run.
-func (s subject) owner(run string, replicas int) map[string]any {
-	object := map[string]any{
-		"apiVersion": s.apiVersion, "kind": s.kind,
-		"metadata": map[string]any{"name": run},
+// object returns an object of the kind of a subject, without a spec.
+func (s subject) object(name string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	object.SetGroupVersionKind(s.resource.GroupVersion().WithKind(s.kind))
+	object.SetName(name)
+	return object
+}
+
+// owner returns the owner of the pods of a run. Its name is that of the run.
+func (s subject) owner(run string, replicas int) *unstructured.Unstructured {
+	object := s.object(run)
+	spec := map[string]any{"replicas": int64(replicas), "template": podTemplate(run)}
+	if s.resource.Group != imoocPods().Group {
+		spec["selector"] = map[string]any{"matchLabels": map[string]any{runLabel: run}}
 	}
-	switch {
-	case s.resource.Resource == "configmaps":
-	case s.resource.Group != imoocPods().Group:
-		spec := map[string]any{"replicas": int64(replicas), "template": podTemplate(run),
-			"selector": map[string]any{"matchLabels": map[string]any{runLabel: run}}}
-		if s.kind == rolloutKind {
-			spec["strategy"] = map[string]any{"canary": map[string]any{}}
-		}
-		object["spec"] = spec
-	default:
-		object["spec"] = map[string]any{"replicas": int64(replicas), "template": podTemplate(run)}
+	if s.kind == rolloutKind {
+		spec["strategy"] = map[string]any{"canary": map[string]any{}}
+	}
+	if s.kind != "ConfigMap" {
+		object.Object["spec"] = spec
 	}
 	return object
 }
 
-// freeAddress returns a free address on this machine.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
+// runLabel is the label that identifies the pods of a run.
+const runLabel = "run"
+
+// podTemplate returns the pod template of all subjects.
+func podTemplate(run string) map[string]any {
+	container := map[string]any{"name": "sleep", "image": "busybox", "command": []any{"sleep", "3600"}}
+	return map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{runLabel: run}},
+		"spec": map[string]any{
+			"terminationGracePeriodSeconds": int64(1),
+			"automountServiceAccountToken":  false,
+			"containers":                    []any{container},
+		},
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+}
+
+// podOf returns an unnamed pod with the template of a run. owner controls it, unless owner is nil.
+func podOf(run string, owner *unstructured.Unstructured) *corev1.Pod {
+	pod := &corev1.Pod{}
+	check(json.Unmarshal(must(json.Marshal(podTemplate(run))), pod))
+	if owner != nil {
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())}
+	}
+	return pod
 }

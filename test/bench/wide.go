@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A loop is allowed to use this many more bytes of memory than an idle controller.
@@ -14,104 +16,45 @@ const (
 )
 
 // measureWide measures the memory and the start of a loop with objects of many kinds
-// in many namespaces.
-func (b *bench) measureWide(ctx context.Context, todo loopAgenda) (p part, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// in many namespaces, at most one of each kind per namespace.
+func (b *bench) measureWide(ctx context.Context) []goal {
+	objects, kinds := sized(b, 10_000, 12), sized(b, 100, 3)
+	namespaces := make([]string, sized(b, 200, 4))
+	for i := range namespaces {
+		namespaces[i] = fmt.Sprintf("wide-%d", i)
+	}
 	s := b.ours("-A", "--declared-kinds")
-	bare, err := b.bareMemory(ctx, s)
-	if err != nil {
-		return p, err
-	}
-	names := make([]string, todo.wideNamespaces)
-	for i := range names {
-		names[i] = fmt.Sprintf("wide-%d", i)
-	}
-	if err := b.makeNamespaces(ctx, names); err != nil {
-		return p, err
-	}
-	if err := b.declareKinds(ctx, todo.wideKinds); err != nil {
-		return p, err
-	}
-	// The run label of the pods is the name of their object.
-	w, err := b.watchRunIn(ctx, "", "wide", nil)
-	if err != nil {
-		return p, err
-	}
-	l, err := b.launch(ctx, s)
-	if err != nil {
-		return p, err
-	}
-	defer l.stop()
-	if err := b.makeWide(ctx, todo, names); err != nil {
-		return p, err
-	}
-	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == todo.wideObjects }); err != nil {
-		return p, fmt.Errorf("%w; output of the loop: %s", err, l.words())
-	}
-	if err := untilStill(ctx, l); err != nil {
-		return p, err
-	}
+	l := b.launch(ctx, s)
+	defer func() { l.stop() }()
+	pause(ctx, veryQuiet)
+	bare := l.usage().resident
 	l.stop()
-	took, again, err := b.startWide(ctx, s, todo.wideObjects)
-	if err != nil {
-		return p, err
-	}
-	const mb = 1e6
-	allowed := float64(todo.wideObjects*(perPod+perObject) + todo.wideKinds*perKind)
-	p.hold(allowed/mb, figure{"many kinds and namespaces: memory beyond that of a controller without objects", "%.1f", " MB", []float64{(float64(again.resident) - float64(bare)) / mb}})
-	p.hold(5, figure{"many kinds and namespaces: from the start until every object is reconciled once", "%.2f", " s", []float64{took.Seconds()}})
-	return p, nil
-}
 
-// bareMemory returns the resident memory of a controller without objects, in bytes.
-func (b *bench) bareMemory(ctx context.Context, s subject) (resident uint64, err error) {
-	l, err := b.launch(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	defer l.stop()
-	if err := pause(ctx, veryQuiet); err != nil {
-		return 0, err
-	}
-	used, err := l.usage()
-	return used.resident, err
-}
-
-// makeWide spreads objects over kinds and namespaces, at most one of each kind per
-// namespace.
-func (b *bench) makeWide(ctx context.Context, todo loopAgenda, namespaces []string) error {
-	return parallel(16, todo.wideObjects, func(i int) error {
-		kind, round := i%todo.wideKinds, i/todo.wideKinds
-		return b.makeOfKind(ctx, kind, namespaces[(kind+round)%len(namespaces)], "wide")
+	b.makeNamespaces(ctx, namespaces...)
+	b.declareKinds(ctx, kinds)
+	// The run label of the pods is the name of their object.
+	w := b.watchRun(ctx, s.in(metav1.NamespaceAll), "wide")
+	l = b.launch(ctx, s)
+	parallel(atOnce, objects, func(i int) {
+		kind, round := i%kinds, i/kinds
+		b.makeDeclared(ctx, kind, namespaces[(kind+round)%len(namespaces)], "wide")
 	})
-}
+	w.untilReady(ctx, objects)
+	l.untilStill(ctx)
+	l.stop()
 
-// startWide starts a loop while nothing needs to change. It returns the time until
-// the loop had reconciled every object, and its usage at rest.
-func (b *bench) startWide(ctx context.Context, s subject, objects int) (took time.Duration, used usage, err error) {
+	// Start the loop again while nothing needs to change.
 	start := time.Now()
-	l, err := b.launch(ctx, s)
-	if err != nil {
-		return 0, used, err
+	l = b.launch(ctx, s)
+	l.untilReconciled(ctx, objects)
+	took := time.Since(start)
+	l.untilStill(ctx)
+	const mb = 1e6
+	allowed := float64(objects*(perPod+perObject) + kinds*perKind)
+	more := float64(l.usage().resident) - float64(bare)
+	const what = "many kinds and namespaces: "
+	return []goal{
+		medianGoal(what+"memory beyond that of a controller without objects", allowed/mb, "%.1f", " MB", more/mb),
+		medianGoal(what+"from the start until every object is reconciled once", 5, "%.2f", " s", took.Seconds()),
 	}
-	defer l.stop()
-	for {
-		// Ignore an error because the loop does not serve metrics at first.
-		if looks, err := l.reconciles(); err == nil && looks >= float64(objects) {
-			break
-		}
-		if time.Since(start) > patience {
-			return 0, used, fmt.Errorf("the loop has not reconciled all objects; output: %s", l.words())
-		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return 0, used, err
-		}
-	}
-	took = time.Since(start)
-	if err := untilStill(ctx, l); err != nil {
-		return took, used, err
-	}
-	used, err = l.usage()
-	return took, used, err
 }

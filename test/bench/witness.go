@@ -10,8 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -39,65 +37,42 @@ type seen struct {
 	ready bool
 }
 
-// watchRun starts a watch of the pods of a run, and of their owner if it is not
-// nil.
-func (b *bench) watchRun(ctx context.Context, run string, owner *ownerRef) (*witness, error) {
-	return b.watchRunIn(ctx, namespace, run, owner)
+// watchRun starts a watch of the pods of a run of a subject.
+func (b *bench) watchRun(ctx context.Context, s subject, run string) *witness {
+	return b.watch(ctx, s.namespace, runLabel+"="+run)
 }
 
-// watchRunIn is watchRun for another namespace, or for all of them.
-func (b *bench) watchRunIn(ctx context.Context, namespace, run string, owner *ownerRef) (*witness, error) {
-	return b.watchLabeled(ctx, namespace, labels.Set{runLabel: run}.String(), owner)
-}
-
-// watchLabeled is watchRunIn for pods that a selector selects.
-func (b *bench) watchLabeled(ctx context.Context, namespace, selector string, owner *ownerRef) (*witness, error) {
+// watch starts a watch of the pods that a selector selects, in a namespace or in all.
+func (b *bench) watch(ctx context.Context, namespace, selector string) *witness {
 	w := &witness{changed: make(chan struct{}), pods: map[types.UID]*seen{}}
 	pods := b.witness.core.Pods(namespace)
-	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
-	if err != nil {
-		return nil, err
-	}
+	list := must(pods.List(ctx, metav1.ListOptions{LabelSelector: selector}))
 	if len(list.Items) > 0 {
-		return nil, fmt.Errorf("the run %s starts with %d pods", selector, len(list.Items))
+		check(fmt.Errorf("the run %s starts with %d pods", selector, len(list.Items)))
 	}
-	// Retry because the server closes slow watches on a busy machine.
-	events, err := retry.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
-		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			opts.LabelSelector = selector
-			return pods.Watch(ctx, opts)
-		},
+	w.start(ctx, list.ResourceVersion, func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+		opts.LabelSelector = selector
+		return pods.Watch(ctx, opts)
 	})
-	if err != nil {
-		return nil, err
-	}
-	go w.follow(ctx, events)
-	if owner == nil {
-		return w, nil
-	}
-	owners := b.witness.dynamic.Resource(owner.resource).Namespace(namespace)
-	first, err := owners.Get(ctx, owner.name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	w.owner = first
-	events, err = retry.NewRetryWatcherWithContext(ctx, first.GetResourceVersion(), &cache.ListWatch{
-		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			opts.FieldSelector = fields.OneTermEqualSelector("metadata.name", owner.name).String()
-			return owners.Watch(ctx, opts)
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	go w.follow(ctx, events)
-	return w, nil
+	return w
 }
 
-// ownerRef names the owner of the pods of a run.
-type ownerRef struct {
-	resource schema.GroupVersionResource
-	name     string
+// watchOwner starts a watch of the owner of the pods, too.
+func (b *bench) watchOwner(ctx context.Context, w *witness, s subject, name string) {
+	owners := b.witness.dynamic.Resource(s.resource).Namespace(s.namespace)
+	w.owner = must(owners.Get(ctx, name, metav1.GetOptions{}))
+	revision := w.owner.GetResourceVersion()
+	w.start(ctx, revision, func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+		opts.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
+		return owners.Watch(ctx, opts)
+	})
+}
+
+// start starts a watch from a revision. It retries because the server closes slow watches on a busy
+// machine.
+func (w *witness) start(ctx context.Context, revision string, watch cache.WatchFuncWithContext) {
+	events := must(retry.NewRetryWatcherWithContext(ctx, revision, &cache.ListWatch{WatchFuncWithContext: watch}))
+	go w.follow(ctx, events)
 }
 
 func (w *witness) follow(ctx context.Context, events watch.Interface) {
@@ -189,28 +164,37 @@ func (w *witness) renewed(since time.Time) int {
 	return n
 }
 
-// patience limits each wait. A ReplicaSet as shipped is slow, and so are ten thousand
-// pods on a busy machine.
-const patience = 30 * time.Minute
-
 // until waits until condition is true, and returns the time. The lock is held while condition runs.
-func (w *witness) until(ctx context.Context, what string, condition func() bool) (time.Time, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited in vain until %s", what))
+func (w *witness) until(ctx context.Context, what string, condition func() bool) time.Time {
+	ctx, cancel := patiently(ctx, what)
 	defer cancel()
 	for {
 		w.mu.Lock()
 		now, done, err, changed := time.Now(), condition(), w.lost, w.changed
 		w.mu.Unlock()
-		switch {
-		case err != nil:
-			return now, err
-		case done:
-			return now, nil
+		check(err)
+		if done {
+			return now
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return now, context.Cause(ctx)
+			check(context.Cause(ctx))
 		}
 	}
+}
+
+// untilReady waits until n pods exist, all ready, and returns the time.
+func (w *witness) untilReady(ctx context.Context, n int) time.Time {
+	return w.until(ctx, fmt.Sprintf("%d pods are ready", n), func() bool { return len(w.pods) == n && w.ready == n })
+}
+
+// untilCreated waits until n pods have been created so far, and returns the time.
+func (w *witness) untilCreated(ctx context.Context, n int) time.Time {
+	return w.until(ctx, fmt.Sprintf("%d pods have been created", n), func() bool { return len(w.created) >= n })
+}
+
+// untilSaid waits until the status of the owner says that n pods are ready, and returns the time.
+func (w *witness) untilSaid(ctx context.Context, n int) time.Time {
+	return w.until(ctx, fmt.Sprintf("the status says that %d pods are ready", n), func() bool { return w.says(n) })
 }

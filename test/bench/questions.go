@@ -1,0 +1,131 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// question is a question about the program, with the measurement that answers it.
+type question struct {
+	name    string
+	measure func(context.Context) []goal
+	// place is the place of the goals in the report.
+	place int
+	// limit limits the time of the measurement.
+	limit time.Duration
+	// emptied is the namespace to be emptied afterwards, or "" if there is none.
+	emptied string
+}
+
+// questions returns the questions of a part, in the order of measuring.
+//
+// Of the part "loop", the first questions are those whose objects are deleted afterwards. Then comes
+// Wide, whose loop sees all namespaces. Wide and those after it keep their objects, because deleting
+// them takes as long as creating them. The loops after Wide do not see the objects of earlier
+// questions.
+func (b *bench) questions(part string) []question {
+	// The limit for a question about the loop is about twice the time needed on two cores.
+	const short, long = 5 * time.Minute, time.Hour
+	switch part {
+	case "commands":
+		return []question{
+			{"Program", b.measureProgram, 4, long, ""},
+			{"Commands", b.compareScales, 3, long, ""},
+			{"Scaling", b.compareScaling, 1, long, ""},
+			{"Idle", b.measureIdle, 2, long, ""},
+		}
+	case "following":
+		return []question{
+			{"While the pods come up", b.compareFollowing, 1, long, ""},
+			{"A single look", b.compareLooks, 3, long, ""},
+			{"After the last pod is ready", b.measureEndings, 2, long, ""},
+			{"At rest", b.measureRest, 4, long, ""},
+			{"Many pods", b.measureMany, 5, long, ""},
+		}
+	case "loop":
+		return []question{
+			{"Nodes", b.measureNodes, 6, short, nodesNamespace},
+			{"Rolling", b.measureRolling, 5, short, rollingNamespace},
+			{"Flapping", b.measureFlapping, 7, short, flappingNamespace},
+			{"Beside", b.measureBeside, 8, short, besideNamespace},
+			{"Wide", b.measureWide, 4, short, ""},
+			{"Failover", b.measureFailover, 1, short, ""},
+			{"Backlog", b.measureBacklog, 2, short, ""},
+			{"Neighbors", b.measureNeighbors, 3, short, ""},
+		}
+	}
+	check(fmt.Errorf("no part is called %q", part))
+	return nil
+}
+
+// answer answers the questions of a part with the given names, or all if none are given, and writes
+// the goals into the section of the part. It fails if a goal is missed.
+func (b *bench) answer(ctx context.Context, part string, only []string, document string) {
+	questions := b.questions(part)
+	if len(only) > 0 {
+		questions = slices.DeleteFunc(questions, func(q question) bool { return !slices.Contains(only, q.name) })
+	}
+	report := b.describe(ctx)
+	answers := map[string][]goal{}
+	for _, q := range questions {
+		answers[q.name] = b.ask(ctx, q)
+	}
+	slices.SortFunc(questions, func(x, y question) int { return cmp.Compare(x.place, y.place) })
+	var all []goal
+	for _, q := range questions {
+		all = append(all, answers[q.name]...)
+	}
+	report.write(document, part, goalTable(all))
+	check(missed(all))
+}
+
+// ask answers a question by its measurement, and then empties the namespace q.emptied. If the
+// measurement fails, the answer is a missed goal.
+func (b *bench) ask(ctx context.Context, q question) (goals []goal) {
+	began := time.Now()
+	limited, cancel := context.WithTimeoutCause(ctx, q.limit, fmt.Errorf("not done after %s", q.limit))
+	defer cancel()
+	err := attempt(func() { goals = q.measure(limited) })
+	check(context.Cause(ctx))
+	if err != nil {
+		say("%s failed: %v\n%s", q.name, err, b.lastWords())
+		line, _, _ := strings.Cut(err.Error(), "\n")
+		goals = []goal{{
+			what: fmt.Sprintf("all measurements of %q", q.name), wanted: "done",
+			measured: fmt.Sprintf("failed: %.200s", line),
+		}}
+	}
+	if q.emptied != "" {
+		if err := attempt(func() { b.empty(ctx, q.emptied) }); err != nil {
+			say("what %s leaves behind stays: %v", q.name, err)
+		}
+	}
+	for _, g := range goals {
+		say("%s: %s", g.what, g.measured)
+	}
+	say("%s took %.0f s", q.name, time.Since(began).Seconds())
+	return goals
+}
+
+// empty deletes the pods of a namespace and their owners at once.
+func (b *bench) empty(ctx context.Context, namespace string) {
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	var failed []error
+	for _, resource := range []schema.GroupVersionResource{imoocPods(), myDaemonSets(), pods} {
+		objects := b.witness.dynamic.Resource(resource).Namespace(namespace)
+		failed = append(failed, objects.DeleteCollection(ctx, atZero(), metav1.ListOptions{}))
+	}
+	check(errors.Join(failed...))
+}
+
+// atZero returns the options to delete pods at once.
+func atZero() metav1.DeleteOptions { return metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))} }

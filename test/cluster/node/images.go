@@ -47,14 +47,13 @@ func MakeImages(registry, bin string) error {
 	if err != nil {
 		return fmt.Errorf("create the images of the nodes: %w", err)
 	}
-	applets := []string{"act", "cat", "false", "httpd", "pause", "sleep", "true", "uptime"}
+	layer, err := layerOf(program, []string{"act", "cat", "false", "httpd", "pause", "sleep", "true", "uptime"})
+	if err != nil {
+		return fmt.Errorf("create the images of the nodes: %w", err)
+	}
 	for name, command := range map[string]string{
 		"busybox": "busybox", "nginx": "httpd", "nginx:stable-alpine3.17": "httpd", pauseImage: "pause",
 	} {
-		layer, err := layerOf(program, applets)
-		if err != nil {
-			return fmt.Errorf("create image %s: %w", name, err)
-		}
 		if err := makeImage(imageDir(registry, name), layer, command); err != nil {
 			return fmt.Errorf("create image %s: %w", name, err)
 		}

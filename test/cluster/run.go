@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // auditLogVariable is the environment variable with the path of the API server's
@@ -137,4 +138,12 @@ func commandError(name string, err error) error {
 		return exitCode(128 + int(status.Signal()))
 	}
 	return exitCode(exit.ExitCode())
+}
+
+// inForeground reports whether stdin is a terminal whose foreground process group
+// is the group of the launcher.
+func inForeground() bool {
+	var group int32
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, os.Stdin.Fd(), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&group))) //nolint:gosec // the standard library has no other way to ask
+	return errno == 0 && int(group) == syscall.Getpgrp()
 }

@@ -11,6 +11,7 @@
 package node
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -72,4 +73,17 @@ func readConfig(dir string) (Config, error) {
 // for the directory.
 func cgroup(dir string) string {
 	return fmt.Sprintf("/imoocpod-node-%x", sha256.Sum256([]byte(dir)))[:31]
+}
+
+// LogTail returns the last lines of a log, or the error if the log cannot be
+// read.
+func LogTail(path string) string {
+	const maxLines = 20
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := bytes.Split(bytes.TrimRight(data, "\n"), []byte("\n"))
+	lines = lines[max(0, len(lines)-maxLines):]
+	return string(bytes.Join(lines, []byte("\n")))
 }

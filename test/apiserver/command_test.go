@@ -2,15 +2,17 @@ package apiserver_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
@@ -20,17 +22,40 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// run runs a command of the program in this process, against the server s.
+// command runs a command of the program in this process, against the server s.
+func command(ctx context.Context, s *apiserver.Server, line string, out, errOut io.Writer) error {
+	return commandVia(ctx, s.Connect, line, out, errOut)
+}
+
+// commandVia is command with another connection to the server.
+func commandVia(ctx context.Context, connect func(*genericclioptions.ConfigFlags), line string, out, errOut io.Writer) error {
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}
+	c := kube.New("v1", streams)
+	connect(c.Flags)
+	root := cmd.NewRootCommandFor(c, "v1", streams) //nolint:contextcheck // it comes with ExecuteContext
+	root.SetArgs(strings.Fields(line))
+	return root.ExecuteContext(ctx)
+}
+
+// run runs a command, and returns what it printed.
 func run(t *testing.T, s *apiserver.Server, line string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
-	c := kube.New("v1", streams)
-	s.Connect(c.Flags)
-	root := cmd.NewRootCommandFor(c, "v1", streams)
-	root.SetArgs(strings.Fields(line))
-	err = root.ExecuteContext(t.Context())
+	err = command(t.Context(), s, line, &out, &errOut)
 	return out.String(), errOut.String(), err
+}
+
+// cluster returns a server with simulated controllers and with objects that they have reconciled.
+func cluster(t *testing.T, manifests ...string) *apiserver.Server {
+	t.Helper()
+	s := apiserver.New(t)
+	play.Cluster(s)
+	for _, manifest := range manifests {
+		s.CreateYAML(manifest)
+	}
+	<-time.After(time.Minute)
+	synctest.Wait()
+	return s
 }
 
 // deployment returns the manifest of a Deployment, as a user would write it.
@@ -47,42 +72,6 @@ spec:
     spec: {containers: [{name: app, image: %[2]q}]}`, name, image, replicas)
 }
 
-// TestCommands runs commands of the program against a server with simulated
-// controllers.
-func TestCommands(t *testing.T) {
-	t.Parallel()
-	bubble.Test(t, func(t *testing.T) {
-		s := apiserver.New(t)
-		play.Cluster(s)
-		s.CreateYAML(deployment("web", "example.com/old:1", 3))
-		<-time.After(time.Minute)
-		synctest.Wait()
-		for _, test := range []struct{ line, says string }{
-			{"status deployment/web", "web"},
-			{"set image deployment/web app=example.com/new:1 --timeout 1m", "web"},
-			{"scale deployment/web --replicas 4 --timeout 1m", "web"},
-			{"history deployment/web", "example.com/new:1"},
-		} {
-			stdout, stderr, err := run(t, s, test.line)
-			if err != nil || !strings.Contains(stdout, test.says) {
-				t.Errorf("%s: got error %v, stdout %q, stderr %q", test.line, err, stdout, stderr)
-			}
-		}
-		d := s.Get("deployments", "default", "web")
-		ready, _, _ := unstructured.NestedInt64(d.Object, "status", "readyReplicas")
-		if pods := s.List("pods", "default"); ready != 4 || len(pods) != 4 {
-			t.Errorf("%d of %d pods are ready, want 4", ready, len(pods))
-		}
-		for _, pod := range s.List("pods", "default") {
-			containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
-			container, _ := containers[0].(map[string]any)
-			if image := container["image"]; image != "example.com/new:1" {
-				t.Errorf("%s runs %v", pod.GetName(), image)
-			}
-		}
-	})
-}
-
 // full is a writer whose disk is full.
 type full struct{}
 
@@ -93,11 +82,7 @@ func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		s := apiserver.New(t)
-		play.Cluster(s)
-		s.CreateYAML(deployment("web", "example.com/web:1", 3))
-		<-time.After(time.Minute)
-		synctest.Wait()
+		s := cluster(t, deployment("web", "example.com/web:1", 3))
 		for _, test := range []struct{ line, says string }{
 			{"status", ""}, {"status deployment/web", ""}, {"status deployment/web -o json", ""}, {"describe deployment/web", ""},
 			{"history deployment/web", ""}, {"kinds", ""}, {"version", ""}, {"check", ""}, {"kinds new Foo --group example.com", ""},
@@ -108,12 +93,8 @@ func TestFullDisk(t *testing.T) {
 			{"pause deployment/web --for forever", "setting .spec.paused to true"}, {"delete deployment/web", ""},
 		} {
 			var stderr bytes.Buffer
-			streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: full{}, ErrOut: &stderr}
-			c := kube.New("v1", streams)
-			s.Connect(c.Flags)
-			root := cmd.NewRootCommandFor(c, "v1", streams)
-			root.SetArgs(strings.Fields(test.line))
-			if err := root.ExecuteContext(t.Context()); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(stderr.String(), test.says) {
+			err := command(t.Context(), s, test.line, full{}, &stderr)
+			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(stderr.String(), test.says) {
 				t.Errorf("%s: got error %v, stderr %q, want %q", test.line, err, &stderr, test.says)
 			}
 		}

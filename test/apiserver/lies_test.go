@@ -5,17 +5,12 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
@@ -86,35 +81,19 @@ func TestLies(t *testing.T) {
 					if strings.HasPrefix(v.line, "undo ") {
 						play.Cluster(s) // for a history
 					}
-					w := workloads()[0]
-					file := filepath.Join(t.TempDir(), "object.yaml")
-					if err := os.WriteFile(file, []byte(w.manifest), 0o600); err != nil {
-						t.Fatal(err)
-					}
-					words := strings.NewReplacer("TARGET", w.target, "FILE", file)
-					if !v.creates {
-						s.CreateYAML(w.manifest)
-						<-time.After(time.Second)
-					}
-					if v.first != "" {
-						if _, stderr, err := run(t, s, words.Replace(v.first)); err != nil {
-							t.Fatal(err, stderr)
-						}
-						<-time.After(time.Second)
-					}
+					line := v.prepare(t, s, workloads()[0])
 					var out, errOut bytes.Buffer
-					streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
-					c := kube.New("v1", streams)
-					s.Connect(c.Flags)
-					connect := c.Flags.WrapConfigFn
-					c.Flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
-						config = connect(config)
-						config.Transport = liar{s, answer}
-						return config
+					connect := func(flags *genericclioptions.ConfigFlags) {
+						s.Connect(flags)
+						truthful := flags.WrapConfigFn
+						flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
+							config = truthful(config)
+							config.Transport = liar{s, answer}
+							return config
+						}
 					}
-					root := cmd.NewRootCommandFor(c, "v1", streams)
-					root.SetArgs(strings.Fields(words.Replace(v.line)))
-					if err := root.ExecuteContext(t.Context()); err == nil || out.Len() > 0 {
+					err := commandVia(t.Context(), connect, line, &out, &errOut)
+					if err == nil || out.Len() > 0 {
 						t.Errorf("%v, it printed %q, and %q on standard error", err, out.String(), errOut.String())
 					}
 				})

@@ -8,8 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
-	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -18,12 +16,11 @@ import (
 func TestListAgreesWithOneObject(t *testing.T) {
 	for _, n := range []int{1, 12} { // for several objects, status lists the pods only once
 		bubble.Test(t, func(t *testing.T) {
-			s := apiserver.New(t)
-			play.Cluster(s)
+			var all []string
 			for i := range n {
-				s.CreateYAML(deployment(fmt.Sprintf("web%d", i), "example.com/web:1", 2))
+				all = append(all, deployment(fmt.Sprintf("web%d", i), "example.com/web:1", 2))
 			}
-			<-time.After(time.Minute)
+			s := cluster(t, all...)
 			for _, pod := range s.List("pods", "default") {
 				s.As("kubelet").Update("pods", "default", pod.GetName(), func(obj *unstructured.Unstructured) {
 					statuses, _, _ := unstructured.NestedSlice(obj.Object, "status", "containerStatuses")
@@ -59,12 +56,11 @@ func TestListAgreesWithOneObject(t *testing.T) {
 func TestOnly(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		s := apiserver.New(t)
-		play.Cluster(s)
+		var all []string
 		for name, image := range map[string]string{"good": "web:1", "bad": "pull:1", "slow": "never:1", "night": "web:1", "held": "web:1"} {
-			s.CreateYAML(deployment(name, "example.com/"+image, 1))
+			all = append(all, deployment(name, "example.com/"+image, 1))
 		}
-		<-time.After(time.Minute)
+		s := cluster(t, all...)
 		for _, line := range []string{"park deployment/night", "pause deployment/held --for forever"} {
 			if _, _, err := run(t, s, line); err != nil {
 				t.Fatal(err)

@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -62,10 +63,7 @@ func TestWordsOfOtherTools(t *testing.T) {
 func TestHintToResume(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		s := apiserver.New(t)
-		play.Cluster(s)
-		s.CreateYAML(deployment("web", "example.com/web:1", 1))
-		<-time.After(time.Minute)
+		s := cluster(t, deployment("web", "example.com/web:1", 1))
 		for _, line := range []string{"pause deployment/web --for forever", "set image deployment/web example.com/web:2"} {
 			if _, _, err := run(t, s, line); err != nil {
 				t.Fatalf("%s: %v", line, err)
@@ -89,7 +87,7 @@ func TestHintToResume(t *testing.T) {
 		}
 		ctx, interrupt := context.WithCancel(t.Context())
 		s.After(time.Second, interrupt)
-		err := command(ctx, s, "resume deployment/web --wait")
+		err := command(ctx, s, "resume deployment/web --wait", io.Discard, io.Discard)
 		const want = "hint: to undo the change: kubectl imoocpod pause deployments.apps/web --for forever -n default"
 		if got := outcome.HintLines(err, nil); !strings.HasSuffix(got, want) {
 			t.Errorf("%v, with the hint %q, want %q", err, got, want)
@@ -102,10 +100,7 @@ func TestHintToResume(t *testing.T) {
 func TestNamesThatLeadNowhere(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		s := apiserver.New(t)
-		play.Cluster(s)
-		s.CreateYAML(deployment("web", "example.com/web:1", 1))
-		<-time.After(time.Minute)
+		s := cluster(t, deployment("web", "example.com/web:1", 1))
 		for line, want := range map[string]string{
 			"wait deployment/web --for=jsonpath={.status.readyReplicaz}=1": "it has no .status.readyReplicaz; the fields there are availableReplicas, ",
 			"wait deployment/web --for=jsonpath={.status.readyReplicas}=3": "last seen: {.status.readyReplicas} is 1",

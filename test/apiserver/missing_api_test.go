@@ -3,15 +3,12 @@ package apiserver_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
-	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -20,12 +17,7 @@ import (
 func TestMissingAPI(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		s := apiserver.New(t)
-		play.Cluster(s)
-		s.CreateYAML(deployment("web", "example.com/web:1", 2))
-		s.CreateYAML(deployment("bad", "pull", 2))
-		<-time.After(time.Minute)
-		synctest.Wait()
+		s := cluster(t, deployment("web", "example.com/web:1", 2), deployment("bad", "pull", 2))
 		for _, resource := range []string{"horizontalpodautoscalers", "poddisruptionbudgets", "events", "leases", "nodes", "controllerrevisions"} {
 			notServed := &apierrors.StatusError{ErrStatus: metav1.Status{
 				Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound,

@@ -1,10 +1,10 @@
 package apiserver_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,12 +16,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
@@ -346,27 +343,34 @@ func perform(t *testing.T, w workload, v verb, e ending) (*scene, error) {
 		x.CreateYAML(widgets)
 		play.Operator(x.Server, "widgets", "Widget")
 	}
+	line := v.prepare(t, x.Server, w)
+	x.before = x.object()
+	play.SetFate(x.Server, e.fate)
+	if e.happens != nil {
+		e.happens(x)
+	}
+	return x, command(ctx, x.Server, line+" --timeout 2m --settle 20s "+e.flags, io.Discard, io.Discard)
+}
+
+// prepare creates the object that the command of v changes, runs v.first, and returns the command.
+func (v verb) prepare(t *testing.T, s *apiserver.Server, w workload) (line string) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "object.yaml")
 	if err := os.WriteFile(file, []byte(w.manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	words := strings.NewReplacer("TARGET", w.target, "FILE", file)
 	if !v.creates {
-		x.CreateYAML(w.manifest)
+		s.CreateYAML(w.manifest)
 		<-time.After(time.Minute)
-		if v.first != "" {
-			if err := command(ctx, x.Server, words.Replace(v.first)); err != nil {
-				t.Fatal(err)
-			}
-			<-time.After(time.Minute)
+	}
+	if v.first != "" {
+		if _, stderr, err := run(t, s, words.Replace(v.first)); err != nil {
+			t.Fatal(err, stderr)
 		}
-		x.before = x.object()
+		<-time.After(time.Minute)
 	}
-	play.SetFate(x.Server, e.fate)
-	if e.happens != nil {
-		e.happens(x)
-	}
-	return x, command(ctx, x.Server, words.Replace(v.line)+" --timeout 2m --settle 20s "+e.flags)
+	return words.Replace(v.line)
 }
 
 // imoocPodCRD returns the CRD of ImoocPods. It is parsed only once because it is long.
@@ -423,15 +427,4 @@ func (x *scene) mustRun(t *testing.T) {
 	if n != spec["replicas"] {
 		t.Errorf("%d pods run, want %v", n, spec["replicas"])
 	}
-}
-
-// command runs a command of the program in this process, against the server s.
-func command(ctx context.Context, s *apiserver.Server, line string) error {
-	var out, errOut bytes.Buffer
-	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
-	c := kube.New("v1", streams)
-	s.Connect(c.Flags)
-	root := cmd.NewRootCommandFor(c, "v1", streams) //nolint:contextcheck // it comes with ExecuteContext
-	root.SetArgs(strings.Fields(line))
-	return root.ExecuteContext(ctx)
 }

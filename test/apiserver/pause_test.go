@@ -17,10 +17,7 @@ import (
 func TestPauseOfAnObjectThatIsNotReady(t *testing.T) {
 	for _, image := range []string{"pull:1", "never:1", "slow:10m"} {
 		bubble.Test(t, func(t *testing.T) {
-			s := apiserver.New(t)
-			play.Cluster(s)
-			s.CreateYAML(deployment("web", "example.com/"+image, 3))
-			<-time.After(time.Minute)
+			s := cluster(t, deployment("web", "example.com/"+image, 3))
 			if _, stderr, err := run(t, s, "pause deployment/web --for forever --wait --timeout 1m"); err != nil {
 				t.Errorf("%s: %v, it printed %q", image, err, stderr)
 			}

@@ -19,13 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"k8s.io/cli-runtime/pkg/genericiooptions"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
@@ -157,15 +153,10 @@ func watchAll(t *testing.T, s *apiserver.Server) func() status.Report {
 			last.Store(&r)
 		}
 	}()
-	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: in, ErrOut: io.Discard}
-	c := kube.New("v1", streams)
-	s.Connect(c.Flags)
-	root := cmd.NewRootCommandFor(c, "v1", streams)
-	root.SetArgs(strings.Fields("status imoocpods -w -o json"))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = root.ExecuteContext(ctx) // it ends with the context
+		_ = command(ctx, s, "status imoocpods -w -o json", in, io.Discard) // it ends with the context
 		_ = in.Close()
 	}()
 	t.Cleanup(func() { stop(); <-ended })

@@ -31,10 +31,7 @@ func TestUndoToARevisionThatNeverBecameReady(t *testing.T) {
 	} {
 		t.Run(test.target+"/"+test.images, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
-				s := apiserver.New(t)
-				play.Cluster(s)
-				s.CreateYAML(test.manifest)
-				<-time.After(time.Minute)
+				s := cluster(t, test.manifest)
 				for image := range strings.FieldsSeq(test.images) {
 					if _, _, err := run(t, s, "set image "+test.target+" app=example.com/"+image); err != nil {
 						t.Fatal(err)

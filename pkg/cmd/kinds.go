@@ -182,13 +182,9 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 
 // statusFacts adds the other counts of a kind to its row and, if types were named, the fields
 // and rules by which its status is interpreted.
-func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *discover.Field, row *printer.Kind) {
+func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *fieldpath.Path, row *printer.Kind) {
 	if kind.Reconciled() {
 		return // the declaration defines these facts
-	}
-	var count *fieldpath.Path
-	if field != nil {
-		count = field.Path
 	}
 	known, err := observe.StatusFacts(ctx, o.finder, kind, count)
 	if err != nil {
@@ -215,8 +211,10 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *
 func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	byName := len(o.types) > 0
 	kind, wrong := o.finder.Declare(ctx, kind)
-	finding := o.finder.Discover(ctx, kind)
-	none := finding.Field == nil && len(finding.Candidates) == 0 && !finding.PerNode && finding.Err == nil
+	field, err := o.finder.Find(ctx, kind, nil, nil)
+	var unknown *discover.UnknownFieldError
+	var perNode *discover.NoCountError
+	none := errors.As(err, &unknown) && len(unknown.Candidates) == 0
 	if none && !byName {
 		return nil
 	}
@@ -227,29 +225,29 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	if declaration := (*kinds.DeclarationError)(nil); errors.As(wrong, &declaration) {
 		row.Wrong = declaration.Problems
 	}
-	if byName || finding.Field != nil {
-		o.statusFacts(ctx, kind, finding.Field, row)
+	if byName || err == nil {
+		o.statusFacts(ctx, kind, field.Path, row)
 	}
 	subresource := ""
 	switch {
 	case none:
 		row.Found, row.MayScale = "none", new(false)
 		return row
-	case finding.Err != nil:
-		row.Found, row.Error = "unknown", finding.Err.Error()
-	case finding.Field != nil:
-		row.Field, row.Found = finding.Field.String(), finding.Field.Found
-		if finding.Field.Scale {
+	case err == nil:
+		row.Field, row.Found = field.String(), field.Found
+		if field.Scale {
 			subresource = "scale"
 		}
-	case finding.PerNode:
+	case errors.As(err, &perNode):
 		row.Found, row.MayScale = "one per node", new(false)
 		return row
-	default:
+	case unknown != nil:
 		row.Found = "guess"
-		for _, candidate := range finding.Candidates {
+		for _, candidate := range unknown.Candidates {
 			row.Candidates = append(row.Candidates, candidate.Path)
 		}
+	default:
+		row.Found, row.Error = "unknown", err.Error()
 	}
 	right := authorizationv1.ResourceAttributes{Namespace: o.namespace, Verb: "patch", Group: kind.Resource.Group, Resource: kind.Resource.Resource, Subresource: subresource}
 	if kind.Clusterwide {

@@ -16,21 +16,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
-
-// Discovered is the result of Discover for one kind.
-type Discovered struct {
-	Kind kinds.Kind
-	// Field is the replica field, or nil if it is unknown.
-	Field *Field
-	// Candidates lists possible replica fields if Field is unknown.
-	Candidates []candidates.Field
-	// PerNode means that the kind runs a pod on every node and has no count.
-	PerNode bool
-	// Err is the error if the discovery failed.
-	Err error
-}
 
 // Kinds lists the kinds, in their preferred versions, that may have a replica count: those with
 // /scale, custom ones, and DaemonSets, sorted by group. It may return both kinds and an error.
@@ -96,20 +82,4 @@ func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstruc
 		paths = append(paths, c.Path)
 	}
 	return paths, nil
-}
-
-// Discover finds the replica field of a kind, or else sets Candidates, PerNode, or Err.
-func (f *Finder) Discover(ctx context.Context, kind kinds.Kind) Discovered {
-	field, err := f.Find(ctx, kind, nil, nil)
-	var unknown *UnknownFieldError
-	var none *NoCountError
-	switch {
-	case errors.As(err, &unknown):
-		return Discovered{Kind: kind, Candidates: unknown.Candidates}
-	case errors.As(err, &none):
-		return Discovered{Kind: kind, PerNode: true}
-	case err != nil:
-		return Discovered{Kind: kind, Err: err}
-	}
-	return Discovered{Kind: kind, Field: &field}
 }

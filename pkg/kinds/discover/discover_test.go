@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // Kinds lists kinds with /scale and custom kinds that can be patched, sorted by group. If a group
@@ -39,31 +37,6 @@ func TestKinds(t *testing.T) {
 	s.resources = nil
 	if found, err := s.finder().Kinds(); len(found) > 0 || !errors.Is(err, s.partial) {
 		t.Errorf("where nothing answers, it finds %v, %v", found, err)
-	}
-}
-
-// Discover returns a field, candidates, PerNode, or an error.
-func TestDiscover(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, crd("{}", "{}"))
-	if d := s.finder().Discover(t.Context(), set()); d.Err == nil || d.Field != nil || d.PerNode || d.Candidates != nil {
-		t.Errorf("without discovery: %+v", d)
-	}
-	s.serve("example.com/v1", "Set", "sets")
-	s.describe(t, "apis/example.com/v1", "example.com/v1", "Set", "{type: object, properties: {replicas: {type: integer}}}")
-	if d := s.finder().Discover(t.Context(), set()); d.Err != nil || d.Field != nil || len(d.Candidates) != 1 || d.Kind.CRD() != "sets.example.com" {
-		t.Errorf("with a field that may be meant: %+v", d)
-	}
-	s.resources = nil
-	s.serve("example.com/v1", "Set", "sets", "scale")
-	if d := s.finder().Discover(t.Context(), set()); d.Err != nil || d.Field == nil || d.Field.String() != "/scale" || len(d.Candidates) > 0 {
-		t.Errorf("with /scale: %+v", d)
-	}
-	for _, kind := range kinds.Shipped() {
-		perNode := kind.Mapping.Strategy == kinds.StrategyNodes
-		if d := s.finder().Discover(t.Context(), kind); d.Err != nil || d.PerNode != perNode || (d.Field == nil) != perNode {
-			t.Errorf("%s: %+v", kind, d)
-		}
 	}
 }
 

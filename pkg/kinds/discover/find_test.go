@@ -19,6 +19,8 @@ func TestFind(t *testing.T) {
 	t.Parallel()
 	forbidden := apierrors.NewForbidden(kinds.CRDResource().GroupResource(), "sets.example.com", errors.New("no"))
 	given := fieldpath.Fields("spec", "mine")
+	declared := set()
+	declared.ReplicasPath, declared.Mapping.Strategy = []string{"spec", "size"}, kinds.StrategyPods
 	for _, test := range []struct {
 		what        string
 		kind        kinds.Kind
@@ -39,6 +41,7 @@ func TestFind(t *testing.T) {
 		{what: "/scale with a path that cannot be", kind: set(), subresource: []string{"scale"}, scale: "{scale: {specReplicasPath: '.spec['}}", want: Field{Scale: true, Found: "/scale"}},
 		{what: "/scale, and no right to read the CRD", kind: set(), subresource: []string{"scale"}, scale: "{scale: {specReplicasPath: .spec.size}}", refused: forbidden,
 			want: Field{Scale: true, Found: "/scale"}},
+		{what: "the declaration", kind: declared, want: Field{Found: "annotation of the CRD"}, path: ".spec.size"},
 		{what: "the annotation", kind: set(), subresource: []string{"status"}, annotations: "{imoocpod.dev/replicas-path: .spec.size}", scale: "{}",
 			want: Field{Found: "annotation of the CRD"}, path: ".spec.size"},
 	} {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
 // leaserecord.Ships returns true for the shipped kinds, but not for other kinds of their groups.
@@ -21,65 +22,43 @@ func TestShips(t *testing.T) {
 	}
 }
 
+// object reads an object from YAML.
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
+}
+
+// Desired reads the replica field of the kind, or .spec.replicas if the field is unknown. The default
+// is one. The error contains the invalid value, truncated.
 func TestDesired(t *testing.T) {
 	t.Parallel()
+	sized := Kind{ReplicasPath: []string{"spec", "size"}}
 	for name, test := range map[string]struct {
-		spec map[string]any
-		want int32 // -1 is an error
+		kind   Kind
+		object string
+		want   int32
+		err    string
 	}{
-		"a count":             {map[string]any{"replicas": int64(3)}, 3},
-		"none":                {map[string]any{"replicas": int64(0)}, 0},
-		"no count":            {map[string]any{}, 1},
-		"no spec":             {nil, 1},
-		"null":                {map[string]any{"replicas": nil}, 1},
-		"the most there is":   {map[string]any{"replicas": int64(2147483647)}, 2147483647},
-		"a whole number":      {map[string]any{"replicas": 3.0}, 3},
-		"none, as a fraction": {map[string]any{"replicas": 0.0}, 0},
-		"the most, likewise":  {map[string]any{"replicas": 2147483647.0}, 2147483647},
-		"no number (old CRD)": {map[string]any{"replicas": "3"}, -1},
-		"half a pod":          {map[string]any{"replicas": 2.5}, -1},
-		"less than none":      {map[string]any{"replicas": int64(-1)}, -1},
-		"one too many":        {map[string]any{"replicas": int64(2147483648)}, -1},
-		"none in 32 bits":     {map[string]any{"replicas": int64(4294967296)}, -1},
-		"beyond 64 bits":      {map[string]any{"replicas": 1e30}, -1},
-		"a list":              {map[string]any{"replicas": []any{int64(1)}}, -1},
+		"a count":             {ImoocPod(), "spec: {replicas: 3}", 3, ""},
+		"none":                {ImoocPod(), "spec: {replicas: 0}", 0, ""},
+		"no count":            {ImoocPod(), "spec: {}", 1, ""},
+		"no spec":             {ImoocPod(), "{}", 1, ""},
+		"null":                {ImoocPod(), "spec: {replicas: null}", 1, ""},
+		"the most there is":   {ImoocPod(), "spec: {replicas: 2147483647}", 2147483647, ""},
+		"another field":       {sized, "spec: {size: 3, replicas: 5}", 3, ""},
+		"an unknown field":    {Kind{}, "spec: {size: 3, replicas: 5}", 5, ""},
+		"no number (old CRD)": {ImoocPod(), "spec: {replicas: '5'}", 0, `.spec.replicas is the string "5", not an integer`},
+		"a long text":         {ImoocPod(), "spec: {replicas: " + strings.Repeat("x", 1000) + "}", 0, `xxx", not an integer`},
+		"less than none":      {ImoocPod(), "spec: {replicas: -1}", 0, ".spec.replicas is -1: it must be a whole number from 0 to 2147483647"},
+		"one too many":        {ImoocPod(), "spec: {replicas: 2147483648}", 0, ".spec.replicas is 2147483648: "},
+		"none in 32 bits":     {ImoocPod(), "spec: {replicas: 4294967296}", 0, ".spec.replicas is 4294967296: "},
 	} {
-		obj := &unstructured.Unstructured{Object: map[string]any{}}
-		if test.spec != nil {
-			obj.Object["spec"] = test.spec
-		}
-		got, err := ImoocPod().Desired(obj)
-		if (err != nil) != (test.want < 0) || (err == nil && got != test.want) {
+		got, err := test.kind.Desired(object(t, test.object))
+		if got != test.want || (err == nil) != (test.err == "") {
 			t.Errorf("%s: %d replicas are wanted (%v), want %d", name, got, err, test.want)
 		}
-	}
-}
-
-// The error of Desired contains the invalid value, truncated.
-func TestCountThatIsNone(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		object map[string]any
-		want   string
-	}{
-		"a text":        {map[string]any{"spec": map[string]any{"replicas": "5"}}, `.spec.replicas is the string "5", not an integer`},
-		"a long text":   {map[string]any{"spec": map[string]any{"replicas": strings.Repeat("x", 1000)}}, `xxx", not an integer`},
-		"no spec there": {map[string]any{"spec": "none"}, `.spec is the string "none", not an object`},
-	} {
-		obj := &unstructured.Unstructured{Object: test.object}
-		if _, err := ImoocPod().Desired(obj); err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 200 {
-			t.Errorf("%s: the error is %v, want one with %q", name, err, test.want)
-		}
-	}
-}
-
-// Desired reads the replica field of the kind, or .spec.replicas if the field is unknown.
-func TestDesiredElsewhere(t *testing.T) {
-	t.Parallel()
-	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"size": int64(3), "replicas": int64(5)}}}
-	for want, kind := range map[int32]Kind{3: {ReplicasPath: []string{"spec", "size"}}, 5: {}} {
-		if got, err := kind.Desired(obj); err != nil || got != want {
-			t.Errorf("with the path %v, %d replicas are wanted (%v), want %d", kind.ReplicasPath, got, err, want)
+		if err != nil && (!strings.Contains(err.Error(), test.err) || len(err.Error()) > 200) {
+			t.Errorf("%s: the error is %v, want one with %q", name, err, test.err)
 		}
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
 func TestPauseSwitch(t *testing.T) {
@@ -31,11 +32,7 @@ func TestPauseSwitch(t *testing.T) {
 		"a switch that is not in the spec": {other, "{properties: {paused: {type: boolean}}}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var schema map[string]any
-			if err := yaml.Unmarshal([]byte(c.schema), &schema); err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.Join(PauseSwitch(c.kind, schema), "."); got != c.want {
+			if got := strings.Join(PauseSwitch(c.kind, fieldpathtest.Object(t, c.schema)), "."); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -37,7 +36,7 @@ func TestPodSelector(t *testing.T) {
 		{"without a template", other, "spec: {selector: {matchLabels: {app: web}}}", ""},
 		{"nothing", other, "spec: {replicas: 3}", ""},
 	} {
-		if got := test.kind.PodSelector(&unstructured.Unstructured{Object: parsed(t, test.object)}); got != test.want {
+		if got := test.kind.PodSelector(object(t, test.object)); got != test.want {
 			t.Errorf("%s: %q, want %q", test.what, got, test.want)
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
 // RevisionData returns only the fields from which pods are made, unchanged and at their paths.
@@ -37,7 +38,7 @@ func TestRevisionData(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			obj := &unstructured.Unstructured{Object: parsed(t, test.obj)}
+			obj := object(t, test.obj)
 			before := obj.DeepCopy()
 			got, err := RevisionData(test.kind, obj)
 			switch {
@@ -47,7 +48,7 @@ func TestRevisionData(t *testing.T) {
 				}
 			case err != nil:
 				t.Error(err)
-			case !reflect.DeepEqual(got, parsed(t, test.want)):
+			case !reflect.DeepEqual(got, fieldpathtest.Object(t, test.want)):
 				t.Errorf("keeps %v, want %s", got, test.want)
 			}
 			if !reflect.DeepEqual(obj, before) {
@@ -80,23 +81,8 @@ func TestRevisionHistoryLimit(t *testing.T) {
 		{declared, "{}", 3},
 		{declared, "{spec: {revisionHistoryLimit: 5}}", 5},
 	} {
-		obj := &unstructured.Unstructured{Object: parsed(t, test.obj)}
-		if spec, ok := obj.Object["spec"].(map[string]any); ok {
-			if n, ok := spec["revisionHistoryLimit"].(float64); ok {
-				spec["revisionHistoryLimit"] = int64(n) // as clients read it
-			}
-		}
-		if got := RevisionHistoryLimit(test.kind, obj); got != test.want {
+		if got := RevisionHistoryLimit(test.kind, object(t, test.obj)); got != test.want {
 			t.Errorf("%s: %d, want %d", test.obj, got, test.want)
 		}
 	}
-}
-
-func parsed(t *testing.T, text string) map[string]any {
-	t.Helper()
-	fields := map[string]any{}
-	if err := yaml.Unmarshal([]byte(text), &fields); err != nil {
-		t.Fatal(err)
-	}
-	return fields
 }

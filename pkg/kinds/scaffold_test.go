@@ -1,16 +1,31 @@
 package kinds
 
 import (
-	"slices"
+	"flag"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
+
+// replicasAt parses the path of a count, or returns nil for "".
+func replicasAt(t *testing.T, text string) *fieldpath.Path {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	path, err := fieldpath.ParsePath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &path
+}
 
 // Declared returns exactly the requested kind for the CRD of a scaffold.
 func TestScaffold(t *testing.T) {
@@ -41,14 +56,7 @@ func TestScaffold(t *testing.T) {
 		{"V2Pool", "v2pools", StrategyDeployment, "spec.pools.hot_1.pool-size", path("spec.pools.hot_1.pool-size"), counted},
 		{"Agent", "agents", StrategyNodes, "", nil, perNode},
 	} {
-		s := Scaffold{Kind: test.kind, Group: "apps.example.com", Plan: test.plan, Image: "busybox:1"}
-		if test.path != "" {
-			replicas, err := fieldpath.ParsePath(test.path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.ReplicasPath = &replicas
-		}
+		s := Scaffold{Kind: test.kind, Group: "apps.example.com", Plan: test.plan, Image: "busybox:1", ReplicasPath: replicasAt(t, test.path)}
 		crd, err := s.CRD()
 		if err != nil {
 			t.Errorf("%+v: %v", s, err)
@@ -67,32 +75,6 @@ func TestScaffold(t *testing.T) {
 			t.Errorf("%s declares\n%+v (%v)\nwant\n%+v", crd.GetName(), got, err, want)
 		}
 		_ = crd.DeepCopy() // panics if a value has a type that JSON does not have
-	}
-}
-
-// The objects around the count have an empty default, so that the default of the count applies.
-func TestScaffoldDefaultsOnTheWay(t *testing.T) {
-	t.Parallel()
-	replicas, err := fieldpath.ParsePath(".spec.pool.size")
-	if err != nil {
-		t.Fatal(err)
-	}
-	crd, err := Scaffold{Kind: "Foo", Group: "example.com", Plan: StrategyPods, ReplicasPath: &replicas, Image: "busybox"}.CRD()
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := fieldpath.Object(storedVersion(crd), "schema", "openAPIV3Schema")
-	for _, name := range []string{"spec", "pool"} {
-		at = fieldpath.Object(at, "properties", name)
-		if empty, is := at["default"].(map[string]any); !is || len(empty) > 0 {
-			t.Errorf("%s has the default %v", name, at["default"])
-		}
-	}
-	if size := fieldpath.Object(at, "properties", "size"); size["default"] != int64(1) || size["minimum"] != int64(0) {
-		t.Errorf("the count is %v", size)
-	}
-	if image, _, _ := unstructured.NestedString(fieldpath.Object(storedVersion(crd), "schema", "openAPIV3Schema", "properties", "spec", "properties"), "image", "default"); image != "busybox" {
-		t.Errorf("the image is %q", image)
 	}
 }
 
@@ -122,37 +104,44 @@ func TestScaffoldsThatCannotBe(t *testing.T) {
 		{"Foo", "example.com", StrategyPods, ".spec.env.size", ".spec.env.size cannot be the replica count: .spec.env configures"},
 		{"Foo", "example.com", StrategyPods, `.spec["a.b"]`, `has the field "a.b"`},
 	} {
-		s := Scaffold{Kind: test.kind, Group: test.group, Plan: test.plan, Image: "nginx"}
-		if test.path != "" {
-			replicas, err := fieldpath.ParsePath(test.path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.ReplicasPath = &replicas
-		}
+		s := Scaffold{Kind: test.kind, Group: test.group, Plan: test.plan, Image: "nginx", ReplicasPath: replicasAt(t, test.path)}
 		if crd, err := s.CRD(); crd != nil || err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: the error is %v, want one with %q", test, err, test.want)
 		}
 	}
 }
 
-// A scaffold uses the path of the count in the printer columns and in /scale.
-func TestScaffoldNamesTheCountEverywhere(t *testing.T) {
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestScaffoldGolden compares scaffolds with their golden files.
+func TestScaffoldGolden(t *testing.T) {
 	t.Parallel()
-	replicas, err := fieldpath.ParsePath(".spec.size")
-	if err != nil {
-		t.Fatal(err)
-	}
-	crd, err := Scaffold{Kind: "Foo", Group: "example.com", Plan: StrategyPods, ReplicasPath: &replicas, Image: "nginx"}.CRD()
-	if err != nil {
-		t.Fatal(err)
-	}
-	version := storedVersion(crd)
-	columns, _ := version["additionalPrinterColumns"].([]any)
-	shows := func(path string) bool {
-		return slices.ContainsFunc(columns, func(c any) bool { column, _ := c.(map[string]any); return column["jsonPath"] == path })
-	}
-	if !shows(".spec.size") || !shows(".status.readyReplicas") || fieldpath.Object(version, "subresources", "scale")["specReplicasPath"] != ".spec.size" {
-		t.Errorf("the version is %v", version)
+	for name, scaffold := range map[string]Scaffold{
+		"pods":       {Kind: "MyApp", Group: "example.com", Plan: StrategyPods, Image: "nginx"},
+		"nested":     {Kind: "MyApp", Group: "example.com", Plan: StrategyPods, Image: "nginx", ReplicasPath: replicasAt(t, ".spec.pools.hot.size")},
+		"deployment": {Kind: "Box", Group: "apps.example.com", Plan: StrategyDeployment, Image: "registry.example.com:5000/a/b@sha256:0123"},
+		"nodes":      {Kind: "Agent", Group: "example.com", Plan: StrategyNodes, Image: "busybox:1"},
+	} {
+		crd, err := scaffold.CRD()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := yaml.Marshal(crd.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden := filepath.Join("testdata", "scaffold-"+name+".yaml")
+		if *update {
+			if err := os.WriteFile(golden, got, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf("the scaffold %s is\n%s\nwant\n%s", name, got, want)
+		}
 	}
 }

@@ -9,62 +9,73 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// For a kind without a template, Template makes a single container with the image of the object or
-// the default image.
-func TestTemplateOfAnImage(t *testing.T) {
+// Template returns the stored template, or that of the kind for an object that is older than the
+// template field of its CRD. For a kind without a template, it makes a single container with the
+// image of the object or the default image. An invalid template is an error.
+func TestTemplate(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		kind Kind
-		spec map[string]any
-		want string // "" is an error
+		kind   Kind
+		object string
+		want   string // the image, or "" for an error
 	}{
-		{MyDaemonSet(), map[string]any{"image": "web"}, "web"},
-		{MyDaemonSet(), map[string]any{}, ""},
-		{AppService(), map[string]any{"deploymentName": "a"}, "nginx"},
-		{AppService(), map[string]any{"image": "web"}, "web"},
-		{HelloWorld(), map[string]any{"image": "ignored"}, "nginx"},
+		{ImoocPod(), "spec: {replicas: 1}", "busybox"},
+		{ImoocPod(), "spec: {template: {spec: {containers: [{name: main, image: web}]}}}", "web"},
+		{ImoocPod(), "spec: {template: small}", ""},
+		{ImoocPod(), "spec: {template: {metadata: {labels: app}}}", ""},
+		{ImoocPod(), "spec: {template: {spec: what}}", ""},
+		{MyDaemonSet(), "spec: {image: web}", "web"},
+		{MyDaemonSet(), "spec: {}", ""},
+		{AppService(), "spec: {deploymentName: a}", "nginx"},
+		{AppService(), "spec: {image: web}", "web"},
+		{HelloWorld(), "spec: {image: ignored}", "nginx"},
 	} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": test.spec}}
+		obj := object(t, test.object)
 		obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: "noon", "other": "not copied"})
 		template, err := Template(test.kind, obj)
 		if test.want == "" {
 			if err == nil {
-				t.Errorf("%s %v has the template %+v", test.kind.Kind, test.spec, template)
+				t.Errorf("%s %s has the template %+v", test.kind.Kind, test.object, template)
 			}
 			continue
 		}
 		if err != nil || len(template.Spec.Containers) != 1 || template.Spec.Containers[0].Image != test.want {
-			t.Errorf("%s %v has %+v, %v; want the image %s", test.kind.Kind, test.spec, template, err, test.want)
+			t.Errorf("%s %s has %+v, %v; want the image %s", test.kind.Kind, test.object, template, err, test.want)
+			continue
 		}
-		if got := template.Annotations; len(got) != 1 || got[apis.AnnotationRestartedAt] != "noon" {
-			t.Errorf("%s: the annotations of the pods are %v", test.kind.Kind, got)
+		want := map[string]string{apis.AnnotationRestartedAt: "noon"}
+		if len(test.kind.Mapping.TemplatePath) > 0 {
+			want = nil // a restart is in the template
+		}
+		if got := template.Annotations; len(got) != len(want) || got[apis.AnnotationRestartedAt] != want[apis.AnnotationRestartedAt] {
+			t.Errorf("%s: the annotations of the pods are %v, want %v", test.kind.Kind, got, want)
 		}
 	}
 }
 
-// TemplateHash must not change between versions of this program, or pods would look outdated.
+// TemplateHash must not change between versions of this program, or pods would look outdated. An
+// invalid template has no hash.
 func TestTemplateHash(t *testing.T) {
 	t.Parallel()
-	template := func(image string) map[string]any {
-		return map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": image}}}}}
-	}
+	const template, another = "spec: {template: {spec: {containers: [{name: a, image: a}]}}}", "spec: {template: {spec: {containers: [{name: a, image: b}]}}}"
 	for _, test := range []struct {
-		name string
-		kind Kind
-		spec map[string]any
-		at   string
-		want string
+		name   string
+		kind   Kind
+		object string
+		at     string
+		want   string
 	}{
-		{"a template", ImoocPod(), template("a"), "", "368ea137f1e715e0"},
-		{"another", ImoocPod(), template("b"), "", "7cab0317d5ed5a27"},
-		{"none", ImoocPod(), map[string]any{}, "", "d37febed92a19fa6"},
-		{"restarted, which a kind with a template has in there", ImoocPod(), template("a"), "noon", "368ea137f1e715e0"},
-		{"an image", MyDaemonSet(), map[string]any{"image": "a"}, "", "374d583938eb1b16"},
-		{"restarted", MyDaemonSet(), map[string]any{"image": "a"}, "noon", "81a520a73860a6e8"},
-		{"an image that is the default", AppService(), map[string]any{"deploymentName": "a"}, "", "3042addb4df3eeeb"},
-		{"the same in words", AppService(), map[string]any{"deploymentName": "b", "image": "nginx"}, "", "3042addb4df3eeeb"},
+		{"a template", ImoocPod(), template, "", "368ea137f1e715e0"},
+		{"another", ImoocPod(), another, "", "7cab0317d5ed5a27"},
+		{"none", ImoocPod(), "spec: {}", "", "d37febed92a19fa6"},
+		{"an invalid one", ImoocPod(), "spec: {template: small}", "", ""},
+		{"restarted, which a kind with a template has in there", ImoocPod(), template, "noon", "368ea137f1e715e0"},
+		{"an image", MyDaemonSet(), "spec: {image: a}", "", "374d583938eb1b16"},
+		{"restarted", MyDaemonSet(), "spec: {image: a}", "noon", "81a520a73860a6e8"},
+		{"an image that is the default", AppService(), "spec: {deploymentName: a}", "", "3042addb4df3eeeb"},
+		{"the same in words", AppService(), "spec: {deploymentName: b, image: nginx}", "", "3042addb4df3eeeb"},
 	} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": test.spec}}
+		obj := object(t, test.object)
 		if test.at != "" {
 			obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: test.at})
 		}
@@ -75,81 +86,54 @@ func TestTemplateHash(t *testing.T) {
 }
 
 // Template removes labels and annotations of the controller, because they decide to which object a
-// pod belongs.
+// pod belongs. It also removes nulls, so that labels can be added.
 func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
 	t.Parallel()
-	for name, metadata := range map[string]any{
-		"labels and annotations": map[string]any{
-			"labels":      map[string]any{"app": "mine", "imoocpod.dev/bypasses": "x", "imoocpod.dev/slot": "7", "imoocpod.dev/owner-uid": "y"},
-			"annotations": map[string]any{"note": "mine", "imoocpod.dev/anything": "z"},
-		},
-		"labels alone": map[string]any{"labels": map[string]any{"app": "mine", "imoocpod.dev/template-hash": "x"}, "annotations": nil},
+	for name, test := range map[string]struct {
+		metadata string
+		labels   int
+	}{
+		"labels and annotations": {"{labels: {app: mine, imoocpod.dev/bypasses: x, imoocpod.dev/slot: '7', imoocpod.dev/owner-uid: y}, annotations: {note: mine, imoocpod.dev/anything: z}}", 1},
+		"labels alone":           {"{labels: {app: mine, imoocpod.dev/template-hash: x}, annotations: null}", 1},
+		"null":                   {"null", 0},
+		"null labels":            {"{labels: null}", 0},
 	} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": metadata}}}}
+		obj := object(t, "spec: {template: {metadata: "+test.metadata+"}}")
 		template, err := Template(ImoocPod(), obj)
-		if err != nil || len(template.Labels) != 1 || template.Labels["app"] != "mine" || len(template.Annotations) > 1 {
-			t.Errorf("%s: the template has the metadata %+v (%v)", name, template, err)
+		if err != nil || len(template.Labels) != test.labels || test.labels > 0 && template.Labels["app"] != "mine" || len(template.Annotations) > 1 {
+			t.Errorf("%s: the template is %+v (%v)", name, template, err)
 		}
-	}
-	for name, metadata := range map[string]any{"null": nil, "null labels": map[string]any{"labels": nil}} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": metadata}}}}
 		fields, err := TemplateFields(ImoocPod(), obj)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
+		if err == nil {
+			err = unstructured.SetNestedField(fields, "x", "metadata", "labels", "new")
 		}
-		if err := unstructured.SetNestedField(fields, "x", "metadata", "labels", "app"); err != nil {
+		if err != nil {
 			t.Errorf("%s: no label can be added: %v", name, err)
 		}
 	}
 }
 
-// An invalid template is an error, and has no hash.
-func TestTemplateThatCannotBeRead(t *testing.T) {
-	t.Parallel()
-	for _, template := range []any{"small", map[string]any{"metadata": map[string]any{"labels": "app"}}} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": template}}}
-		if got, err := Template(ImoocPod(), obj); err == nil {
-			t.Errorf("%v makes %+v", template, got)
-		}
-	}
-	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": "small"}}}
-	if hash := TemplateHash(ImoocPod(), obj); hash != "" {
-		t.Errorf("a word has the hash %s", hash)
-	}
-}
-
-// The hash of a declared kind includes its name label.
-func TestTemplateHashOfADeclaredKind(t *testing.T) {
-	t.Parallel()
-	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}}
-	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},
-		Mapping: Mapping{Strategy: StrategyPods, ImagePath: []string{"spec", "image"}}}
-	seen := map[string]string{}
-	for _, label := range []string{"", "app", "name"} {
-		kind.Mapping.NameLabel = label
-		hash := TemplateHash(kind, obj)
-		if other, again := seen[hash]; again {
-			t.Errorf("with the name label %q the hash is that of %q", label, other)
-		}
-		seen[hash] = label
-	}
-}
-
 // The container and the hash of a kind without a template include the command and the environment,
-// so that changing them replaces the pods.
-func TestCommandAndEnvironment(t *testing.T) {
+// so that changing them replaces the pods. The hash of a declared kind includes its name label.
+func TestTemplateOfADeclaredKind(t *testing.T) {
 	t.Parallel()
 	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},
 		Mapping: Mapping{Strategy: StrategyPods, ImagePath: []string{"spec", "image"}, CommandPath: []string{"spec", "run"}, EnvPath: []string{"spec", "env"}}}
 	seen := map[string]string{}
-	for name, spec := range map[string]map[string]any{
-		"an image":            {"image": "a"},
-		"a command":           {"image": "a", "run": []any{"sleep", "1"}},
-		"another command":     {"image": "a", "run": []any{"sleep", "2"}},
-		"an environment":      {"image": "a", "env": []any{map[string]any{"name": "A", "value": "1"}}},
-		"another environment": {"image": "a", "env": []any{map[string]any{"name": "A", "value": "2"}}},
+	for name, test := range map[string]struct {
+		label, object string
+		command, env  int
+	}{
+		"an image":            {"", "spec: {image: a}", 0, 0},
+		"a name label":        {"app", "spec: {image: a}", 0, 0},
+		"another name label":  {"name", "spec: {image: a}", 0, 0},
+		"a command":           {"", "spec: {image: a, run: [sleep, '1']}", 2, 0},
+		"another command":     {"", "spec: {image: a, run: [sleep, '2']}", 2, 0},
+		"an environment":      {"", "spec: {image: a, env: [{name: A, value: '1'}]}", 0, 1},
+		"another environment": {"", "spec: {image: a, env: [{name: A, value: '2'}]}", 0, 1},
 	} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+		kind.Mapping.NameLabel = test.label
+		obj := object(t, test.object)
 		hash := TemplateHash(kind, obj)
 		if other, again := seen[hash]; again {
 			t.Errorf("%s has the hash of %s", name, other)
@@ -159,30 +143,8 @@ func TestCommandAndEnvironment(t *testing.T) {
 		if err != nil || len(template.Spec.Containers) != 1 {
 			t.Fatalf("%s: %+v (%v)", name, template, err)
 		}
-		c := template.Spec.Containers[0]
-		if _, runs := spec["run"]; runs != (len(c.Command) == 2) {
-			t.Errorf("%s: the container runs %v", name, c.Command)
+		if c := template.Spec.Containers[0]; len(c.Command) != test.command || len(c.Env) != test.env {
+			t.Errorf("%s: the container runs %v with the environment %v", name, c.Command, c.Env)
 		}
-		if _, set := spec["env"]; set != (len(c.Env) == 1) {
-			t.Errorf("%s: the container has the environment %v", name, c.Env)
-		}
-	}
-}
-
-// An object that is older than the template field of its CRD has the default template.
-func TestTemplate(t *testing.T) {
-	t.Parallel()
-	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(1)}}}
-	template, err := Template(ImoocPod(), obj)
-	if err != nil || template.Spec.Containers[0].Image != "busybox" {
-		t.Errorf("got %+v, %v", template, err)
-	}
-	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web"}}}}}
-	if template, err = Template(ImoocPod(), obj); err != nil || template.Spec.Containers[0].Image != "web" {
-		t.Errorf("got %+v, %v", template, err)
-	}
-	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": "what"}}
-	if _, err := Template(ImoocPod(), obj); err == nil {
-		t.Error("a template that is none was read")
 	}
 }

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
@@ -92,27 +91,6 @@ func hostileReports() []status.Report {
 // ours matches colors, which are the only escape sequences that a printer writes.
 var ours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// mustBeHarmless fails the test if a printed text has invisible characters or a forged line.
-func mustBeHarmless(t *testing.T, what, text string) {
-	t.Helper()
-	if !strings.Contains(text, `\x1b`) {
-		t.Errorf("%s shows nothing of what it was given:\n%q", what, text)
-	}
-	text = ours.ReplaceAllString(text, "")
-	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		if !utf8.ValidString(line) {
-			t.Errorf("%s writes what is no text: %q", what, line)
-		}
-		if strings.HasPrefix(line, "FORGED") {
-			t.Errorf("%s shows a line that was forged: %q", what, line)
-		}
-		if at := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsGraphic(r) }); at >= 0 {
-			t.Errorf("%s writes %q to the terminal, in %q", what, line[at:min(at+4, len(line))], line)
-			return
-		}
-	}
-}
-
 func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 	t.Parallel()
 	prints := map[string]func(w io.Writer) error{}
@@ -181,7 +159,7 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 		if err := write(&w); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		mustBeHarmless(t, what, w.String())
+		escapetest.MustBeHarmless(t, what, ours.ReplaceAllString(w.String(), ""))
 	}
 }
 

@@ -13,6 +13,7 @@ func TestChecks(t *testing.T) {
 		{Name: "server", State: check.Passed, Message: "v1.36.3 at https://server"},
 		{Name: "permission to scale", State: check.Failed, Message: "alice may not patch things.g/scale", Fix: []string{"kubectl create role a", "kubectl create rolebinding a"}},
 		{Name: "controller", State: check.Unknown, Message: "the leases may not be listed"},
+		{Name: "CRD things.g", State: check.Optional, Message: "is not installed (needed only for objects of the kind Thing)", Fix: []string{"kubectl imoocpod install"}},
 	}
 	for name, style := range map[string]Style{"checks": {}, "checks-color": {Color: true}, "checks-ascii": {ASCII: true}} {
 		var b bytes.Buffer
@@ -21,12 +22,4 @@ func TestChecks(t *testing.T) {
 		}
 		golden(t, name, b.String())
 	}
-	var b bytes.Buffer
-	optional := check.Result{Name: "CRD things.g", State: check.Optional, Message: "is not installed (needed only for objects of the kind Thing)", Fix: []string{"kubectl imoocpod install"}}
-	for _, style := range []Style{{}, {Color: true}, {ASCII: true}} {
-		if err := Checks(&b, []check.Result{optional}, style); err != nil {
-			t.Fatal(err)
-		}
-	}
-	golden(t, "checks-optional", b.String())
 }

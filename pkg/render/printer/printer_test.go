@@ -189,6 +189,12 @@ func TestDescribe(t *testing.T) {
 	report.Budgets = []budget.Budget{{Name: "most", MinAvailable: "90%"}, {Name: "one", MaxUnavailable: "1", Allowed: 1}}
 	report.Unread = []string{"nodes"}
 	report.Pause = &apis.Pause{Until: now.Add(90 * time.Minute), By: "alice", Reason: "INC-7\n\x1b[2J"}
+	pod := func(name string) status.Node { return status.Node{Kind: "Pod", Name: name} }
+	report.Tree.Children = []status.Node{
+		{Kind: "ReplicaSet", Name: "web-a", Children: []status.Node{pod("web-a-1"), pod("web-a-2")}},
+		{Kind: "ReplicaSet", Name: "web-b"},
+		pod("own"),
+	}
 	template := v1alpha1.DefaultTemplate()
 	template.Labels = map[string]string{"tier": "back", "a": "b"}
 	template.Spec.Containers[0].Args = []string{"-c", "while true; do\n  date\ndone \x1b[2J"}
@@ -198,6 +204,7 @@ func TestDescribe(t *testing.T) {
 	}
 	paused := unseen()
 	paused.Pause = &apis.Pause{Forever: true}
+	paused.Tree.Children = []status.Node{pod("own")} // a tree of pods alone is not shown
 	bare := Description{Report: paused, APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
 	for name, d := range map[string]Description{"describe-full": full, "describe-bare": bare} {
 		var w strings.Builder
@@ -205,32 +212,6 @@ func TestDescribe(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, name, w.String())
-	}
-}
-
-func TestDescribeTree(t *testing.T) {
-	t.Parallel()
-	var w strings.Builder
-	p := &text{w: &w}
-	pod := func(name string) status.Node { return status.Node{Kind: "Pod", Name: name} }
-	p.tree(status.Node{Kind: "AppService", Name: "shop", Children: []status.Node{
-		{Kind: "ReplicaSet", Name: "web-a", Children: []status.Node{pod("web-a-1"), pod("web-a-2")}},
-		{Kind: "ReplicaSet", Name: "web-b"},
-		pod("own"),
-	}})
-	const want = `Children:
-  ReplicaSet/web-a
-    Pod/web-a-1
-    Pod/web-a-2
-  ReplicaSet/web-b
-  Pod/own
-`
-	if w.String() != want {
-		t.Errorf("got\n%swant\n%s", w.String(), want)
-	}
-	w.Reset()
-	if p.tree(status.Node{Children: []status.Node{pod("own")}}); w.String() != "" {
-		t.Errorf("a tree of pods alone: %s", w.String())
 	}
 }
 

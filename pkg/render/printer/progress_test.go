@@ -13,14 +13,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
+// waitedFor returns a report on an object that a wait observes.
+func waitedFor(name string, verdict status.Verdict, desired, current, ready int32) status.Report {
+	return status.Report{
+		Metadata: status.Metadata{Type: "imoocpod", Name: name}, Verdict: verdict,
+		Reason:   fmt.Sprintf("%d of %d pods ready", ready, desired),
+		Replicas: status.Replicas{Desired: desired, Current: current, Ready: ready},
+	}
+}
+
 // TestProgress compares the lines and frames of several waits with a golden file. Times are in
 // seconds.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	p := Progress{Goal: "ready"}
 	var b strings.Builder
-	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
-	at := func(seconds float64) time.Time { return begun.Add(time.Duration(seconds * float64(time.Second))) }
+	at := func(seconds float64) time.Time { return now.Add(time.Duration(seconds * float64(time.Second))) }
 	frame := func(p *Progress, seconds float64, width int) {
 		for _, text := range p.Frame(width, Style{}, at(seconds)) {
 			fmt.Fprintf(&b, "       %s\n", text)
@@ -32,11 +40,7 @@ func TestProgress(t *testing.T) {
 		frame(&p, seconds, 200)
 	}
 	see := func(seconds float64, name string, verdict status.Verdict, desired, current, ready int32, done bool) {
-		p.See(status.Report{
-			Metadata: status.Metadata{Type: "imoocpod", Name: name}, Verdict: verdict,
-			Reason:   fmt.Sprintf("%d of %d pods ready", ready, desired),
-			Replicas: status.Replicas{Desired: desired, Current: current, Ready: ready},
-		}, done, time.Time{}, at(seconds))
+		p.See(waitedFor(name, verdict, desired, current, ready), done, time.Time{}, at(seconds))
 		show(seconds)
 	}
 	see(0, "up", status.NotReconciled, 8, 0, 0, false)
@@ -95,10 +99,9 @@ func TestProgress(t *testing.T) {
 func TestLinesOfACrashLoop(t *testing.T) {
 	t.Parallel()
 	var p Progress
-	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	var said []string
 	see := func(seconds int, generation int64, r status.Report) {
-		now := begun.Add(time.Duration(seconds) * time.Second)
+		now := now.Add(time.Duration(seconds) * time.Second)
 		r.Metadata = status.Metadata{Type: "imoocpod", Name: "foo", Generation: generation}
 		givesUp := time.Time{}
 		if r.Verdict == status.Failed {
@@ -113,7 +116,8 @@ func TestLinesOfACrashLoop(t *testing.T) {
 			}
 		}
 	}
-	starting := status.Report{Verdict: status.Progressing, ReasonCode: problem.CodePodsStarting, Reason: "0 of 1 pods ready", Replicas: status.Replicas{Desired: 1}}
+	starting := waitedFor("foo", status.Progressing, 1, 0, 0)
+	starting.ReasonCode = problem.CodePodsStarting
 	crash := func(verdict status.Verdict, words string) status.Report {
 		return status.Report{Verdict: verdict, ReasonCode: problem.CodeCrashLoop, Reason: words, Problems: []problem.Problem{{Code: problem.CodeCrashLoop}}, Replicas: status.Replicas{Desired: 1}}
 	}
@@ -140,13 +144,9 @@ func TestLinesOfACrashLoop(t *testing.T) {
 func TestLineTellsTheNewest(t *testing.T) {
 	t.Parallel()
 	var p Progress
-	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	see := func(ready int32, at time.Duration) (string, time.Duration) {
-		p.See(status.Report{
-			Metadata: status.Metadata{Type: "imoocpod", Name: "foo"}, Verdict: status.Progressing,
-			Reason: fmt.Sprintf("%d of 9 pods ready", ready), Replicas: status.Replicas{Desired: 9, Ready: ready},
-		}, false, time.Time{}, begun.Add(at))
-		return p.Line(begun.Add(at))
+		p.See(waitedFor("foo", status.Progressing, 9, 0, ready), false, time.Time{}, now.Add(at))
+		return p.Line(now.Add(at))
 	}
 	for _, step := range []struct {
 		ready int32
@@ -170,7 +170,6 @@ func TestLineTellsTheNewest(t *testing.T) {
 // The frame of a failed object shows the time until the wait gives up.
 func TestFrameGivesUp(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	failed := status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "foo"}, Verdict: status.Failed, Reason: "it crashes"}
 	var p Progress
 	p.See(failed, false, now.Add(20*time.Second), now)
@@ -184,10 +183,6 @@ func TestFrameGivesUp(t *testing.T) {
 // Summary returns "" unless all objects are ready or gone.
 func TestSummary(t *testing.T) {
 	t.Parallel()
-	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
-	see := func(p *Progress, name string, done bool) {
-		p.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: name}, Reason: "1 of 1 pods ready"}, done, time.Time{}, begun)
-	}
 	for name, test := range map[string]struct {
 		goal string
 		done []bool
@@ -205,9 +200,9 @@ func TestSummary(t *testing.T) {
 			t.Parallel()
 			p := Progress{Goal: test.goal}
 			for i, done := range test.done {
-				see(&p, fmt.Sprint(i), done)
+				p.See(waitedFor(fmt.Sprint(i), status.Ready, 1, 1, 1), done, time.Time{}, now)
 			}
-			if got := p.Summary(begun.Add(5 * time.Second)); got != test.want {
+			if got := p.Summary(now.Add(5 * time.Second)); got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
@@ -218,7 +213,6 @@ func TestSummary(t *testing.T) {
 // changed last, or else the first by name.
 func TestWorst(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
 		verdicts []status.Verdict
 		want     string

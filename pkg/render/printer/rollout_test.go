@@ -15,7 +15,6 @@ import (
 // The text of a rollout has its duration and its rate. Each row is a series of observations.
 func TestRollout(t *testing.T) {
 	t.Parallel()
-	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	type look struct {
 		seconds    float64
 		verdict    status.Verdict
@@ -44,7 +43,7 @@ func TestRollout(t *testing.T) {
 			t.Parallel()
 			o := rollout{}
 			for _, l := range looks {
-				now := begun.Add(time.Duration(l.seconds * float64(time.Second)))
+				now := now.Add(time.Duration(l.seconds * float64(time.Second)))
 				r := status.Report{Verdict: l.verdict, Metadata: status.Metadata{Generation: l.generation}, Replicas: status.Replicas{Ready: l.ready}}
 				if o = o.see(r, now); o.text(now) != l.want {
 					t.Errorf("after %v s: %q, want %q", l.seconds, o.text(now), l.want)
@@ -57,7 +56,6 @@ func TestRollout(t *testing.T) {
 // If an object is not ready when it is first seen, the rollout began with its last change.
 func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) metav1.Time { return metav1.Time{Time: now.Add(-d)} }
 	write := func(d time.Duration) reconciler.Reconciler {
 		return reconciler.Reconciler{Spec: &fieldpath.Write{Time: ago(d)}}

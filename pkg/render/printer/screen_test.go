@@ -228,15 +228,6 @@ func FuzzScreen(f *testing.F) {
 	})
 }
 
-// BenchmarkScreen draws a frame of ten thousand pods.
-func BenchmarkScreen(b *testing.B) {
-	s := Screen{Reports: []status.Report{status.NewReport(seen(10000, 10000, 9990,
-		append(podsNamed("foo", "foo", 0, 9990, nil), podsNamed("foo", "foo", 9990, 10000, crashing)...)...))}}
-	for b.Loop() {
-		s.Frame(120, 40, Style{Color: true}, screenTime())
-	}
-}
-
 // The line of the bar has the numbers of existing and updated pods if these differ from the desired
 // number. A note names the types that could not be read, unless the object is ready.
 func TestScreenSaysWhatIsLeft(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -118,12 +117,25 @@ func TestCheckRights(t *testing.T) {
 	}
 }
 
+// now returns the time of the checks in these tests.
+func now() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) }
+
+// loop returns a loop that renewed its lease some time ago.
+func loop(scope leaserecord.Scope, version string, ago time.Duration) leaserecord.Loop {
+	return leaserecord.Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Version: version, Scope: scope, Since: now().Add(-time.Hour), Renewed: now().Add(-ago)}
+}
+
+// lines returns a line for each result, with its fixes.
+func lines(checks []Result) string {
+	var lines []string
+	for _, c := range checks {
+		lines = append(lines, string(c.State)+" "+c.Message+" ["+strings.Join(c.Fix, "; ")+"]")
+	}
+	return strings.Join(lines, "\n")
+}
+
 func TestCheckLoops(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
-	loop := func(scope leaserecord.Scope, version string, ago time.Duration) leaserecord.Loop {
-		return leaserecord.Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Version: version, Scope: scope, Since: now.Add(-time.Hour), Renewed: now.Add(-ago)}
-	}
 	const alice = "alice on laptop (process 4711), since 2026-01-02 14:04:05 UTC"
 	kinds := []string{"imoocpods.batch.tutorial.kubebuilder.io", "helloworlds.test.jiaozi.com"}
 	for name, test := range map[string]struct {
@@ -150,11 +162,7 @@ func TestCheckLoops(t *testing.T) {
 		"for a declared kind": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a", Kinds: []string{"widgets.example.com"}}, "v1", 0)}, "a",
 			"passed widgets.example.com in namespace a: " + alice + " []\nfailed no controller reconciles imoocpods.batch.tutorial.kubebuilder.io, helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
 	} {
-		var lines []string
-		for _, c := range Loops(test.loops, kinds, test.namespace, "v1", now, nil) {
-			lines = append(lines, string(c.State)+" "+c.Message+" ["+strings.Join(c.Fix, "; ")+"]")
-		}
-		if got := strings.Join(lines, "\n"); got != test.want {
+		if got := lines(Loops(test.loops, kinds, test.namespace, "v1", now(), nil)); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
 		}
 	}
@@ -165,9 +173,8 @@ func TestCheckLoops(t *testing.T) {
 
 func TestCheckDeclared(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
-	loop := func(scope leaserecord.Scope, ago time.Duration) []leaserecord.Loop {
-		return []leaserecord.Loop{{Holder: "h", Scope: scope, Renewed: now.Add(-ago)}}
+	one := func(scope leaserecord.Scope, ago time.Duration) []leaserecord.Loop {
+		return []leaserecord.Loop{loop(scope, "v1", ago)}
 	}
 	const missing = "failed no controller reconciles lamps.example.com in namespace a [kubectl imoocpod run-controller -n a --kinds lamps.example.com]"
 	lamps := []string{"lamps.example.com"}
@@ -179,43 +186,34 @@ func TestCheckDeclared(t *testing.T) {
 	}{
 		"no loop":                     {nil, lamps, "a", missing},
 		"no objects":                  {nil, nil, "a", ""},
-		"one for all that is shipped": {loop(leaserecord.Scope{Namespace: "a"}, 0), lamps, "a", missing},
-		"one for what is declared":    {loop(leaserecord.Scope{Namespace: "a", Declared: true}, 0), lamps, "a", ""},
-		"one for the kind":            {loop(leaserecord.Scope{Namespace: "a", Kinds: lamps}, 0), lamps, "a", ""},
-		"a dead one for the kind":     {loop(leaserecord.Scope{Namespace: "a", Kinds: lamps}, time.Minute), lamps, "a", missing},
-		"one elsewhere":               {loop(leaserecord.Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "a", missing},
-		"one of a namespace, for all": {loop(leaserecord.Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "", "failed no controller reconciles lamps.example.com in all namespaces [kubectl imoocpod run-controller -A --kinds lamps.example.com]"},
+		"one for all that is shipped": {one(leaserecord.Scope{Namespace: "a"}, 0), lamps, "a", missing},
+		"one for what is declared":    {one(leaserecord.Scope{Namespace: "a", Declared: true}, 0), lamps, "a", ""},
+		"one for the kind":            {one(leaserecord.Scope{Namespace: "a", Kinds: lamps}, 0), lamps, "a", ""},
+		"a dead one for the kind":     {one(leaserecord.Scope{Namespace: "a", Kinds: lamps}, time.Minute), lamps, "a", missing},
+		"one elsewhere":               {one(leaserecord.Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "a", missing},
+		"one of a namespace, for all": {one(leaserecord.Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "", "failed no controller reconciles lamps.example.com in all namespaces [kubectl imoocpod run-controller -A --kinds lamps.example.com]"},
 	} {
-		var lines []string
-		for _, c := range Declared(test.loops, test.kinds, test.namespace, now, nil) {
-			lines = append(lines, string(c.State)+" "+c.Message+" ["+strings.Join(c.Fix, "; ")+"]")
-		}
-		if got := strings.Join(lines, "\n"); got != test.want {
+		if got := lines(Declared(test.loops, test.kinds, test.namespace, now(), nil)); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
 		}
 	}
 }
 
+// A controller fails its check if its version differs from that of this program, or if none of its
+// pods is available.
 func TestCheckDeployed(t *testing.T) {
 	t.Parallel()
-	for has, want := range map[string]State{"v1": Passed, "v0": Failed, "": Unknown} {
-		if c := Deployed("a", has, "v1", 1, 1, nil); c.State != want {
-			t.Errorf("%q: %+v", has, c)
-		}
-	}
-}
-
-// A controller without an available pod fails its check, whatever its version is.
-func TestCheckAvailable(t *testing.T) {
-	t.Parallel()
 	for name, test := range map[string]struct {
+		has                string
 		desired, available int64
 		want               State
 	}{
-		"all run": {2, 2, Passed}, "one runs": {2, 1, Passed}, "none runs": {2, 0, Failed}, "scaled to zero": {0, 0, Passed},
+		"all run": {"v1", 2, 2, Passed}, "one runs": {"v1", 2, 1, Passed}, "none runs": {"v1", 2, 0, Failed}, "scaled to zero": {"v1", 0, 0, Passed},
+		"another version": {"v0", 1, 1, Failed}, "an unknown version": {"", 1, 1, Unknown},
 	} {
-		result := Deployed("ns", "v1", "v1", test.desired, test.available, nil)
-		if result.State != test.want || (result.State == Failed) != strings.Contains(strings.Join(result.Fix, "\n"), "status deployment/imoocpod-controller -n ns") {
+		result := Deployed("ns", test.has, "v1", test.desired, test.available, nil)
+		looks := strings.Contains(strings.Join(result.Fix, "\n"), "status deployment/imoocpod-controller -n ns")
+		if result.State != test.want || looks != (test.desired > 0 && test.available == 0) {
 			t.Errorf("%s: %+v", name, result)
 		}
 	}
@@ -223,65 +221,56 @@ func TestCheckAvailable(t *testing.T) {
 
 func TestCheckHeldUp(t *testing.T) {
 	t.Parallel()
-	report := func(reason, message string) status.Report {
-		return status.NewReport(status.Snapshot{Object: status.Object{
-			Identity: status.Identity{Type: "thing.g", Namespace: "a", Name: "foo"},
-			Counts:   status.Counts{Desired: 2},
-			Evidence: status.Evidence{ObservedGeneration: 1, Conditions: []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: reason, Message: message}}},
-		}})
+	report := func(codes ...problem.Code) status.Report {
+		r := status.Report{Metadata: status.Metadata{Type: "thing.g", Namespace: "a", Name: "foo"}}
+		for _, code := range codes {
+			r.Problems = append(r.Problems, problem.Problem{Code: code, Message: "no"})
+		}
+		return r
 	}
-	quota := report("QuotaExceeded", "exceeded quota: few")
-	if quota.Problems[0].Code != problem.CodeQuotaExceeded {
-		t.Fatalf("the problem is %+v", quota.Problems)
-	}
-	checks := HeldUp([]status.Report{status.NewReport(status.Snapshot{}), quota}, nil)
-	if len(checks) != 1 || checks[0].State != Failed || !strings.Contains(checks[0].Message, "thing.g/foo in namespace a") ||
-		strings.Join(checks[0].Fix, "") != "kubectl describe quota -n a" {
-		t.Errorf("a quota: %+v", checks)
-	}
-	quota.Problems = append([]problem.Problem{{Code: problem.CodeCrashLoop}}, quota.Problems...)
-	if checks := HeldUp([]status.Report{quota}, nil); len(checks) != 1 || checks[0].State != Failed {
-		t.Errorf("a quota, and a pod that crashes: %+v", checks)
-	}
-	checks = HeldUp([]status.Report{report("AdmissionRefused", "no")}, nil)
-	if len(checks) != 1 || strings.Join(checks[0].Fix, "") != "kubectl imoocpod describe thing.g/foo -n a" {
-		t.Errorf("admission: %+v", checks)
-	}
-	if checks := HeldUp(nil, nil); len(checks) != 1 || checks[0].State != Passed {
-		t.Errorf("nothing: %+v", checks)
+	const none, held = "passed none is blocked by a quota or by admission []", "failed thing.g/foo in namespace a: no "
+	const quota, describe = held + "[kubectl describe quota -n a]", held + "[kubectl imoocpod describe thing.g/foo -n a]"
+	for name, test := range map[string]struct {
+		reports []status.Report
+		want    string
+	}{
+		"nothing":                    {nil, none},
+		"a pod that crashes":         {[]status.Report{report(problem.CodeCrashLoop)}, none},
+		"a quota":                    {[]status.Report{report(), report(problem.CodeQuotaExceeded)}, quota},
+		"a quota, and a pod crashes": {[]status.Report{report(problem.CodeCrashLoop, problem.CodeQuotaExceeded)}, quota},
+		"admission":                  {[]status.Report{report(problem.CodeAdmissionRefused)}, describe},
+		"a name that is taken":       {[]status.Report{report(problem.CodeNameTaken)}, describe},
+		"a create that fails":        {[]status.Report{report(problem.CodeCreateFailed)}, describe},
+		"two problems of one object": {[]status.Report{report(problem.CodeQuotaExceeded, problem.CodeAdmissionRefused)}, quota + "\n" + describe},
+	} {
+		if got := lines(HeldUp(test.reports, nil)); got != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
+		}
 	}
 }
 
 func TestCheckPaused(t *testing.T) {
-	now := time.Date(2026, 11, 22, 12, 5, 0, 0, time.UTC)
+	t.Parallel()
 	report := func(name string, pause apis.Pause) status.Report {
-		return status.NewReport(status.Snapshot{Object: status.Object{Identity: status.Identity{Type: "thing.g", Namespace: "a", Name: name}, UserPause: pause}, Now: now})
+		return status.NewReport(status.Snapshot{Object: status.Object{Identity: status.Identity{Type: "thing.g", Namespace: "a", Name: name}, UserPause: pause}, Now: now()})
 	}
-	soon, late := report("soon", apis.Pause{Until: now.Add(time.Hour)}), report("late", apis.Pause{Until: now.Add(48 * time.Hour)})
-	forever, over := report("forever", apis.Pause{Forever: true}), report("over", apis.Pause{Until: now})
-	for name, c := range map[string]struct {
+	in := func(name string, d time.Duration) status.Report { return report(name, apis.Pause{Until: now().Add(d)}) }
+	soon, late, over := in("soon", time.Hour), in("late", 48*time.Hour), in("over", 0)
+	const one = "passed 1 object paused: kubectl imoocpod status --only=paused -n a []"
+	for name, test := range map[string]struct {
 		reports   []status.Report
 		namespace string
-		message   string
-		fix       string
+		want      string
 	}{
-		"nothing":   {[]status.Report{over}, "a", "", ""},
-		"a day":     {[]status.Report{report("day", apis.Pause{Until: now.Add(24 * time.Hour)})}, "a", "1 object paused: kubectl imoocpod status --only=paused -n a", ""},
-		"soon over": {[]status.Report{over, soon}, "a", "1 object paused: kubectl imoocpod status --only=paused -n a", ""},
-		"long": {[]status.Report{soon, late, forever}, "", "3 objects paused, 2 of them forever or for more than a day: kubectl imoocpod status --only=paused -A",
-			"kubectl imoocpod resume thing.g/late -n a; kubectl imoocpod resume thing.g/forever -n a"},
+		"nothing":   {[]status.Report{over}, "a", ""},
+		"a day":     {[]status.Report{in("day", 24*time.Hour)}, "a", one},
+		"soon over": {[]status.Report{over, soon}, "a", one},
+		"long": {[]status.Report{soon, late, report("forever", apis.Pause{Forever: true})}, "",
+			"passed 3 objects paused, 2 of them forever or for more than a day: kubectl imoocpod status --only=paused -A" +
+				" [kubectl imoocpod resume thing.g/late -n a; kubectl imoocpod resume thing.g/forever -n a]"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			checks := Paused(c.reports, c.namespace, now, nil)
-			if c.message == "" {
-				if len(checks) > 0 {
-					t.Errorf("%+v", checks)
-				}
-				return
-			}
-			if len(checks) != 1 || checks[0].State != Passed || checks[0].Message != c.message || strings.Join(checks[0].Fix, "; ") != c.fix {
-				t.Errorf("%+v\nwant %q and %q", checks, c.message, c.fix)
-			}
-		})
+		if got := lines(Paused(test.reports, test.namespace, now(), nil)); got != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
+		}
 	}
 }

@@ -82,7 +82,7 @@ func Declared(crd *unstructured.Unstructured) (Kind, error) {
 	}
 	kind.Clusterwide = d.text("spec", "scope") == "Cluster"
 	kind.Resource = schema.GroupVersionResource{Group: d.text("spec", "group"), Resource: d.text("spec", "names", "plural")}
-	d.version = storedVersion(crd)
+	d.version = CRDVersion(crd, "storage", true) // objects in this version need no conversion
 	kind.Resource.Version, _ = d.version["name"].(string)
 	if _, declared := d.annotations[AnnotationPlan]; !declared {
 		return kind, nil
@@ -110,14 +110,11 @@ func Established(crd *unstructured.Unstructured) bool {
 	})
 }
 
-// storedVersion returns the storage version of a CRD, or nil. Objects in this version need no
-// conversion.
-func storedVersion(crd *unstructured.Unstructured) map[string]any {
-	field, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
-	versions, _ := field.([]any)
-	for _, v := range versions {
-		if v, ok := v.(map[string]any); ok && v["storage"] == true {
-			return v
+// CRDVersion returns the version of a CRD in which a field has a value, or nil.
+func CRDVersion(crd *unstructured.Unstructured, field string, value any) map[string]any {
+	for _, version := range fieldpath.Objects(fieldpath.Object(crd.Object, "spec")["versions"]) {
+		if version[field] == value {
+			return version
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	if count != nil {
-		addCount(fieldpath.Object(storedVersion(crd), "schema", "openAPIV3Schema", "properties", "spec"), count[1:])
+		addCount(fieldpath.Object(CRDVersion(crd, "storage", true), "schema", "openAPIV3Schema", "properties", "spec"), count[1:])
 	}
 	return crd, nil
 }

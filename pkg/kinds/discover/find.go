@@ -208,8 +208,7 @@ func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path 
 	word := ""
 	switch {
 	case crd != nil:
-		scale := fieldpath.Object(crdVersion(crd, kind.Resource.Version), "subresources", "scale")
-		word, _ = scale["specReplicasPath"].(string)
+		word = sourceIn(crd, kind).SpecPath
 	case kind.BuiltIn():
 		word = ".spec.replicas"
 	}
@@ -253,24 +252,19 @@ func (f *Finder) source(ctx context.Context, kind kinds.Kind) (kinds.Source, err
 		}
 		return kinds.Source{Schema: schema, StatusServed: served}, nil
 	}
-	version := crdVersion(crd, kind.Resource.Version)
+	return sourceIn(crd, kind), nil
+}
+
+// sourceIn returns the source of a custom kind from its CRD.
+func sourceIn(crd *unstructured.Unstructured, kind kinds.Kind) kinds.Source {
+	version := kinds.CRDVersion(crd, "name", kind.Resource.Version)
 	source := kinds.Source{Schema: fieldpath.Object(version, "schema", "openAPIV3Schema"), Annotations: crd.GetAnnotations()}
 	source.StatusServed = fieldpath.Object(version, "subresources", "status") != nil
 	scale := fieldpath.Object(version, "subresources", "scale")
 	source.SpecPath, _ = scale["specReplicasPath"].(string)
 	source.StatusPath, _ = scale["statusReplicasPath"].(string)
 	source.SelectorPath, _ = scale["labelSelectorPath"].(string)
-	return source, nil
-}
-
-func crdVersion(crd *unstructured.Unstructured, version string) map[string]any {
-	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	for _, v := range versions {
-		if v, ok := v.(map[string]any); ok && v["name"] == version {
-			return v
-		}
-	}
-	return nil
+	return source
 }
 
 // Schema reads the OpenAPI v3 schema of a kind, which every authenticated user can read.

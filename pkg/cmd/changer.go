@@ -19,7 +19,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
@@ -74,25 +73,23 @@ func (f *changeFlags) complete(args []string) error {
 // changer runs a verb that changes objects: it finds them, prints each result, waits for all
 // of them, and reverts those that fail.
 type changer struct {
-	commonOptions
+	*cluster
 	flags *changeFlags
 	// waits means that the command waits for the changes.
 	waits bool
 	// reports is the output format of the wait.
 	reports string
 	printer printers.ResourcePrinter
-	// finder is nil until the targets are looked up.
-	finder *discover.Finder
-	loops  *loopWarner
+	loops   *loopWarner
 	// user returns the name of the user according to the server, or "" if it is unknown.
 	user func() string
 }
 
 // newChanger returns the changer of a command. waits means that the flags ask for a wait.
-func newChanger(ctx context.Context, flags *changeFlags, waits bool) (*changer, error) {
+func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool) (*changer, error) {
 	c := &changer{
-		commonOptions: flags.common, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
-		user: sync.OnceValue(func() string { return flags.common.clients.User(ctx) }),
+		cluster: on, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
+		user: sync.OnceValue(func() string { return on.clients.User(ctx) }),
 	}
 	operation := flags.print.NamePrintFlags.Operation
 	var err error
@@ -103,18 +100,18 @@ func newChanger(ctx context.Context, flags *changeFlags, waits bool) (*changer, 
 		c.printer = onOneLine(c.printer, flags.print)
 	}
 	if flags.dryRun == "none" {
-		c.loops = newLoopWarner(ctx, flags.common)
+		c.loops = newLoopWarner(ctx, on)
 	}
 	return c, nil
 }
 
 // command makes cmd read each target and change it with do, and returns cmd.
 func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error, do func(context.Context, *changer, *observe.Target) (*change, error)) *cobra.Command {
-	return f.targets.command(cmd, f.common.clients, complete, func(ctx context.Context) error { return f.run(ctx, do) })
+	return f.targets.command(cmd, f.common, complete, func(ctx context.Context, on *cluster) error { return f.run(ctx, on, do) })
 }
 
-func (f *changeFlags) run(ctx context.Context, do func(context.Context, *changer, *observe.Target) (*change, error)) error {
-	c, err := newChanger(ctx, f, f.wait.waits())
+func (f *changeFlags) run(ctx context.Context, on *cluster, do func(context.Context, *changer, *observe.Target) (*change, error)) error {
+	c, err := newChanger(ctx, on, f, f.wait.waits())
 	if err != nil {
 		return err
 	}
@@ -139,14 +136,10 @@ type planned struct {
 	make   func(context.Context) (*change, error)
 }
 
-// find sets the finder and returns the objects to change. It returns an error for each object
-// that does not exist, or one error if no object matches.
+// find returns the objects to change. It returns an error for each object that does not exist, or
+// one error if no object matches.
 func (c *changer) find(ctx context.Context) (found []observe.Target, errs []error) {
-	var err error
-	if c.finder, err = c.clients.Finder(); err != nil {
-		return nil, []error{err}
-	}
-	found, errs = c.flags.targets.find(ctx, &c.commonOptions)
+	found, errs = c.flags.targets.find(ctx, c.cluster)
 	if len(found)+len(errs) == 0 {
 		errs = []error{errNothingFound}
 	}
@@ -235,14 +228,6 @@ func (c *changer) report(made *change) error {
 		c.tell("%s", note)
 	}
 	return err
-}
-
-// follow waits for the changes if the command waits, and returns the errors.
-func (c *changer) follow(ctx context.Context, made []*change) []error {
-	if !c.waits {
-		return nil
-	}
-	return c.followChanges(ctx, c.reports, &c.flags.wait, made)
 }
 
 func (c *changer) format() string { return *c.flags.print.OutputFormat }

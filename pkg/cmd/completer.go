@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -21,7 +22,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 // completionProgram is the name under which kubectl calls the program for completions.
@@ -36,6 +36,12 @@ const (
 	beginnings = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 )
 
+// offer holds the words that a completion offers, and the directive to the shell.
+type offer struct {
+	words     []cobra.Completion
+	directive cobra.ShellCompDirective
+}
+
 // Arguments returns the arguments in argv. If kubectl called the program for completions, cobra's
 // completion command is prepended, because kubectl can parse its output.
 func Arguments(argv []string) []string {
@@ -45,24 +51,18 @@ func Arguments(argv []string) []string {
 	return argv[1:]
 }
 
-// completer completes the command line of a verb.
-type completer struct {
-	c *kube.Factory
-}
-
 // addCompletion registers completions for the arguments and flags of all verbs. The default
 // completion offers nothing, not even files.
-func addCompletion(root *cobra.Command, c *kube.Factory) {
-	f := completer{c}
+func addCompletion(root *cobra.Command, common commonOptions) {
 	values := map[string]cobra.CompletionFunc{
-		"namespace":     bounded(f.namespaces),
-		"context":       f.configured(func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.Contexts) }),
-		"cluster":       f.configured(func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.Clusters) }),
-		"user":          f.configured(func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.AuthInfos) }),
-		"replicas-path": bounded(f.paths),
+		"namespace":     common.bounded(namespaces),
+		"context":       common.configured(func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.Contexts) }),
+		"cluster":       common.configured(func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.Clusters) }),
+		"user":          common.configured(func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.AuthInfos) }),
+		"replicas-path": common.bounded(paths),
 	}
 	files := []string{"filename", "kustomize", "template", "kubeconfig", "certificate-authority", "client-certificate", "client-key", "cache-dir"}
-	offer := func(of *cobra.Command) func(*pflag.Flag) {
+	complete := func(of *cobra.Command) func(*pflag.Flag) {
 		return func(flag *pflag.Flag) {
 			complete := values[flag.Name]
 			_, known := of.GetFlagCompletionFunc(flag.Name)
@@ -77,17 +77,17 @@ func addCompletion(root *cobra.Command, c *kube.Factory) {
 			completeFlagBy(of, flag.Name, complete)
 		}
 	}
-	root.PersistentFlags().VisitAll(offer(root))
+	root.PersistentFlags().VisitAll(complete(root))
 	for _, verb := range commandsBelow(root) {
-		verb.LocalFlags().VisitAll(offer(verb))
+		verb.LocalFlags().VisitAll(complete(verb))
 		if len(verb.ValidArgs) > 0 {
 			continue
 		}
 		switch {
 		case verb.Flags().Lookup("selector") != nil && verb.Name() != "run-controller":
-			verb.ValidArgsFunction = bounded(f.objects)
+			verb.ValidArgsFunction = common.bounded(objects)
 		case verb.Name() == "create":
-			verb.ValidArgsFunction = bounded(f.typesToCreate)
+			verb.ValidArgsFunction = common.bounded(typesToCreate)
 		default:
 			verb.ValidArgsFunction = cobra.NoFileCompletions
 		}
@@ -103,24 +103,21 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 }
 
 // bounded returns a completion that offers the harmless results of find that begin with the typed
-// word. If find takes longer than completionTimeout, the completion offers nothing.
-func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective)) cobra.CompletionFunc {
+// word. If no cluster is configured or find takes longer than completionTimeout, it offers nothing.
+func (o *commonOptions) bounded(find func(ctx context.Context, c *cluster, cmd *cobra.Command, args []string, word string) offer) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		c, err := o.connect()
+		if err != nil {
+			return nil, wholeWords
+		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
-		type answer struct {
-			words     []cobra.Completion
-			directive cobra.ShellCompDirective
-		}
-		answers := make(chan answer, 1)
 		// Discovery and credential plugins ignore the context, so find may outlast it.
-		go func() {
-			words, directive := find(ctx, cmd, args, word)
-			answers <- answer{words, directive}
-		}()
+		offers := make(chan offer, 1)
+		go func() { offers <- find(ctx, c, cmd, args, word) }()
 		select {
-		case a := <-answers:
-			return beginningWith(word, harmless(a.words)), a.directive
+		case found := <-offers:
+			return beginningWith(word, harmless(found.words)), found.directive
 		case <-ctx.Done():
 			return nil, wholeWords
 		}
@@ -172,40 +169,36 @@ func beginningWith(word string, words []cobra.Completion) []cobra.Completion {
 }
 
 // objects completes the arguments of targetFlags: NAME, TYPE/NAME… or TYPE NAME….
-func (f completer) objects(ctx context.Context, cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func objects(ctx context.Context, c *cluster, cmd *cobra.Command, args []string, word string) offer {
 	selected := slices.ContainsFunc([]string{"selector", "all", "all-namespaces"}, cmd.Flags().Changed)
 	kindWord, _, slash := strings.Cut(word, "/")
 	switch {
 	case cmd.Flags().Changed("filename") || cmd.Flags().Changed("kustomize"), selected && len(args) > 0:
-		return nil, wholeWords
+		return offer{nil, wholeWords}
 	case selected:
-		return f.types(""), wholeWords
+		return offer{c.types(""), wholeWords}
 	case slash:
-		return f.names(ctx, kindWord, kindWord+"/", args), wholeWords
+		return offer{c.names(ctx, kindWord, kindWord+"/", args), wholeWords}
 	case len(args) == 0:
-		return append(f.names(ctx, defaultType(), "", nil), f.types("")...), wholeWords
+		return offer{append(c.names(ctx, defaultType(), "", nil), c.types("")...), wholeWords}
 	case strings.Contains(args[0], "/"):
-		return f.types("/"), beginnings
+		return offer{c.types("/"), beginnings}
 	}
 	// The first word is a type. If it is the NAME of an ImoocPod, nothing can follow.
-	return f.names(ctx, args[0], "", args[1:]), wholeWords
+	return offer{c.names(ctx, args[0], "", args[1:]), wholeWords}
 }
 
 // typesToCreate completes the type in TYPE/NAME. The name is new, so it has no completion.
-func (f completer) typesToCreate(_ context.Context, _ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func typesToCreate(_ context.Context, c *cluster, _ *cobra.Command, args []string, word string) offer {
 	if len(args) > 0 || strings.Contains(word, "/") {
-		return nil, wholeWords
+		return offer{nil, wholeWords}
 	}
-	return f.types("/"), beginnings
+	return offer{c.types("/"), beginnings}
 }
 
 // types returns unique names of the types that may have a replica count, each with the suffix.
-func (f completer) types(suffix string) []cobra.Completion {
-	finder, err := f.c.Finder()
-	if err != nil {
-		return nil
-	}
-	kinds, _ := finder.Kinds() // a partial list is better than none
+func (c *cluster) types(suffix string) []cobra.Completion {
+	kinds, _ := c.finder.Kinds() // a partial list is better than none
 	shared := map[string]int{}
 	for _, k := range kinds {
 		shared[k.Resource.Resource]++
@@ -223,22 +216,14 @@ func (f completer) types(suffix string) []cobra.Completion {
 
 // names returns the prefixed names of a type's objects, with the states of the objects as
 // descriptions. It leaves out the names in named.
-func (f completer) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
-	namespace, _, err := f.c.Namespace()
+func (c *cluster) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
+	kind, err := kindNamed(ctx, c.clients, kindWord)
 	if err != nil {
 		return nil
 	}
-	kind, err := kindNamed(ctx, f.c, kindWord)
-	if err != nil {
-		return nil
-	}
-	t := observe.Target{Kind: kind, Namespace: namespace}
-	client, err := f.c.Dynamic()
-	if err != nil {
-		return nil
-	}
+	t := observe.Target{Kind: kind, Namespace: c.namespace}
 	// Version zero allows the server to answer from its cache.
-	list, err := t.Resource(client).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	list, err := t.Resource(c.finder.Dynamic).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil
 	}
@@ -264,59 +249,47 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 }
 
 // paths completes the possible replica fields of the named object, starting with the known one.
-func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	targets, _ := (&targetFlags{args: args}).find(ctx, &commonOptions{clients: f.c})
-	finder, err := f.c.Finder()
-	if err != nil || len(targets) == 0 {
-		return nil, wholeWords
-	}
-	t := targets[0]
-	if err := t.Read(ctx, finder.Dynamic); err != nil {
-		return nil, wholeWords
-	}
+func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ string) offer {
 	var words []cobra.Completion
-	known := ""
-	if field, err := finder.Find(ctx, t.Kind, t.Object, nil); err == nil {
-		path := field.Path
-		if path == nil {
-			path = t.Kind.Path()
-		}
-		if path != nil {
+	targets, _ := (&targetFlags{args: args}).find(ctx, c)
+	if len(targets) == 0 || targets[0].Read(ctx, c.finder.Dynamic) != nil {
+		return offer{nil, wholeWords}
+	}
+	t, known := targets[0], ""
+	if field, err := c.finder.Find(ctx, t.Kind, t.Object, nil); err == nil {
+		if path := cmp.Or(field.Path, t.Kind.Path()); path != nil {
 			known = path.String()
 			words = append(words, cobra.CompletionWithDesc(known, field.Found))
 		}
 	}
-	schema, err := finder.Schema(t.Kind)
+	schema, err := c.finder.Schema(t.Kind)
 	if err != nil {
-		return words, wholeWords
+		return offer{words, wholeWords}
 	}
 	for _, candidate := range candidates.Fields(schema, t.Object.Object) {
 		if !candidate.Pattern && candidate.Path != known {
 			words = append(words, cobra.CompletionWithDesc(candidate.Path, strings.TrimLeft(remarks(candidate), " :")))
 		}
 	}
-	return words, wholeWords
+	return offer{words, wholeWords}
 }
 
-func (f completer) namespaces(ctx context.Context, _ *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	core, err := f.c.Core()
+func namespaces(ctx context.Context, c *cluster, _ *cobra.Command, _ []string, _ string) offer {
+	list, err := c.core.Namespaces().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
-		return nil, wholeWords
-	}
-	list, err := core.Namespaces().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		return nil, wholeWords
+		return offer{nil, wholeWords}
 	}
 	var words []cobra.Completion
 	for _, n := range list.Items {
 		words = append(words, n.Name)
 	}
-	return words, wholeWords
+	return offer{words, wholeWords}
 }
 
-func (f completer) configured(names func(clientcmdapi.Config) iter.Seq[string]) cobra.CompletionFunc {
-	return bounded(func(context.Context, *cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		config, _ := f.c.Flags.ToRawKubeConfigLoader().RawConfig()
-		return slices.Sorted(names(config)), wholeWords
-	})
+// configured returns a completion that offers the names from the kubeconfig.
+func (o *commonOptions) configured(names func(clientcmdapi.Config) iter.Seq[string]) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		config, _ := o.clients.Flags.ToRawKubeConfigLoader().RawConfig()
+		return beginningWith(word, harmless(slices.Sorted(names(config)))), wholeWords
+	}
 }

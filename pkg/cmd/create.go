@@ -14,7 +14,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -107,27 +106,24 @@ func (o *createOptions) complete(args []string) error {
 }
 
 func (o *createOptions) run(ctx context.Context) error {
-	c, err := newChanger(ctx, &o.change, o.change.wait.waits())
+	connect := o.change.common.connect
+	if _, only := o.change.targets.imoocPods(o.change.targets.args); only && len(o.set) == 0 && o.change.dryRun.client() {
+		connect = o.change.common.offline
+	}
+	on, err := connect()
+	if err != nil {
+		return err
+	}
+	c, err := newChanger(ctx, on, &o.change, o.change.wait.waits())
 	if err != nil {
 		return err
 	}
 	if o.change.targets.fromFiles() {
 		return o.createFiles(ctx, c)
 	}
-	targets, errs := o.change.targets.name(ctx, c.clients)
+	targets, errs := o.change.targets.name(ctx, on)
 	if len(errs) > 0 {
 		return outcome.Join(o.change.targets.explainTypes(errs))
-	}
-	// ImoocPods need no discovery unless fields are set.
-	c.finder = &discover.Finder{}
-	if _, only := o.change.targets.imoocPods(o.change.targets.args); !only || len(o.set) > 0 {
-		if c.finder, err = c.clients.Finder(); err != nil {
-			return err
-		}
-	}
-	_, chosen, err := c.clients.Namespace()
-	if err != nil {
-		return err
 	}
 	var all []planned
 	for _, t := range targets {
@@ -139,7 +135,7 @@ func (o *createOptions) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if chosen || !o.change.dryRun.client() {
+		if c.given || !o.change.dryRun.client() {
 			obj.SetNamespace(t.Namespace)
 		}
 		all = append(all, o.planned(c, t, obj))
@@ -160,12 +156,8 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 	if o.change.dryRun.client() {
 		return &change{WaitTarget: observe.WaitTarget{Target: *t}, object: request}, nil
 	}
-	client, err := c.clients.Dynamic()
-	if err != nil {
-		return nil, err
-	}
 	c.beginWarning(t)
-	objects := t.Resource(client)
+	objects := t.Resource(c.finder.Dynamic)
 	obj, err := objects.Create(ctx, request, metav1.CreateOptions{
 		FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.change.dryRun.server(),
 	})
@@ -195,11 +187,7 @@ func (o *createOptions) addReason(c *changer, obj *unstructured.Unstructured) er
 }
 
 func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
-	namespace, chosen, err := c.clients.Namespace()
-	if err != nil {
-		return err
-	}
-	infos, err := o.change.targets.infos(c.clients, namespace, chosen)
+	infos, err := o.change.targets.infos(c.cluster)
 	errs := separate(err)
 	if len(infos)+len(errs) == 0 {
 		return errors.New("no objects passed to create")

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -19,7 +18,6 @@ import (
 )
 
 type deleteOptions struct {
-	common         commonOptions
 	targets        targetFlags
 	cascade        string
 	wait           bool
@@ -30,7 +28,7 @@ type deleteOptions struct {
 }
 
 func newDeleteCommand(common commonOptions) *cobra.Command {
-	o := &deleteOptions{common: common, cascade: "background", wait: true}
+	o := &deleteOptions{cascade: "background", wait: true}
 	cmd := &cobra.Command{
 		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [flags]",
 		Short: "Delete an ImoocPod or another object with its pods",
@@ -50,7 +48,7 @@ cluster removes their pods, whether or not a controller runs.`,
 	addTimeout(cmd, &o.timeout)
 	cmd.Flags().BoolVar(&o.ignoreNotFound, "ignore-not-found", false, `Treat "not found" as a successful delete.`)
 	o.output = addOutputFlag(cmd, "Output mode. One of: (%s), for shorter output (resource/name).", "name")
-	return o.targets.command(cmd, common.clients, o.complete, o.run)
+	return o.targets.command(cmd, common, o.complete, o.run)
 }
 
 func (o *deleteOptions) complete(args []string) error {
@@ -67,9 +65,8 @@ func (o *deleteOptions) propagation() *metav1.DeletionPropagation {
 	return new(metav1.DeletePropagationBackground)
 }
 
-func (o *deleteOptions) run(ctx context.Context) error {
-	c := o.common.clients
-	targets, errs := o.targets.find(ctx, &o.common)
+func (o *deleteOptions) run(ctx context.Context, c *cluster) error {
+	targets, errs := o.targets.find(ctx, c)
 	if o.ignoreNotFound {
 		errs = slices.DeleteFunc(errs, kube.NotFound)
 	}
@@ -78,18 +75,14 @@ func (o *deleteOptions) run(ctx context.Context) error {
 	case o.ignoreNotFound:
 		return nil
 	default:
-		return o.targets.sayNothingFound(ctx, &o.common)
-	}
-	client, err := c.Dynamic()
-	if err != nil {
-		return err
+		return o.targets.sayNothingFound(ctx, c)
 	}
 	waits := o.wait && o.dryRun == "none"
 	// Delete all objects before the first wait, so that they terminate in parallel.
 	var going []observe.WaitTarget
 	for i := range targets {
 		t := &targets[i]
-		err := o.delete(ctx, t, t.Resource(client), waits)
+		err := o.delete(ctx, c, t, waits)
 		switch {
 		case o.ignoreNotFound && kube.NotFound(err) && !o.targets.namesType(ctx, c):
 		case err != nil:
@@ -98,7 +91,7 @@ func (o *deleteOptions) run(ctx context.Context) error {
 			going = append(going, observe.WaitTarget{Target: *t, Conditions: []observe.Condition{observe.Gone()}, UID: t.Object.GetUID()})
 		}
 	}
-	for _, err := range o.common.awaitAll(ctx, "", waitFlags{Limits: observe.Limits{Timeout: o.timeout}}, going) {
+	for _, err := range c.awaitAll(ctx, "", waitFlags{Limits: observe.Limits{Timeout: o.timeout}}, going) {
 		if apierrors.IsForbidden(err) {
 			err = fmt.Errorf("%w; the object is being deleted; to return without waiting, use --wait=false", err)
 		}
@@ -109,14 +102,14 @@ func (o *deleteOptions) run(ctx context.Context) error {
 
 // delete deletes one object and prints a line. It reads the object first if a wait needs its
 // UID, or to check in a client-side dry run that the object exists.
-func (o *deleteOptions) delete(ctx context.Context, t *observe.Target, objects dynamic.ResourceInterface, waits bool) (err error) {
-	if (waits || o.dryRun.client()) && t.Object == nil {
-		if t.Object, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
+func (o *deleteOptions) delete(ctx context.Context, c *cluster, t *observe.Target, waits bool) error {
+	if waits || o.dryRun.client() {
+		if err := t.Read(ctx, c.finder.Dynamic); err != nil {
 			return err
 		}
 	}
 	if !o.dryRun.client() {
-		err = objects.Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: o.propagation(), DryRun: o.dryRun.server()})
+		err := t.Resource(c.finder.Dynamic).Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: o.propagation(), DryRun: o.dryRun.server()})
 		if err != nil {
 			return err
 		}
@@ -124,9 +117,9 @@ func (o *deleteOptions) delete(ctx context.Context, t *observe.Target, objects d
 	where := "deleted"
 	switch {
 	case o.output.format == "name":
-		return escape.PrintLine(o.common.streams.Out, "%s/%s", t.Kind, t.Name)
+		return escape.PrintLine(c.streams.Out, "%s/%s", t.Kind, t.Name)
 	case !t.Kind.Clusterwide:
 		where += " from " + t.Namespace + " namespace"
 	}
-	return escape.PrintLine(o.common.streams.Out, "%s %q %s", t.Kind, t.Name, o.dryRun.mark(where))
+	return escape.PrintLine(c.streams.Out, "%s %q %s", t.Kind, t.Name, o.dryRun.mark(where))
 }

@@ -17,12 +17,11 @@ import (
 )
 
 type describeOptions struct {
-	targetFlags
-	commonOptions
+	targets targetFlags
 }
 
 func newDescribeCommand(common commonOptions) *cobra.Command {
-	o := &describeOptions{commonOptions: common, targetFlags: targetFlags{without: toRead}}
+	o := &describeOptions{targets: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
 		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME)",
 		Short: "Show details of an ImoocPod or another object, its pods and its events",
@@ -35,38 +34,38 @@ too. For a pod, the command shows its owner.`,
   # Describe any object that has pods
   kubectl imoocpod describe deployment/web`,
 	}
-	o.addFlags(cmd)
-	return o.command(cmd, o.clients, o.complete, o.Run)
+	o.targets.addFlags(cmd)
+	return o.targets.command(cmd, common, o.targets.complete, o.run)
 }
 
-// Run describes the objects. One that cannot be read does not stop the others.
-func (o *describeOptions) Run(ctx context.Context) error {
-	targets, errs := o.find(ctx, &o.commonOptions)
+// run describes the objects. One that cannot be read does not stop the others.
+func (o *describeOptions) run(ctx context.Context, c *cluster) error {
+	targets, errs := o.targets.find(ctx, c)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNothingFound(ctx, &o.commonOptions)
+		return o.targets.sayNothingFound(ctx, c)
 	}
-	targets, failed := o.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
+	targets, failed := c.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
 	errs = append(errs, failed...)
 	for i, t := range targets {
 		if i > 0 {
-			if _, err := fmt.Fprint(o.streams.Out, "\n\n"); err != nil {
+			if _, err := fmt.Fprint(c.streams.Out, "\n\n"); err != nil {
 				return err
 			}
 		}
-		if err := o.describe(ctx, t); err != nil {
+		if err := describe(ctx, c, t); err != nil {
 			errs = append(errs, kube.Explain(t.Kind, err))
 		}
 	}
 	return outcome.Join(errs)
 }
 
-func (o *describeOptions) describe(ctx context.Context, t observe.Target) error {
-	snapshot, t, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Details, Competitors: true})
+func describe(ctx context.Context, c *cluster, t observe.Target) error {
+	snapshot, t, err := observe.Read(ctx, c.clients, t, observe.Extent{Depth: observe.Details, Competitors: true})
 	if err != nil {
 		return err
 	}
 	report := status.NewReport(snapshot)
-	addLastLogLine(ctx, o.clients, snapshot, &report)
+	addLastLogLine(ctx, c.core, snapshot, &report)
 	d := printer.Description{
 		Report:      report,
 		APIVersion:  t.Object.GetAPIVersion(),
@@ -82,5 +81,5 @@ func (o *describeOptions) describe(ctx context.Context, t observe.Target) error 
 		d.Spec = t.Object.Object["spec"]
 		d.Status = t.Object.Object["status"]
 	}
-	return printer.Describe(o.streams.Out, d, time.Now())
+	return printer.Describe(c.streams.Out, d, time.Now())
 }

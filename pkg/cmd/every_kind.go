@@ -36,8 +36,8 @@ func (f *targetFlags) untyped() bool {
 }
 
 // replicaKinds returns the kinds to search if no type is given.
-func (f *targetFlags) replicaKinds(ctx context.Context, c *kube.Factory) ([]kinds.Kind, error) {
-	all, err := c.ReplicaKinds(ctx)
+func (f *targetFlags) replicaKinds(ctx context.Context, c *cluster) ([]kinds.Kind, error) {
+	all, err := c.clients.ReplicaKinds(ctx)
 	if f.without == toWrite {
 		all = slices.DeleteFunc(all, func(kind kinds.Kind) bool { return kind.Clusterwide })
 	}
@@ -54,22 +54,18 @@ func (f *targetFlags) belongs(t observe.Target, among []kinds.Kind) bool {
 
 // findEveryKind finds the objects of every kind. It leaves out kinds that the user is not
 // allowed to list, and prints their names.
-func (f *targetFlags) findEveryKind(ctx context.Context, o *commonOptions, namespace string, selected metav1.ListOptions) ([]observe.Target, []error) {
-	client, err := o.clients.Dynamic()
-	if err != nil {
-		return nil, []error{err}
-	}
-	all, err := f.replicaKinds(ctx, o.clients)
+func (f *targetFlags) findEveryKind(ctx context.Context, c *cluster) ([]observe.Target, []error) {
+	all, err := f.replicaKinds(ctx, c)
 	if err != nil {
 		return nil, []error{err}
 	}
 	byKind, errs := make([][]observe.Target, len(all)), make([]error, len(all))
 	workqueue.ParallelizeUntil(ctx, maxParallel, len(all), func(i int) {
-		of := observe.Named(all[i], namespace, "")
+		of := observe.Named(all[i], c.namespace, "")
 		if f.allNamespaces {
 			of.Namespace = metav1.NamespaceAll
 		}
-		list, err := follow.List(ctx, of.Resource(client), selected)
+		list, err := follow.List(ctx, of.Resource(c.finder.Dynamic), metav1.ListOptions{LabelSelector: f.selector})
 		if errs[i] = err; kube.NotServed(err) || apierrors.IsMethodNotSupported(err) {
 			errs[i] = nil
 		}
@@ -93,7 +89,7 @@ func (f *targetFlags) findEveryKind(ctx context.Context, o *commonOptions, names
 		return nil, errs[:1]
 	}
 	if len(unlisted) > 0 {
-		o.tell("Warning: left out, because you have no permission to list them: %s", strings.Join(unlisted, ", "))
+		c.tell("Warning: left out, because you have no permission to list them: %s", strings.Join(unlisted, ", "))
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil || apierrors.IsForbidden(err) })
 	found := slices.Concat(byKind...)
@@ -104,26 +100,18 @@ func (f *targetFlags) findEveryKind(ctx context.Context, o *commonOptions, names
 }
 
 // elsewhere returns the pod and the objects with replicas that have the name, as TYPE/NAME.
-func elsewhere(ctx context.Context, c *kube.Factory, name string) []string {
-	namespace, _, err := c.Namespace()
+func (c *cluster) elsewhere(ctx context.Context, name string) []string {
+	all, err := c.clients.ReplicaKinds(ctx)
 	if err != nil {
 		return nil
 	}
-	client, err := c.Dynamic()
-	if err != nil {
-		return nil
-	}
-	all, err := c.ReplicaKinds(ctx)
-	if err != nil {
-		return nil
-	}
-	if pods, err := c.KindNamed(ctx, "pods"); err == nil {
+	if pods, err := c.clients.KindNamed(ctx, "pods"); err == nil {
 		all = append(all, pods)
 	}
 	found := make([]string, len(all))
 	workqueue.ParallelizeUntil(ctx, maxParallel, len(all), func(i int) {
-		t := observe.Named(all[i], namespace, name)
-		if err := t.Read(ctx, client); err == nil {
+		t := observe.Named(all[i], c.namespace, name)
+		if err := t.Read(ctx, c.finder.Dynamic); err == nil {
 			found[i] = t.String()
 		}
 	})

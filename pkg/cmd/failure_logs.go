@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -15,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
@@ -31,33 +31,33 @@ const (
 
 // addLogs adds the last log lines of the failing container to the errors of failed objects, or
 // the reason why the lines cannot be read.
-func addLogs(ctx context.Context, c *kube.Factory, errs []error) {
+func addLogs(ctx context.Context, core corev1client.PodsGetter, errs []error) {
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
 	for i, err := range errs {
 		var failed *observe.FailedError
 		if errors.As(err, &failed) {
-			errs[i] = fmt.Errorf("%w\n%s", err, linesOf(ctx, c, failed.Report))
+			errs[i] = fmt.Errorf("%w\n%s", err, linesOf(ctx, core, failed.Report))
 		}
 	}
 }
 
 // linesOf returns text with the last log lines for the most serious problem of a container that
 // has started, or with the reason why there are none.
-func linesOf(ctx context.Context, c *kube.Factory, r status.Report) string {
+func linesOf(ctx context.Context, core corev1client.PodsGetter, r status.Report) string {
 	for _, p := range r.Problems {
 		if len(p.Pods) == 0 {
 			continue
 		}
 		what := "pod " + p.Pods[0]
-		container, found, err := failingContainer(ctx, c, r, p)
+		container, found, err := failingContainer(ctx, core, r, p)
 		if err == nil && !found {
 			continue
 		}
 		var lines []logs.Line
 		if err == nil {
 			what = "container " + container.Name + " of " + what
-			lines, err = lastLines(ctx, c, container, linesOfFailure, 0)
+			lines, err = logs.LastLines(ctx, logs.Server(core), container, linesOfFailure, 0)
 		}
 		switch {
 		case err != nil:
@@ -76,11 +76,7 @@ func linesOf(ctx context.Context, c *kube.Factory, r status.Report) string {
 
 // failingContainer returns the container whose log may explain a problem, in the pod that has
 // had the problem the longest. found is false if no container has started.
-func failingContainer(ctx context.Context, c *kube.Factory, r status.Report, p problem.Problem) (container logs.Container, found bool, err error) {
-	core, err := c.Core()
-	if err != nil {
-		return container, false, err
-	}
+func failingContainer(ctx context.Context, core corev1client.PodsGetter, r status.Report, p problem.Problem) (container logs.Container, found bool, err error) {
 	// Some users have the permission to list pods, but not to get one.
 	pods, err := core.Pods(r.Metadata.Namespace).List(ctx, follow.ByName(p.Pods[0]))
 	if err != nil {
@@ -93,17 +89,9 @@ func failingContainer(ctx context.Context, c *kube.Factory, r status.Report, p p
 	return container, found, nil
 }
 
-func lastLines(ctx context.Context, c *kube.Factory, container logs.Container, lines, most int64) ([]logs.Line, error) {
-	core, err := c.Core()
-	if err != nil {
-		return nil, err
-	}
-	return logs.LastLines(ctx, logs.Server(core), container, lines, most)
-}
-
 // addLastLogLine adds the last log line to the most serious problem that is a crash, unless the
 // object is ready. It adds nothing if the log cannot be read quickly.
-func addLastLogLine(ctx context.Context, c *kube.Factory, e status.Snapshot, r *status.Report) {
+func addLastLogLine(ctx context.Context, core corev1client.PodsGetter, e status.Snapshot, r *status.Report) {
 	i := slices.IndexFunc(r.Problems, problem.Problem.Crash)
 	if i < 0 || r.Verdict == status.Ready {
 		return
@@ -119,7 +107,7 @@ func addLastLogLine(ctx context.Context, c *kube.Factory, e status.Snapshot, r *
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastLineWithin)
 	defer cancel()
-	lines, err := lastLines(ctx, c, container, 1, lastLineBytes)
+	lines, err := logs.LastLines(ctx, logs.Server(core), container, 1, lastLineBytes)
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("The last line of a log is left out", "pod", container.Pod, "container", container.Name, "err", err)
 		return

@@ -41,25 +41,26 @@ type change struct {
 	back *commandline.Command
 }
 
-// followChanges waits for the changes of a verb, and reverts failed ones if requested. It
-// returns the errors in the order of the changes. With the format json, it prints a report
+// follow waits for the changes of a verb if the command waits, and reverts failed ones if requested.
+// It returns the errors in the order of the changes. With the format json, it prints a report
 // whenever an object changes.
-func (o *commonOptions) followChanges(ctx context.Context, format string, flags *changeWaitFlags, all []*change) []error {
-	if len(all) == 0 {
+func (c *changer) follow(ctx context.Context, all []*change) []error {
+	if !c.waits || len(all) == 0 {
 		return nil
 	}
+	flags := &c.flags.wait
 	if flags.onFailure == revertOnFailure && flags.limits.Timeout == 0 {
-		o.tell("waiting without a time limit: the change is reverted if an object fails for %s; with --timeout, also if it is not ready in time", flags.limits.FailAfter)
+		c.tell("waiting without a time limit: the change is reverted if an object fails for %s; with --timeout, also if it is not ready in time", flags.limits.FailAfter)
 	}
 	waits := make([]observe.WaitTarget, len(all))
-	for i, c := range all {
-		waits[i] = c.WaitTarget
-		waits[i].Check = func(obj *unstructured.Unstructured) error { return c.written.Check(obj) }
+	for i, made := range all {
+		waits[i] = made.WaitTarget
+		waits[i].Check = func(obj *unstructured.Unstructured) error { return made.written.Check(obj) }
 	}
-	errs := o.awaitAll(ctx, format, flags.limits, waits)
+	errs := c.awaitAll(ctx, c.reports, flags.limits, waits)
 	for i := range min(len(all), len(errs)) {
 		if errs[i] != nil {
-			errs[i] = o.conclude(ctx, flags, all[i], errs[i])
+			errs[i] = c.conclude(ctx, all[i], errs[i])
 		}
 	}
 	return errs
@@ -67,34 +68,33 @@ func (o *commonOptions) followChanges(ctx context.Context, format string, flags 
 
 // conclude adds hints to the error of an interrupted wait or an overwritten change. If requested,
 // it reverts a change that did not become ready, and adds the result to the error.
-func (o *commonOptions) conclude(ctx context.Context, flags *changeWaitFlags, c *change, err error) error {
+func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrInterrupted):
-		return o.changeStays(flags, c, err)
+		return c.changeStays(made, err)
 	case errors.Is(err, outcome.ErrOverwritten):
-		return o.overwritten(ctx, c, err)
-	case flags.onFailure == revertOnFailure && c.revert != nil && notReady(err):
-		return o.reverted(ctx, c, err)
+		return c.overwritten(ctx, made.Target, err)
+	case c.flags.wait.onFailure == revertOnFailure && made.revert != nil && notReady(err):
+		return c.reverted(ctx, made, err)
 	}
 	return err
 }
 
 // changeStays adds hints to the error of an interrupted wait: how to continue and to undo.
-func (o *commonOptions) changeStays(flags *changeWaitFlags, c *change, err error) error {
-	t := c.Target
-	err = fmt.Errorf("%w\nthe change of %s stays", err, t)
-	err = outcome.WithHint(err, "to wait on", commandOn("wait", &t, flags.limits.flags("on-failure")...))
-	if c.back != nil {
-		err = outcome.WithHint(err, "to undo the change", *c.back)
+func (c *changer) changeStays(made *change, err error) error {
+	err = fmt.Errorf("%w\nthe change of %s stays", err, made.Target)
+	err = outcome.WithHint(err, "to wait on", commandOn("wait", &made.Target, c.flags.wait.limits.flags("on-failure")...))
+	if made.back != nil {
+		err = outcome.WithHint(err, "to undo the change", *made.back)
 	}
 	return err
 }
 
 // overwritten adds advice to the error of an overwritten change: what may overwrite it again.
-func (o *commonOptions) overwritten(ctx context.Context, c *change, err error) error {
-	snapshot, _, readErr := observe.Read(ctx, o.clients, c.Target, observe.Extent{Competitors: true})
+func (c *changer) overwritten(ctx context.Context, t observe.Target, err error) error {
+	snapshot, _, readErr := observe.Read(ctx, c.clients, t, observe.Extent{Competitors: true})
 	if readErr != nil {
-		klog.FromContext(ctx).V(1).Info("Cannot look for other writers", "object", c.Target.String(), "err", readErr)
+		klog.FromContext(ctx).V(1).Info("Cannot look for other writers", "object", t.String(), "err", readErr)
 		return err
 	}
 	for _, other := range status.NewReport(snapshot).Reverts {
@@ -109,20 +109,20 @@ func notReady(err error) bool {
 }
 
 // reverted reverts a failed change, and returns the failure with the result.
-func (o *commonOptions) reverted(ctx context.Context, c *change, failure error) error {
-	said, err := c.revert(ctx)
+func (c *changer) reverted(ctx context.Context, made *change, failure error) error {
+	said, err := made.revert(ctx)
 	switch {
 	case err == nil:
 		// The hints of the failure are about the state that was just reverted.
-		err = fmt.Errorf("%w\n%s %w: %s", outcome.WithoutHints(failure), c.Target, outcome.ErrUndone, escape.Line(said))
-		if stuck := o.stuckPods(ctx, c.Target); stuck != nil {
+		err = fmt.Errorf("%w\n%s %w: %s", outcome.WithoutHints(failure), made.Target, outcome.ErrUndone, escape.Line(said))
+		if stuck := c.stuckPods(ctx, made.Target); stuck != nil {
 			err = outcome.WithHint(err, stuckHint, *stuck)
 		}
 		return err
 	case errors.Is(err, outcome.ErrPrecondition):
 		err = fmt.Errorf("%w: %w", outcome.ErrOverwritten, err)
 	}
-	return fmt.Errorf("%w\n%s was not undone: %w", failure, c.Target, kube.Explain(c.Target.Kind, err))
+	return fmt.Errorf("%w\n%s was not undone: %w", failure, made.Target, kube.Explain(made.Target.Kind, err))
 }
 
 // stuckHint explains why pods of a StatefulSet must be deleted by hand.
@@ -132,12 +132,12 @@ const stuckHint = "the pod template has changed, but a StatefulSet waits for pod
 // pod template, or nil if there are none. The controller waits until a pod is ready before it
 // replaces the pod, even if only the new template can make it ready
 // (https://github.com/kubernetes/kubernetes/issues/67250).
-func (o *commonOptions) stuckPods(ctx context.Context, t observe.Target) *commandline.Command {
+func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.Command {
 	if t.Kind.CRD() != kinds.StatefulSets {
 		return nil
 	}
 	t.Object = nil // read the current object
-	snapshot, t, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Below})
+	snapshot, t, err := observe.Read(ctx, c.clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot check for stuck pods", "object", t.String(), "err", err)
 		return nil
@@ -160,28 +160,28 @@ func (o *commonOptions) stuckPods(ctx context.Context, t observe.Target) *comman
 // awaitAll waits for several targets and shows the progress: as text or, with the format json,
 // as a line with a report for every change. If requested, the errors of failed objects include
 // the last log lines.
-func (o *commonOptions) awaitAll(ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget) []error {
+func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget) []error {
 	if len(all) == 0 {
 		return nil
 	}
-	errs := o.awaitShown(ctx, format, flags.Limits, all)
+	errs := c.awaitShown(ctx, format, flags.Limits, all)
 	if flags.logs {
-		addLogs(ctx, o.clients, errs)
+		addLogs(ctx, c.core, errs)
 	}
 	return errs
 }
 
 // awaitShown is awaitAll without the logs.
-func (o *commonOptions) awaitShown(ctx context.Context, format string, limits observe.Limits, all []observe.WaitTarget) []error {
-	a := &observe.Waiter{Clients: o.clients, Limits: limits}
+func (c *cluster) awaitShown(ctx context.Context, format string, limits observe.Limits, all []observe.WaitTarget) []error {
+	a := &observe.Waiter{Clients: c.clients, Limits: limits}
 	if format == "json" {
-		encoder := json.NewEncoder(o.streams.Out)
+		encoder := json.NewEncoder(c.streams.Out)
 		var broken error
 		a.Show = func(s observe.Observation) { broken = cmp.Or(broken, encoder.Encode(s.Report)) }
 		return append(a.Wait(ctx, all), broken)
 	}
 	colored := color("auto")
-	progress := terminal.NewProgress(o.streams.ErrOut, colored.style(o.streams.ErrOut), goalOf(all))
+	progress := terminal.NewProgress(c.streams.ErrOut, colored.style(c.streams.ErrOut), goalOf(all))
 	defer progress.End()
 	a.Show, a.Connection = progress.Show, &follow.Connection{Changed: progress.SetLost}
 	for i, reached := range all {

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
@@ -22,7 +22,6 @@ import (
 )
 
 type historyOptions struct {
-	common   commonOptions
 	targets  targetFlags
 	output   *output
 	revision int64
@@ -31,7 +30,7 @@ type historyOptions struct {
 }
 
 func newHistoryCommand(common commonOptions) *cobra.Command {
-	o := &historyOptions{common: common, targets: targetFlags{without: toRead}}
+	o := &historyOptions{targets: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
 		Use:   "history (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [--revision=N | --diff=N..M] [flags]",
 		Short: "Show the earlier pod templates of an object",
@@ -54,7 +53,7 @@ was last written.`,
 	o.targets.addFlags(cmd)
 	cmd.Flags().Var(numberFlag(&o.revision, 0), "revision", "Show the whole pod template of this revision.")
 	cmd.Flags().Var(optional(&o.diff, parseDiff, "string"), "diff", "Show what changed from one revision to another, as N..M.")
-	return o.targets.command(cmd, common.clients, o.complete, o.run)
+	return o.targets.command(cmd, common, o.complete, o.run)
 }
 
 func (o *historyOptions) complete(args []string) error {
@@ -81,19 +80,15 @@ func parseDiff(text string) (diff [2]int64, err error) {
 
 // run shows the revisions of the objects. An object without revisions does not stop the
 // others.
-func (o *historyOptions) run(ctx context.Context) error {
-	targets, errs := o.targets.find(ctx, &o.common)
+func (o *historyOptions) run(ctx context.Context, c *cluster) error {
+	targets, errs := o.targets.find(ctx, c)
 	if len(targets)+len(errs) == 0 {
-		return o.targets.sayNothingFound(ctx, &o.common)
-	}
-	client, err := o.common.clients.Dynamic()
-	if err != nil {
-		return err
+		return o.targets.sayNothingFound(ctx, c)
 	}
 	above := ""
 	for i := range targets {
 		t := &targets[i]
-		if err := o.show(ctx, client, t, len(targets) > 1, above); err != nil {
+		if err := o.show(ctx, c, t, len(targets) > 1, above); err != nil {
 			errs = append(errs, kube.Explain(t.Kind, err))
 			continue
 		}
@@ -104,15 +99,15 @@ func (o *historyOptions) run(ctx context.Context) error {
 
 // show shows the revisions of one object. If named is set, a table begins with the text in above
 // and the name of the object.
-func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *observe.Target, named bool, above string) error {
-	if err := t.Read(ctx, client); err != nil {
+func (o *historyOptions) show(ctx context.Context, c *cluster, t *observe.Target, named bool, above string) error {
+	if err := t.Read(ctx, c.finder.Dynamic); err != nil {
 		return err
 	}
-	h, err := template.History(ctx, client, *t)
+	h, err := template.History(ctx, c.finder.Dynamic, *t)
 	if err != nil {
 		return err
 	}
-	out := o.common.streams.Out
+	out := c.streams.Out
 	if named && o.output.format == "" && o.diff == nil {
 		if _, err := fmt.Fprintf(out, "%s%s\n", above, escape.Line(t.String())); err != nil {
 			return err
@@ -120,7 +115,7 @@ func (o *historyOptions) show(ctx context.Context, client dynamic.Interface, t *
 	}
 	switch rows := historyRows(t, h); {
 	case o.diff != nil:
-		return o.showDiff(t, h)
+		return o.showDiff(out, t, h)
 	case o.revision != 0:
 		r, err := h.Pick(o.revision)
 		if err != nil {
@@ -153,7 +148,7 @@ func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 	return rows
 }
 
-func (o *historyOptions) showDiff(t *observe.Target, h revision.History) error {
+func (o *historyOptions) showDiff(out io.Writer, t *observe.Target, h revision.History) error {
 	from, to := o.diff[0], o.diff[1]
 	was, err := h.Pick(from)
 	if err != nil {
@@ -163,5 +158,5 @@ func (o *historyOptions) showDiff(t *observe.Target, h revision.History) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	return printer.DiffYAML(o.common.streams.Out, fmt.Sprintf("%s revision %d", t, from), fmt.Sprintf("%s revision %d", t, to), revision.Object(was.Fields), revision.Object(is.Fields))
+	return printer.DiffYAML(out, fmt.Sprintf("%s revision %d", t, from), fmt.Sprintf("%s revision %d", t, to), revision.Object(was.Fields), revision.Object(is.Fields))
 }

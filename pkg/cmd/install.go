@@ -156,13 +156,17 @@ func isRelease(version string) bool {
 }
 
 func (o *installOptions) awaitController(ctx context.Context) error {
-	kind, err := o.common.clients.KindNamed(ctx, kinds.Deployments)
+	c, err := o.common.connect()
+	if err != nil {
+		return err
+	}
+	kind, err := c.clients.KindNamed(ctx, kinds.Deployments)
 	if err != nil {
 		return err
 	}
 	t := observe.Target{Kind: kind, Namespace: o.settings.Namespace, Name: deploy.ControllerName}
 	limits := waitFlags{Limits: observe.Limits{Timeout: o.timeout, FailAfter: failAfter, FailFast: true}}
-	return outcome.Join(o.common.awaitAll(ctx, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
+	return outcome.Join(c.awaitAll(ctx, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
 }
 
 // objects returns the roles and the controller's objects that the flags select, and sets the

@@ -42,10 +42,9 @@ type kindsOptions struct {
 	// nearest returns the subcommands that a word may be a misspelling of.
 	nearest func(word string) []string
 
-	write     func(io.Writer, []*printer.Kind) error
-	finder    *discover.Finder
-	access    authorizationv1client.SelfSubjectAccessReviewsGetter
-	namespace string
+	write   func(io.Writer, []*printer.Kind) error
+	cluster *cluster
+	access  authorizationv1client.SelfSubjectAccessReviewsGetter
 }
 
 func newKindsCommand(common commonOptions) *cobra.Command {
@@ -128,16 +127,13 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 
 func (o *kindsOptions) run(ctx context.Context) error {
 	var err error
-	if o.finder, err = o.common.clients.Finder(); err != nil {
-		return err
-	}
-	if o.namespace, _, err = o.common.clients.Namespace(); err != nil {
+	if o.cluster, err = o.common.connect(); err != nil {
 		return err
 	}
 	if o.access, err = o.common.clients.Access(); err != nil {
 		return err
 	}
-	o.finder.Invalidate() // the CRD may have been created just now
+	o.cluster.finder.Invalidate() // the CRD may have been created just now
 	kinds, groupsErr := o.kinds(ctx)
 	if len(kinds) == 0 && groupsErr != nil {
 		return groupsErr
@@ -162,7 +158,7 @@ func (o *kindsOptions) run(ctx context.Context) error {
 // kinds returns the kinds in types, or all kinds if types is empty. On error, some may be missing.
 func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if len(o.types) == 0 {
-		return o.finder.Kinds()
+		return o.cluster.finder.Kinds()
 	}
 	var list []kinds.Kind
 	var errs []error
@@ -186,7 +182,7 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *
 	if kind.Reconciled() {
 		return // the declaration defines these facts
 	}
-	known, err := observe.StatusFacts(ctx, o.finder, kind, count)
+	known, err := observe.StatusFacts(ctx, o.cluster.finder, kind, count)
 	if err != nil {
 		row.Wrong = append(row.Wrong, err.Error())
 		return
@@ -210,8 +206,8 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *
 // row returns the row of one kind, or nil if the kind has no count and was not named.
 func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	byName := len(o.types) > 0
-	kind, wrong := o.finder.Declare(ctx, kind)
-	field, err := o.finder.Find(ctx, kind, nil, nil)
+	kind, wrong := o.cluster.finder.Declare(ctx, kind)
+	field, err := o.cluster.finder.Find(ctx, kind, nil, nil)
 	var unknown *discover.UnknownFieldError
 	var perNode *discover.NoCountError
 	none := errors.As(err, &unknown) && len(unknown.Candidates) == 0
@@ -220,7 +216,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	}
 	row := &printer.Kind{
 		Kind: kind.Kind, Group: kind.Resource.Group, Version: kind.Resource.Version, Resource: kind.Resource.Resource,
-		Reconciled: kind.Reconciled(), Objects: countOf(ctx, o.finder.Dynamic.Resource(kind.Resource)),
+		Reconciled: kind.Reconciled(), Objects: countOf(ctx, o.cluster.finder.Dynamic.Resource(kind.Resource)),
 	}
 	if declaration := (*kinds.DeclarationError)(nil); errors.As(wrong, &declaration) {
 		row.Wrong = declaration.Problems
@@ -249,7 +245,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	default:
 		row.Found, row.Error = "unknown", err.Error()
 	}
-	right := authorizationv1.ResourceAttributes{Namespace: o.namespace, Verb: "patch", Group: kind.Resource.Group, Resource: kind.Resource.Resource, Subresource: subresource}
+	right := authorizationv1.ResourceAttributes{Namespace: o.cluster.namespace, Verb: "patch", Group: kind.Resource.Group, Resource: kind.Resource.Resource, Subresource: subresource}
 	if kind.Clusterwide {
 		right.Namespace = metav1.NamespaceAll
 	}

@@ -26,9 +26,7 @@ import (
 const tailByDefault = 20
 
 type logsOptions struct {
-	targetFlags
-	commonOptions
-
+	targets    targetFlags
 	follow     bool
 	wanted     logs.Wanted
 	previous   bool
@@ -44,7 +42,7 @@ type logsOptions struct {
 }
 
 func newLogsCommand(common commonOptions) *cobra.Command {
-	o := &logsOptions{commonOptions: common, targetFlags: targetFlags{without: toRead}, tail: tailByDefault, most: 50}
+	o := &logsOptions{targets: targetFlags{without: toRead}, tail: tailByDefault, most: 50}
 	cmd := &cobra.Command{
 		Use:   "logs (NAME | TYPE/NAME ... | TYPE NAME ... | -l label) [-f] [flags]",
 		Short: "Show what the pods of an ImoocPod or another object wrote",
@@ -66,7 +64,7 @@ replacements, until Ctrl-C or until the object is gone. See docs/logs.md.`,
 	}
 	flags := cmd.Flags()
 	o.given = flags.Changed
-	o.addSelectFlags(cmd)
+	o.targets.addSelectFlags(cmd)
 	flags.BoolVarP(&o.follow, "follow", "f", false, "Continue until Ctrl-C or until the objects are gone, through restarts and replacements.")
 	flags.BoolVar(&o.wanted.Failing, "failing", false, "Show only the pods that are not ready.")
 	addContainerFlag(cmd, &o.wanted.Container)
@@ -80,11 +78,11 @@ replacements, until Ctrl-C or until the object is gone. See docs/logs.md.`,
 	flags.Var(numberFlag(&o.most, 1), "max-log-requests", "Maximum number of logs to read at once. With more containers, the logs are read in turn.")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s). JSON has an object for each line, raw the lines as they are.", "json", "raw")
 	o.color.addFlag(cmd)
-	return o.command(cmd, o.clients, o.complete, o.Run)
+	return o.targets.command(cmd, common, o.complete, o.run)
 }
 
 func (o *logsOptions) complete(args []string) error {
-	switch err := o.targetFlags.complete(args); {
+	switch err := o.targets.complete(args); {
 	case err != nil:
 		return err
 	case o.follow && o.previous:
@@ -95,25 +93,21 @@ func (o *logsOptions) complete(args []string) error {
 	return o.output.validate()
 }
 
-// Run shows the logs once or follows them.
-func (o *logsOptions) Run(ctx context.Context) error {
-	core, err := o.clients.Core()
-	if err != nil {
-		return err
-	}
-	targets, errs := o.find(ctx, &o.commonOptions)
+// run shows the logs once or follows them.
+func (o *logsOptions) run(ctx context.Context, c *cluster) error {
+	targets, errs := o.targets.find(ctx, c)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNothingFound(ctx, &o.commonOptions)
+		return o.targets.sayNothingFound(ctx, c)
 	}
 	if len(targets) == 0 {
 		return outcome.Join(errs)
 	}
 	o.wanted.FullNames = len(targets) > 1
 	reader := logs.Reader{
-		Open: logs.Server(core), Most: o.most, Tail: o.tail, Previous: o.previous,
+		Open: logs.Server(c.core), Most: o.most, Tail: o.tail, Previous: o.previous,
 		Out: &logs.Output{
-			Out: o.streams.Out, ErrOut: o.streams.ErrOut, Format: logs.Format(o.output.format),
-			Timestamps: o.timestamps, Only: o.only, Paint: o.color.style(o.streams.Out).Hue,
+			Out: c.streams.Out, ErrOut: c.streams.ErrOut, Format: logs.Format(o.output.format),
+			Timestamps: o.timestamps, Only: o.only, Paint: o.color.style(c.streams.Out).Hue,
 		},
 	}
 	if o.since > 0 {
@@ -123,16 +117,16 @@ func (o *logsOptions) Run(ctx context.Context) error {
 		}
 	}
 	if o.follow {
-		return outcome.Join(append(errs, o.runFollow(ctx, targets, reader)...))
+		return outcome.Join(append(errs, o.runFollow(ctx, c, targets, reader)...))
 	}
-	all, failed := each(targets, func(t *observe.Target) ([]logs.Container, error) { return o.containers(ctx, *t, reader.Out) })
+	all, failed := each(targets, func(t *observe.Target) ([]logs.Container, error) { return o.containers(ctx, c, *t, reader.Out) })
 	errs = append(errs, failed...)
 	return outcome.Join(append(errs, reader.Once(ctx, slices.Concat(all...))...))
 }
 
 // containers returns the selected containers of a target. If there are none, it prints why or fails.
-func (o *logsOptions) containers(ctx context.Context, t observe.Target, out *logs.Output) ([]logs.Container, error) {
-	snapshot, _, err := observe.Read(ctx, o.clients, t, observe.Extent{Depth: observe.Below})
+func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Target, out *logs.Output) ([]logs.Container, error) {
+	snapshot, _, err := observe.Read(ctx, c.clients, t, observe.Extent{Depth: observe.Below})
 	if err != nil {
 		return nil, err
 	}
@@ -170,11 +164,11 @@ func names(containers []logs.Container) []string {
 }
 
 // runFollow follows the logs of the targets until all of them are gone.
-func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, reader logs.Reader) []error {
+func (o *logsOptions) runFollow(ctx context.Context, c *cluster, targets []observe.Target, reader logs.Reader) []error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	connection := &follow.Connection{Changed: func(lost time.Time) { reader.Out.Say("%s", printer.Connection(lost)) }}
-	follower, err := observe.NewFollower(ctx, o.clients, connection, observe.Extent{Depth: observe.Below}, len(targets) > 1, true)
+	follower, err := observe.NewFollower(ctx, c.clients, connection, observe.Extent{Depth: observe.Below}, len(targets) > 1, true)
 	if err != nil {
 		return []error{err}
 	}

@@ -79,11 +79,11 @@ With -l or --all and no type, the command restores the parked objects of all typ
 func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 	o.change.targets.without = toWrite
 	o.change.addFlags(cmd)
-	return o.change.targets.command(cmd, o.change.common.clients, o.change.complete, o.run)
+	return o.change.targets.command(cmd, o.change.common, o.change.complete, o.run)
 }
 
-func (o *parkOptions) run(ctx context.Context) error {
-	c, err := newChanger(ctx, &o.change, o.change.wait.waits())
+func (o *parkOptions) run(ctx context.Context, on *cluster) error {
+	c, err := newChanger(ctx, on, &o.change, o.change.wait.waits())
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (o *parkOptions) run(ctx context.Context) error {
 		targets = slices.DeleteFunc(targets, o.skips)
 	}
 	if len(targets) == 0 && !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, errNothingFound) }) {
-		return o.change.targets.sayNothingFound(ctx, &o.change.common)
+		return o.change.targets.sayNothingFound(ctx, on)
 	}
 	var counts []printer.CountChange
 	all, failed := each(targets, func(t *observe.Target) (planned, error) {

@@ -22,19 +22,19 @@ import (
 // podOwners replaces each pod with its owner, without duplicates, and prints a line about each. The
 // parameter doing is the verb in that line, such as "showing". The parameter instead is the command
 // that the error for a pod without an owner suggests.
-func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {
+func (c *cluster) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {
 	for _, t := range targets {
 		if !t.Kind.IsPod() {
 			all = append(all, t)
 			continue
 		}
-		owner, err := topOwner(ctx, o.clients, t)
+		owner, err := c.topOwner(ctx, t)
 		switch {
 		case err != nil:
 			errs = append(errs, err)
 			continue
 		case owner.Kind.IsPod():
-			errs = append(errs, fmt.Errorf("%s has no owner with replicas: %s", t, o.line(instead.With(t.Name).In(t.Namespace))))
+			errs = append(errs, fmt.Errorf("%s has no owner with replicas: %s", t, c.line(instead.With(t.Name).In(t.Namespace))))
 			continue
 		}
 		if slices.ContainsFunc(all, func(other observe.Target) bool {
@@ -42,7 +42,7 @@ func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target,
 		}) {
 			continue
 		}
-		if err := escape.PrintLine(o.streams.ErrOut, "%s belongs to %s; %s %[2]s", t, owner, doing); err != nil {
+		if err := escape.PrintLine(c.streams.ErrOut, "%s belongs to %s; %s %[2]s", t, owner, doing); err != nil {
 			errs = append(errs, err)
 		}
 		all = append(all, owner)
@@ -52,25 +52,21 @@ func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target,
 
 // topOwner follows the controller references of a pod up to the topmost object with a replica
 // count or a pod per node. If there is none, it returns the pod.
-func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe.Target, error) {
-	mapper, err := c.Mapper()
-	if err != nil {
-		return pod, err
-	}
-	finder, err := c.Finder()
+func (c *cluster) topOwner(ctx context.Context, pod observe.Target) (observe.Target, error) {
+	mapper, err := c.clients.Mapper()
 	if err != nil {
 		return pod, err
 	}
 	top, seen := pod, sets.New[types.UID]()
 	for at := pod; ; {
-		err := at.Read(ctx, finder.Dynamic)
+		err := at.Read(ctx, c.finder.Dynamic)
 		if apierrors.IsForbidden(err) && !top.Kind.IsPod() {
 			return top, nil // the user cannot read the next owner
 		}
 		if err != nil {
 			return pod, kube.Explain(at.Kind, err)
 		}
-		if !at.Kind.IsPod() && counts(ctx, finder, at) {
+		if !at.Kind.IsPod() && counts(ctx, c.finder, at) {
 			top = at
 		}
 		ref := metav1.GetControllerOfNoCopy(at.Object)
@@ -83,7 +79,7 @@ func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe
 		if err != nil {
 			return top, nil //nolint:nilerr // its type is no longer served
 		}
-		kind, err := c.KindOf(ctx, mapping)
+		kind, err := c.clients.KindOf(ctx, mapping)
 		if err != nil {
 			return pod, err
 		}

@@ -113,7 +113,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 	add("", newVersionCommand(common), newOptionsCommand(streams))
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
-	addCompletion(root, c)
+	addCompletion(root, common)
 	for _, verb := range commandsBelow(root) {
 		if verb.RunE != nil && verb.Name() != "run-controller" {
 			verb.RunE = interruptible(streams.ErrOut, suggestTypes(c, verb.RunE))

@@ -67,7 +67,7 @@ See docs/scaling.md.`,
 	o.steps.addFlags(cmd)
 	addYesFlag(cmd, &o.yes)
 	o.given = cmd.Flags().Changed
-	return o.change.targets.command(cmd, common.clients, o.complete, o.run)
+	return o.change.targets.command(cmd, common, o.complete, o.run)
 }
 
 func (o *scaleOptions) waits() bool { return o.change.wait.waits() || o.steps.given() }
@@ -134,8 +134,8 @@ func isResourceVersion(word string) bool {
 	return err == nil
 }
 
-func (o *scaleOptions) run(ctx context.Context) error {
-	c, err := newChanger(ctx, &o.change, o.waits())
+func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
+	c, err := newChanger(ctx, on, &o.change, o.waits())
 	if err != nil {
 		return err
 	}

@@ -179,11 +179,7 @@ func (o *scaleOptions) scale(ctx context.Context, c *changer, l *located) (*chan
 func (o *scaleOptions) set(ctx context.Context, c *changer, l *located, request replicas.Request) (replicas.Result, error) {
 	field := l.field
 	if len(request.Remove) > 0 {
-		pods, err := c.clients.Core()
-		if err != nil {
-			return replicas.Result{}, err
-		}
-		return replicas.Remove(ctx, c.finder.Dynamic, pods, *l.target, field, request)
+		return replicas.Remove(ctx, c.finder.Dynamic, c.core, *l.target, field, request)
 	}
 	if request.LookOnly && !request.Undo {
 		if field.Path == nil {

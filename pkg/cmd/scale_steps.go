@@ -173,7 +173,7 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c *changer, l *located, do
 		*g = observe.WithoutTerminating(*g)
 	}
 	w.Check = w.written.Check
-	shown, reports := c.commonOptions, c.reports
+	shown, reports := *c.cluster, c.reports
 	if o.steps.parallel {
 		shown.streams.ErrOut, reports = io.Discard, "" // several displays would draw over each other
 	}
@@ -195,7 +195,7 @@ func (o *scaleOptions) notSet(c *changer, l *located, at, to int32, err error) e
 func (o *scaleOptions) stepNotReady(ctx context.Context, c *changer, l *located, before, at, to int32, err error) error {
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten):
-		return c.overwritten(ctx, &change{WaitTarget: observe.WaitTarget{Target: *l.target}}, err)
+		return c.overwritten(ctx, *l.target, err)
 	case errors.Is(err, outcome.ErrGone):
 		return err // the object is gone, so there is nothing to continue with
 	case !notReady(err) || o.change.wait.onFailure != revertOnFailure:

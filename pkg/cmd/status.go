@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -25,10 +24,8 @@ import (
 )
 
 type statusOptions struct {
-	targetFlags
-	commonOptions
-	print *genericclioptions.PrintFlags
-
+	targets   targetFlags
+	print     *genericclioptions.PrintFlags
 	watch     bool
 	only      status.Only
 	exitCode  bool
@@ -39,10 +36,9 @@ type statusOptions struct {
 	noHeaders bool
 
 	// write prints reports in the output format. The table formats use the settings in table.
-	write     func(io.Writer, []status.Report) error
-	table     printer.Table
-	client    dynamic.Interface
-	namespace string
+	write   func(io.Writer, []status.Report) error
+	table   printer.Table
+	cluster *cluster
 	// among holds the kinds that are watched if no type is given.
 	among []kinds.Kind
 	// word is the ImoocPod that a single bare word names, or nil.
@@ -50,7 +46,7 @@ type statusOptions struct {
 }
 
 func newStatusCommand(common commonOptions) *cobra.Command {
-	o := &statusOptions{commonOptions: common, print: genericclioptions.NewPrintFlags(""), targetFlags: targetFlags{without: toRead}}
+	o := &statusOptions{print: genericclioptions.NewPrintFlags(""), targets: targetFlags{without: toRead}}
 	cmd := &cobra.Command{
 		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--only=STATE] [--watch | --wait] [flags]",
 		Short: "Show whether ImoocPods and other objects are ready, and why not",
@@ -87,20 +83,20 @@ and 4 otherwise.`,
 	o.limits.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.pods, "pods", false, "On a terminal, list every pod instead of folding similar ones.")
 	o.color.addFlag(cmd)
-	o.addFlags(cmd)
-	addAllNamespacesFlag(cmd, &o.allNamespaces)
+	o.targets.addFlags(cmd)
+	addAllNamespacesFlag(cmd, &o.targets.allNamespaces)
 	addChoices(cmd, (*[]string)(&o.only), "only", "Show only the objects in these states, with the reasons. Must be %s (neither ready nor parked); commas separate several.", status.States()...)
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with code 0 if all objects are ready or parked, 3 if one has failed or is paused, and 4 otherwise.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
-	return o.command(cmd, o.clients, o.complete, o.Run)
+	return o.targets.command(cmd, common, o.complete, o.run)
 }
 
 func (o *statusOptions) complete(args []string) (err error) {
 	if len(args) == 1 && strings.Contains(args[0], ",") {
-		o.all = true // list all objects of these types
+		o.targets.all = true // list all objects of these types
 	}
-	if len(args) > 0 || o.fromFiles() {
-		if err = o.targetFlags.complete(args); err != nil {
+	if len(args) > 0 || o.targets.fromFiles() {
+		if err = o.targets.complete(args); err != nil {
 			return err
 		}
 	}
@@ -108,7 +104,7 @@ func (o *statusOptions) complete(args []string) (err error) {
 	if o.write, err = o.writer(); err != nil {
 		return usageErrorf("%w", err)
 	}
-	_, err = labels.Parse(o.selector)
+	_, err = labels.Parse(o.targets.selector)
 	switch format := *o.print.OutputFormat; {
 	case err != nil:
 		return usageErrorf("invalid --selector: %w", err)
@@ -122,15 +118,9 @@ func (o *statusOptions) complete(args []string) (err error) {
 	return o.limits.validate(o.wait)
 }
 
-// Run shows the objects once, until they are ready, or until Ctrl-C.
-func (o *statusOptions) Run(ctx context.Context) error {
-	var err error
-	if o.namespace, _, err = o.clients.Namespace(); err != nil {
-		return err
-	}
-	if o.client, err = o.clients.Dynamic(); err != nil {
-		return err
-	}
+// run shows the objects once, until they are ready, or until Ctrl-C.
+func (o *statusOptions) run(ctx context.Context, c *cluster) error {
+	o.cluster = c
 	o.takeWord(ctx)
 	switch {
 	case o.wait:
@@ -145,15 +135,15 @@ func (o *statusOptions) Run(ctx context.Context) error {
 func (o *statusOptions) runOnce(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNothingFound(ctx, &o.commonOptions)
+		return o.targets.sayNothingFound(ctx, o.cluster)
 	}
 	reports, failed := o.reports(ctx, targets)
 	errs = append(errs, failed...)
 	if reports = o.wanted(reports); len(reports) == 0 && len(errs) == 0 {
-		return escape.PrintLine(o.streams.ErrOut, "%s", o.only.None(len(targets)))
+		return escape.PrintLine(o.cluster.streams.ErrOut, "%s", o.only.None(len(targets)))
 	}
 	if len(reports) > 0 {
-		errs = append(errs, o.write(o.streams.Out, reports))
+		errs = append(errs, o.write(o.cluster.streams.Out, reports))
 	}
 	if o.exitCode {
 		errs = append(errs, verdicts(reports)...)
@@ -172,7 +162,7 @@ const reporters = 8
 // others.
 func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
-	reader, err := observe.NewReader(ctx, o.clients, len(targets) > reporters)
+	reader, err := observe.NewReader(ctx, o.cluster.clients, len(targets) > reporters)
 	if err != nil {
 		return nil, []error{err}
 	}
@@ -228,7 +218,7 @@ func verdicts(reports []status.Report) []error {
 // report, but no competitors.
 func (o *statusOptions) extent() observe.Extent {
 	row := slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) && !o.one()
-	return observe.Extent{Depth: observe.Reasons, Competitors: !row && !o.untyped()}
+	return observe.Extent{Depth: observe.Reasons, Competitors: !row && !o.targets.untyped()}
 }
 
 func (o *statusOptions) report(ctx context.Context, reader *observe.Reader, t observe.Target) (status.Report, error) {
@@ -239,7 +229,7 @@ func (o *statusOptions) report(ctx context.Context, reader *observe.Reader, t ob
 	}
 	r := status.NewReport(snapshot)
 	if extent.Competitors {
-		addLastLogLine(ctx, o.clients, snapshot, &r)
+		addLastLogLine(ctx, o.cluster.core, snapshot, &r)
 	}
 	return r, nil
 }

@@ -17,24 +17,24 @@ import (
 // one reports whether a single object is shown in full, because it is named or in a file, and not
 // watched. Selected objects are shown as a list, even if there is only one.
 func (o *statusOptions) one() bool {
-	named := len(o.args) == 1 || len(o.args) == 2 && !strings.Contains(o.args[0], "/")
-	return !o.watch && (o.fromFiles() || named && !o.given())
+	named := len(o.targets.args) == 1 || len(o.targets.args) == 2 && !strings.Contains(o.targets.args[0], "/")
+	return !o.watch && (o.targets.fromFiles() || named && !o.targets.given())
 }
 
 // selects reports whether objects are selected rather than named, so that their list can change.
 func (o *statusOptions) selects() bool {
-	return o.untyped() || len(o.args) > 0 && o.given()
+	return o.targets.untyped() || len(o.targets.args) > 0 && o.targets.given()
 }
 
 func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
-	if !o.untyped() {
-		targets, errs := o.targetFlags.find(ctx, &o.commonOptions)
+	if !o.targets.untyped() {
+		targets, errs := o.targets.find(ctx, o.cluster)
 		if o.word != nil && len(targets) == 1 {
 			targets[0].Object = o.word
 		}
 		return o.withReplicas(ctx, targets, errs)
 	}
-	return o.targetFlags.find(ctx, &o.commonOptions)
+	return o.targets.find(ctx, o.cluster)
 }
 
 // sources returns what to watch: the named objects or whole kinds. It also sets among.
@@ -48,15 +48,15 @@ func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error)
 			sources = append(sources, observe.Source{Target: t})
 		}
 		return sources, errs
-	case o.untyped():
+	case o.targets.untyped():
 		var err error
-		if all, err = o.replicaKinds(ctx, o.clients); err != nil {
+		if all, err = o.targets.replicaKinds(ctx, o.cluster); err != nil {
 			return nil, []error{err}
 		}
 		o.among = all
 	default:
-		for word := range strings.SplitSeq(o.args[0], ",") {
-			kind, err := o.clients.KindNamed(ctx, word)
+		for word := range strings.SplitSeq(o.targets.args[0], ",") {
+			kind, err := o.cluster.clients.KindNamed(ctx, word)
 			if err != nil {
 				return nil, []error{err}
 			}
@@ -68,7 +68,7 @@ func (o *statusOptions) sources(ctx context.Context) ([]observe.Source, []error)
 	}
 	sources := make([]observe.Source, len(all))
 	for i, kind := range all {
-		sources[i] = observe.Source{Target: observe.Named(kind, o.namespace, ""), Everywhere: o.allNamespaces, Selector: o.selector}
+		sources[i] = observe.Source{Target: observe.Named(kind, o.cluster.namespace, ""), Everywhere: o.targets.allNamespaces, Selector: o.targets.selector}
 	}
 	return sources, nil
 }
@@ -85,7 +85,7 @@ func hasStatus(kind kinds.Kind) bool {
 // withReplicas replaces pods with their owners, and returns errors for objects that have
 // neither replicas nor pods.
 func (o *statusOptions) withReplicas(ctx context.Context, targets []observe.Target, errs []error) ([]observe.Target, []error) {
-	targets, failed := o.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
+	targets, failed := o.cluster.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
 	errs = append(errs, failed...)
 	var all []observe.Target
 	for _, t := range targets {
@@ -107,11 +107,11 @@ func noStatus(what string) error {
 // takeWord resolves a single bare word. It sets word to the ImoocPod of that name or, if the
 // word is a type, sets all to list the objects of the type as "kubectl get" does.
 func (o *statusOptions) takeWord(ctx context.Context) {
-	if names, ok := o.imoocPods(o.args); !ok || len(o.args) != 1 || names[0] != o.args[0] {
+	if names, ok := o.targets.imoocPods(o.targets.args); !ok || len(o.targets.args) != 1 || names[0] != o.targets.args[0] {
 		return
 	}
-	t := observe.Target{Kind: kinds.ImoocPod(), Namespace: o.namespace, Name: o.args[0]}
-	err := t.Read(ctx, o.client)
+	t := observe.Target{Kind: kinds.ImoocPod(), Namespace: o.cluster.namespace, Name: o.targets.args[0]}
+	err := t.Read(ctx, o.cluster.finder.Dynamic)
 	if err == nil {
 		o.word = t.Object
 		return
@@ -120,7 +120,7 @@ func (o *statusOptions) takeWord(ctx context.Context) {
 		return // find will return this error
 	}
 	// A word such as "no", which is short for nodes, must not select a type without replicas.
-	if kind, err := o.clients.KindNamed(ctx, t.Name); err == nil && (hasStatus(kind) || kind.IsPod()) {
-		o.all = true
+	if kind, err := o.cluster.clients.KindNamed(ctx, t.Name); err == nil && (hasStatus(kind) || kind.IsPod()) {
+		o.targets.all = true
 	}
 }

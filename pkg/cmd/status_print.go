@@ -18,7 +18,7 @@ import (
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
 	switch format := *o.print.OutputFormat; format {
 	case "", "wide":
-		o.table = printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || format == "wide"}
+		o.table = printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || format == "wide"}
 		return func(w io.Writer, reports []status.Report) error {
 			if o.one() && !o.noHeaders && len(reports) == 1 {
 				if screen := o.terminal(); screen != nil {
@@ -51,8 +51,8 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 
 func (o *statusOptions) printScreen(reports []status.Report, width int) error {
 	screen := printer.Screen{Reports: reports, AllPods: o.pods}
-	for _, text := range screen.Frame(width, 0, o.color.style(o.streams.Out), time.Now()) {
-		if _, err := fmt.Fprintln(o.streams.Out, text); err != nil {
+	for _, text := range screen.Frame(width, 0, o.color.style(o.cluster.streams.Out), time.Now()) {
+		if _, err := fmt.Fprintln(o.cluster.streams.Out, text); err != nil {
 			return err
 		}
 	}

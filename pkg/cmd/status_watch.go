@@ -23,7 +23,7 @@ import (
 // terminal returns the terminal for a screen, or nil if there is none or if an output format was
 // given.
 func (o *statusOptions) terminal() *os.File {
-	screen, is := terminal.Of(o.streams.Out)
+	screen, is := terminal.Of(o.cluster.streams.Out)
 	if !is || *o.print.OutputFormat != "" {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (o *statusOptions) newScreen(ctx context.Context, on *os.File) *terminal.Sc
 func (o *statusOptions) runWait(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNothingFound(ctx, &o.commonOptions)
+		return o.targets.sayNothingFound(ctx, o.cluster)
 	}
 	on := o.terminal()
 	var all []observe.WaitTarget
@@ -48,24 +48,24 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 		w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}}
 		if on == nil && *o.print.OutputFormat == "" {
 			w.Reached = func(s observe.Observation) error {
-				return escape.PrintLine(o.streams.Out, "%s: %s: %s", s.Target, s.Report.Verdict, s.Report.Reason)
+				return escape.PrintLine(o.cluster.streams.Out, "%s: %s: %s", s.Target, s.Report.Verdict, s.Report.Reason)
 			}
 		}
 		all = append(all, w)
 	}
 	if on == nil {
-		return outcome.Join(append(errs, o.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
+		return outcome.Join(append(errs, o.cluster.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
 	}
 	screen := o.newScreen(ctx, on)
 	defer screen.End()
 	a := &observe.Waiter{
-		Clients: o.clients, Limits: o.limits.Limits, Closely: true,
+		Clients: o.cluster.clients, Limits: o.limits.Limits, Closely: true,
 		Show:       func(s observe.Observation) { screen.Show(s.Report) },
 		Connection: &follow.Connection{Changed: screen.SetLost},
 	}
 	failed := a.Wait(ctx, all)
 	if o.limits.logs {
-		addLogs(ctx, o.clients, failed)
+		addLogs(ctx, o.cluster.core, failed)
 	}
 	return outcome.Join(append(errs, failed...))
 }
@@ -75,12 +75,12 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 func (o *statusOptions) runWatch(ctx context.Context) error {
 	sources, errs := o.sources(ctx)
 	switch {
-	case len(errs) > 0 && o.untyped():
+	case len(errs) > 0 && o.targets.untyped():
 		return errs[0] // it is the same for the other kinds
 	case len(errs) > 0:
 		return outcome.Join(errs)
 	case len(sources) == 0:
-		return o.sayNothingFound(ctx, &o.commonOptions)
+		return o.targets.sayNothingFound(ctx, o.cluster)
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -88,7 +88,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 	o.table.Types = slices.ContainsFunc(sources, func(s observe.Source) bool { return s.Kind.CRD() != sources[0].Kind.CRD() })
 	w := &statusWatch{statusOptions: o, toList: len(sources)}
 	connection := &follow.Connection{Changed: func(lost time.Time) {
-		_ = escape.PrintLine(o.streams.ErrOut, "%s", printer.Connection(lost)) // an error must not end the watch
+		_ = escape.PrintLine(o.cluster.streams.ErrOut, "%s", printer.Connection(lost)) // an error must not end the watch
 	}}
 	extent, onScreen := o.extent(), false
 	if on := o.terminal(); on != nil {
@@ -99,7 +99,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 			extent = observe.Extent{Depth: observe.Reasons, Competitors: true}
 		}
 	}
-	f, err := observe.NewFollower(ctx, o.clients, connection, extent, len(sources) > 1 || o.selects(), onScreen)
+	f, err := observe.NewFollower(ctx, o.cluster.clients, connection, extent, len(sources) > 1 || o.selects(), onScreen)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 		running.Go(func() { errs[i] = kube.Explain(source.Kind, w.follow(ctx, f, source)) })
 	}
 	running.Wait()
-	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); o.untyped() {
+	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); o.targets.untyped() {
 		errs = errs[:min(1, len(errs))] // it is the same for the other kinds
 	}
 	return outcome.Join(errs)
@@ -136,12 +136,12 @@ type statusWatch struct {
 // disappears when it is deleted or no longer wanted. One that the command line named stays.
 func (w *statusWatch) show(s observe.Observation) error {
 	r := s.Report
-	if w.untyped() && s.Object != nil && w.belongs(s.Target, w.among) {
+	if w.targets.untyped() && s.Object != nil && w.targets.belongs(s.Target, w.among) {
 		return nil
 	}
 	if w.screen == nil {
 		if reports := w.wanted([]status.Report{r}); len(reports) > 0 {
-			return w.write(w.streams.Out, reports)
+			return w.write(w.cluster.streams.Out, reports)
 		}
 		return nil
 	}
@@ -164,7 +164,7 @@ func (w *statusWatch) follow(ctx context.Context, f *observe.Follower, source ob
 	for warned := false; ; warned = true {
 		err := f.Follow(ctx, source)
 		switch {
-		case listed || !w.untyped():
+		case listed || !w.targets.untyped():
 			return err
 		case kube.NotServed(err), apierrors.IsForbidden(err):
 			return w.noteListed(ctx, false, err)
@@ -198,12 +198,12 @@ func (w *statusWatch) noteListed(ctx context.Context, found bool, refused error)
 	case !w.listed:
 		return w.refused
 	}
-	return w.sayNothingFound(ctx, &w.commonOptions)
+	return w.targets.sayNothingFound(ctx, w.cluster)
 }
 
 // warnUnlisted warns that the objects of a kind cannot be listed yet.
 func (w *statusWatch) warnUnlisted(kind kinds.Kind, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = escape.PrintLine(w.streams.ErrOut, "Warning: cannot list %s, trying again: %v", kind.CRD(), err) // an error must not end the watch
+	_ = escape.PrintLine(w.cluster.streams.ErrOut, "Warning: cannot list %s, trying again: %v", kind.CRD(), err) // an error must not end the watch
 }

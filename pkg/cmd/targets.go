@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -188,31 +187,22 @@ func (f *targetFlags) bareName() string {
 	return f.args[0]
 }
 
-func (f *targetFlags) namesType(ctx context.Context, c *kube.Factory) bool {
+func (f *targetFlags) namesType(ctx context.Context, c *cluster) bool {
 	name := f.bareName()
 	if name == "" {
 		return false
 	}
-	_, err := c.KindNamed(ctx, name)
+	_, err := c.clients.KindNamed(ctx, name)
 	return err == nil
 }
 
 // notAType returns an error if a bare NAME is the name of a type, but not of an ImoocPod.
-func (f *targetFlags) notAType(ctx context.Context, c *kube.Factory) error {
+func (f *targetFlags) notAType(ctx context.Context, c *cluster) error {
 	if !f.namesType(ctx, c) {
 		return nil
 	}
-	name := f.bareName()
-	namespace, _, err := c.Namespace()
-	if err != nil {
-		return err
-	}
-	client, err := c.Dynamic()
-	if err != nil {
-		return err
-	}
-	t := observe.Named(kinds.ImoocPod(), namespace, name)
-	if err := kube.Explain(t.Kind, t.Read(ctx, client)); noImoocPod(err) {
+	t := observe.Named(kinds.ImoocPod(), c.namespace, f.bareName())
+	if err := kube.Explain(t.Kind, t.Read(ctx, c.finder.Dynamic)); noImoocPod(err) {
 		return err
 	}
 	return nil
@@ -228,47 +218,38 @@ func kindNamed(ctx context.Context, c *kube.Factory, word string) (kinds.Kind, e
 
 // name resolves names of objects to targets, and does not read the objects. If flags select
 // objects, it returns nothing.
-func (f *targetFlags) name(ctx context.Context, c *kube.Factory) (found []observe.Target, errs []error) {
+func (f *targetFlags) name(ctx context.Context, c *cluster) (found []observe.Target, errs []error) {
 	if f.given() {
 		return nil, nil
 	}
-	namespace, _, err := c.Namespace()
-	if err != nil {
-		return nil, []error{err}
-	}
 	for _, pair := range typesAndNames(f.args) {
-		kind, err := kindNamed(ctx, c, pair[0])
+		kind, err := kindNamed(ctx, c.clients, pair[0])
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		found = append(found, observe.Named(kind, namespace, pair[1]))
+		found = append(found, observe.Named(kind, c.namespace, pair[1]))
 	}
 	return found, errs
 }
 
 // find resolves arguments and flags to objects. It returns an error for each object that was
 // not found.
-func (f *targetFlags) find(ctx context.Context, o *commonOptions) ([]observe.Target, []error) {
-	c := o.clients
-	namespace, enforced, err := c.Namespace()
-	if err != nil {
-		return nil, []error{err}
-	}
+func (f *targetFlags) find(ctx context.Context, c *cluster) ([]observe.Target, []error) {
 	if f.untyped() {
-		return f.findEveryKind(ctx, o, namespace, metav1.ListOptions{LabelSelector: f.selector})
+		return f.findEveryKind(ctx, c)
 	}
 	if _, only := f.imoocPods(f.args); only {
 		return f.name(ctx, c)
 	}
-	infos, err := f.infos(c, namespace, enforced)
+	infos, err := f.infos(c)
 	found := make([]observe.Target, 0, len(infos))
 	for _, info := range infos {
 		obj, _ := info.Object.(*unstructured.Unstructured)
 		if f.fromFiles() {
 			obj = nil // the file may differ from the server
 		}
-		kind, err := c.KindOf(ctx, info.Mapping)
+		kind, err := c.clients.KindOf(ctx, info.Mapping)
 		if err != nil {
 			return found, []error{err}
 		}
@@ -277,17 +258,14 @@ func (f *targetFlags) find(ctx context.Context, o *commonOptions) ([]observe.Tar
 	return found, f.explainTypes(separate(err))
 }
 
-// infos resolves the arguments and flags with kubectl's builder. With enforced, it rejects
-// files with objects of other namespaces.
-func (f *targetFlags) infos(c *kube.Factory, namespace string, enforced bool) ([]*resource.Info, error) {
-	if _, err := c.Config(); err != nil {
-		return nil, err // the builder would try localhost
-	}
-	return resource.NewBuilder(c.Flags).
+// infos resolves the arguments and flags with kubectl's builder. If a flag names the namespace, it
+// rejects files with objects of other namespaces.
+func (f *targetFlags) infos(c *cluster) ([]*resource.Info, error) {
+	return resource.NewBuilder(c.clients.Flags).
 		Unstructured().
 		ContinueOnError().
-		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(f.allNamespaces).
-		FilenameParam(enforced && !f.allNamespaces, &f.files).
+		NamespaceParam(c.namespace).DefaultNamespace().AllNamespaces(f.allNamespaces).
+		FilenameParam(c.given && !f.allNamespaces, &f.files).
 		LabelSelectorParam(f.selector).
 		ResourceTypeOrNameArgs(f.all || f.allNamespaces, f.args...).
 		Flatten().
@@ -337,18 +315,14 @@ var errNothingFound = errors.New("no matching resources found")
 
 // sayNothingFound prints that nothing matches the arguments. This is not an error for verbs that
 // read, delete, or park objects, or wait until they are gone.
-func (f *targetFlags) sayNothingFound(ctx context.Context, o *commonOptions) error {
-	namespace, _, err := o.clients.Namespace()
-	if err != nil {
-		return err
-	}
-	where := " in " + namespace + " namespace."
+func (f *targetFlags) sayNothingFound(ctx context.Context, c *cluster) error {
+	where := " in " + c.namespace + " namespace."
 	if f.allNamespaces {
 		where = "."
-	} else if _, missing := o.clients.NoNamespace(ctx); missing {
+	} else if _, missing := c.clients.NoNamespace(ctx); missing {
 		where += " There is no such namespace."
 	}
-	return escape.PrintLine(o.streams.ErrOut, "No resources found%s", where)
+	return escape.PrintLine(c.streams.ErrOut, "No resources found%s", where)
 }
 
 // nameProblem returns the problem with the name of an object, or "" if the name is valid.

@@ -10,11 +10,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -25,6 +27,36 @@ type commonOptions struct {
 	clients *kube.Factory
 	streams genericiooptions.IOStreams
 	version string
+}
+
+// cluster holds the clients of a command that sends requests, and the namespace that it acts in.
+type cluster struct {
+	commonOptions
+	finder *discover.Finder
+	core   corev1client.CoreV1Interface
+	// given means that a flag names the namespace.
+	namespace string
+	given     bool
+}
+
+// offline returns a cluster without clients, for a command that sends no requests. Unlike connect,
+// it succeeds even if the flags and the kubeconfig name no server.
+func (o *commonOptions) offline() (c *cluster, err error) {
+	c = &cluster{commonOptions: *o, finder: &discover.Finder{}}
+	c.namespace, c.given, err = o.clients.Namespace()
+	return c, err
+}
+
+// connect returns the cluster that the flags or the kubeconfig name. It sends no request.
+func (o *commonOptions) connect() (*cluster, error) {
+	c, err := o.offline()
+	if err == nil {
+		c.finder, err = o.clients.Finder()
+	}
+	if err == nil {
+		c.core, err = o.clients.Core()
+	}
+	return c, err
 }
 
 // tell writes a line to standard error. It ignores errors, because they must not fail a change
@@ -61,15 +93,21 @@ func command(cmd *cobra.Command, complete func(args []string) error, run func(co
 }
 
 // command makes cmd run a verb that acts on targets, and returns cmd.
-func (f *targetFlags) command(cmd *cobra.Command, c *kube.Factory, complete func(args []string) error, run func(context.Context) error) *cobra.Command {
-	return command(cmd, complete, func(ctx context.Context) error { return f.explain(ctx, c, run(ctx)) })
+func (f *targetFlags) command(cmd *cobra.Command, common commonOptions, complete func(args []string) error, run func(context.Context, *cluster) error) *cobra.Command {
+	return command(cmd, complete, func(ctx context.Context) error {
+		c, err := common.connect()
+		if err != nil {
+			return err
+		}
+		return f.explain(ctx, c, run(ctx, c))
+	})
 }
 
 // explain adds advice to an error about a missing object: that its namespace does not exist, or how
 // to name an object of another type. If a bare NAME is a type, explain returns a usage error.
-func (f *targetFlags) explain(ctx context.Context, c *kube.Factory, err error) error {
+func (f *targetFlags) explain(ctx context.Context, c *cluster, err error) error {
 	if (kube.NotFound(err) || noImoocPod(err)) && missing(err).Resource != "namespaces" {
-		if namespace, missing := c.NoNamespace(ctx); missing {
+		if namespace, missing := c.clients.NoNamespace(ctx); missing {
 			return outcome.WithAdvice(err, fmt.Sprintf("there is no namespace %q", namespace))
 		}
 	}
@@ -77,14 +115,14 @@ func (f *targetFlags) explain(ctx context.Context, c *kube.Factory, err error) e
 	if name == "" || !noImoocPod(err) && !apierrors.IsForbidden(err) {
 		return err
 	}
-	if kind, unknown := c.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
+	if kind, unknown := c.clients.KindNamed(ctx, name); unknown == nil && !kind.Clusterwide {
 		return usageErrorf("%s is a type: name an object, or pass --all", kind.Singular)
 	}
 	if !noImoocPod(err) {
 		return err
 	}
 	// Users who mean another type do not need the hint to install the CRD.
-	if others := elsewhere(ctx, c, name); len(others) > 0 {
+	if others := c.elsewhere(ctx, name); len(others) > 0 {
 		return outcome.WithAdvice(outcome.WithoutHints(err), "a NAME without a type is an ImoocPod; use "+strings.Join(others, " or "))
 	}
 	return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+name)

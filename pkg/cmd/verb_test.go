@@ -36,7 +36,7 @@ func TestExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := (&targetFlags{args: test.args}).explain(t.Context(), unreachable.clients, test.err)
+			got := (&targetFlags{args: test.args}).explain(t.Context(), &cluster{commonOptions: unreachable}, test.err)
 			hinted := strings.Contains(outcome.HintLines(got, nil), "TYPE/NAME, such as deployment/web")
 			if hinted != test.hint || !errors.Is(got, test.err) {
 				t.Errorf("got %q", got)

@@ -50,7 +50,7 @@ func (o *versionOptions) run(ctx context.Context) error {
 	var serverErr error
 	if !o.only {
 		if v.ServerVersion, serverErr = o.common.clients.ServerVersion(ctx); serverErr == nil {
-			v.Controllers, serverErr = o.common.controllers(ctx)
+			v.Controllers, serverErr = o.controllers(ctx)
 		}
 	}
 	// Without the server's version, the client's is still useful.
@@ -82,16 +82,12 @@ func (o *versionOptions) print(v versions) error {
 	return nil
 }
 
-func (o *commonOptions) controllers(ctx context.Context) ([]doctor.Controller, error) {
-	client, err := o.clients.Dynamic()
+func (o *versionOptions) controllers(ctx context.Context) ([]doctor.Controller, error) {
+	c, err := o.common.connect()
 	if err != nil {
 		return nil, err
 	}
-	namespace, _, err := o.clients.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	return doctor.Controllers(ctx, client, namespace)
+	return doctor.Controllers(ctx, c.finder.Dynamic, c.namespace)
 }
 
 // warnOfSkew warns about controllers whose version differs from this program's.

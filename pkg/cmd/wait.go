@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -21,19 +22,17 @@ import (
 const aWeek = 168 * time.Hour
 
 type waitOptions struct {
-	targetFlags
-	commonOptions
-	print *genericclioptions.PrintFlags
-
-	words  []string
-	limits waitFlags
+	targets targetFlags
+	print   *genericclioptions.PrintFlags
+	words   []string
+	limits  waitFlags
 
 	conditions []observe.Condition
 }
 
 func newWaitCommand(common commonOptions) *cobra.Command {
-	o := &waitOptions{commonOptions: common, print: genericclioptions.NewPrintFlags("condition met"), words: []string{"ready"}}
-	o.limits.Timeout, o.without = 30*time.Second, toRead
+	o := &waitOptions{targets: targetFlags{without: toRead}, print: genericclioptions.NewPrintFlags("condition met"), words: []string{"ready"}}
+	o.limits.Timeout = 30 * time.Second
 	var conditions, usages []string
 	for _, form := range observe.ConditionForms() {
 		conditions = append(conditions, form.Name)
@@ -63,17 +62,17 @@ deleted.`,
   kubectl imoocpod wait foo --for=jsonpath='{.status.readyReplicas}'=3`,
 	}
 	addPrintFlags(cmd, o.print)
-	o.addFlags(cmd)
-	addAllNamespacesFlag(cmd, &o.allNamespaces)
+	o.targets.addFlags(cmd)
+	addAllNamespacesFlag(cmd, &o.targets.allNamespaces)
 	cmd.Flags().StringArrayVar(&o.words, "for", o.words, "What to wait for: "+strings.Join(usages, ", ")+" (can be repeated).")
 	completeFlag(cmd, "for", conditions...)
 	cmd.Flags().Var(parsed[time.Duration]{&o.limits.Timeout, parseDuration, "duration"}, "timeout", "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
 	o.limits.addFlags(cmd)
-	return o.command(cmd, o.clients, o.complete, o.Run)
+	return o.targets.command(cmd, common, o.complete, o.run)
 }
 
 func (o *waitOptions) complete(args []string) error {
-	if err := o.targetFlags.complete(args); err != nil {
+	if err := o.targets.complete(args); err != nil {
 		return err
 	}
 	// An object must exist before it can meet other conditions.
@@ -101,21 +100,21 @@ func (o *waitOptions) waitsFor(condition string) bool {
 	return slices.ContainsFunc(o.words, func(word string) bool { return strings.EqualFold(word, condition) })
 }
 
-// Run waits for all objects in parallel.
-func (o *waitOptions) Run(ctx context.Context) error {
+// run waits for all objects in parallel.
+func (o *waitOptions) run(ctx context.Context, c *cluster) error {
 	if _, err := linePrinter(o.print); err != nil {
 		return err
 	}
-	targets, errs := o.find(ctx)
+	targets, errs := o.find(ctx, c)
 	if o.waitsFor("ready") {
 		var failed []error
-		targets, failed = o.podOwners(ctx, targets, "waiting for", commandline.Kubectl("wait", "--for=condition=Ready", "pod"))
+		targets, failed = c.podOwners(ctx, targets, "waiting for", commandline.Kubectl("wait", "--for=condition=Ready", "pod"))
 		errs = append(errs, failed...)
 	}
 	switch {
 	case len(targets)+len(errs) > 0:
 	case o.waitsFor("delete"):
-		return o.sayNothingFound(ctx, &o.commonOptions)
+		return o.targets.sayNothingFound(ctx, c)
 	default:
 		return errNothingFound
 	}
@@ -123,38 +122,38 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	for _, t := range targets {
 		w := observe.WaitTarget{Target: t, Conditions: o.conditions}
 		if *o.print.OutputFormat != "json" { // JSON output consists of reports
-			w.Reached = func(s observe.Observation) error { return o.printReached(t, s.Object) }
+			w.Reached = func(s observe.Observation) error { return o.printReached(c.streams.Out, t, s.Object) }
 		}
 		all = append(all, w)
 	}
-	return outcome.Join(append(errs, o.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
+	return outcome.Join(append(errs, c.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
 }
 
 // printReached prints an object whose wait is over, with its namespace if objects of all
 // namespaces are selected. obj is nil if the object does not exist.
-func (o *waitOptions) printReached(t observe.Target, obj *unstructured.Unstructured) error {
+func (o *waitOptions) printReached(w io.Writer, t observe.Target, obj *unstructured.Unstructured) error {
 	flags := o.print
-	if o.allNamespaces && t.Namespace != "" && *flags.OutputFormat == "" {
+	if o.targets.allNamespaces && t.Namespace != "" && *flags.OutputFormat == "" {
 		flags = withOperation(flags, flags.NamePrintFlags.Operation+" in namespace "+t.Namespace)
 	}
 	p, err := linePrinter(flags)
 	if err != nil {
 		return err
 	}
-	return p.PrintObj(cmp.Or(obj, nameOnly(t)), o.streams.Out)
+	return p.PrintObj(cmp.Or(obj, nameOnly(t)), w)
 }
 
 // find returns the targets. It does not read named objects that need not exist.
-func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
+func (o *waitOptions) find(ctx context.Context, c *cluster) ([]observe.Target, []error) {
 	if !o.waitsFor("create") && !o.waitsFor("delete") {
-		return o.targetFlags.find(ctx, &o.commonOptions)
+		return o.targets.find(ctx, c)
 	}
-	if err := o.notAType(ctx, o.clients); err != nil {
+	if err := o.targets.notAType(ctx, c); err != nil {
 		return nil, []error{err}
 	}
-	targets, errs := o.name(ctx, o.clients)
+	targets, errs := o.targets.name(ctx, c)
 	if len(targets)+len(errs) == 0 {
-		targets, errs = o.targetFlags.find(ctx, &o.commonOptions)
+		targets, errs = o.targets.find(ctx, c)
 	}
 	if o.waitsFor("delete") {
 		errs = slices.DeleteFunc(errs, kube.NotFound)

@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 // warnPaused warns that a change takes effect only when the pause of its object ends. It does
@@ -59,18 +58,21 @@ func (o *commonOptions) warnOfCompetitors(ctx context.Context, t *observe.Target
 // loopWarner warns that no controller will act on a change. It reads the leases of controllers,
 // and does not warn if that fails. A nil loopWarner, as in a dry run, does nothing.
 type loopWarner struct {
-	commonOptions
+	*cluster
 	// cached and current return the controllers. current needs a consistent list, which may take
 	// 100 ms longer than cached (KEP-2340), so it is called only to confirm a warning.
 	cached, current func() []leaserecord.Loop
 	warned          []string
 }
 
-func newLoopWarner(ctx context.Context, common commonOptions) *loopWarner {
+func newLoopWarner(ctx context.Context, c *cluster) *loopWarner {
 	read := func(resourceVersion string) func() []leaserecord.Loop {
-		return sync.OnceValue(func() []leaserecord.Loop { return readLoops(ctx, common.clients, resourceVersion) })
+		return sync.OnceValue(func() []leaserecord.Loop {
+			loops, _ := holder.List(ctx, c.finder.Dynamic, metav1.NamespaceAll, resourceVersion)
+			return loops // nil if they cannot be read
+		})
 	}
-	return &loopWarner{commonOptions: common, cached: read("0"), current: read("")}
+	return &loopWarner{cluster: c, cached: read("0"), current: read("")}
 }
 
 func (w *loopWarner) begin(t *observe.Target) {
@@ -95,20 +97,6 @@ func (w *loopWarner) warn(t *observe.Target) {
 		w.warned = append(w.warned, warning)
 		w.tell("%s", warning)
 	}
-}
-
-// readLoops reads the leases of all controllers as of a resourceVersion. It returns nil if
-// they cannot be read.
-func readLoops(ctx context.Context, c *kube.Factory, resourceVersion string) []leaserecord.Loop {
-	client, err := c.Dynamic()
-	if err != nil {
-		return nil
-	}
-	loops, err := holder.List(ctx, client, metav1.NamespaceAll, resourceVersion)
-	if err != nil {
-		return nil
-	}
-	return loops
 }
 
 // covered reports whether a running controller reconciles a target. If loops is nil, because the

@@ -115,7 +115,7 @@ func (f *changeFlags) run(ctx context.Context, on *cluster, do func(context.Cont
 	if err != nil {
 		return err
 	}
-	found, errs := c.find(ctx)
+	found, errs := f.targets.find(ctx, on)
 	all := make([]planned, len(found))
 	for i := range found {
 		t := &found[i]
@@ -134,16 +134,6 @@ func (f *changeFlags) run(ctx context.Context, on *cluster, do func(context.Cont
 type planned struct {
 	target *observe.Target
 	make   func(context.Context) (*change, error)
-}
-
-// find returns the objects to change. It returns an error for each object that does not exist, or
-// one error if no object matches.
-func (c *changer) find(ctx context.Context) (found []observe.Target, errs []error) {
-	found, errs = c.flags.targets.find(ctx, c.cluster)
-	if len(found)+len(errs) == 0 {
-		errs = []error{errNothingFound}
-	}
-	return found, errs
 }
 
 // confirm reports whether to change the counts. If there are several, it prints them and, if more

@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -28,7 +29,7 @@ type deleteOptions struct {
 }
 
 func newDeleteCommand(common commonOptions) *cobra.Command {
-	o := &deleteOptions{cascade: "background", wait: true}
+	o := &deleteOptions{targets: targetFlags{optional: true}, cascade: "background", wait: true}
 	cmd := &cobra.Command{
 		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [flags]",
 		Short: "Delete an ImoocPod or another object with its pods",
@@ -68,14 +69,7 @@ func (o *deleteOptions) propagation() *metav1.DeletionPropagation {
 func (o *deleteOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.targets.find(ctx, c)
 	if o.ignoreNotFound {
-		errs = slices.DeleteFunc(errs, kube.NotFound)
-	}
-	switch {
-	case len(targets)+len(errs) > 0:
-	case o.ignoreNotFound:
-		return nil
-	default:
-		return o.targets.sayNothingFound(ctx, c)
+		errs = slices.DeleteFunc(errs, func(err error) bool { return kube.NotFound(err) || errors.Is(err, errNothingFound) })
 	}
 	waits := o.wait && o.dryRun == "none"
 	// Delete all objects before the first wait, so that they terminate in parallel.

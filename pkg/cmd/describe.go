@@ -21,7 +21,7 @@ type describeOptions struct {
 }
 
 func newDescribeCommand(common commonOptions) *cobra.Command {
-	o := &describeOptions{targets: targetFlags{without: toRead}}
+	o := &describeOptions{targets: targetFlags{without: toRead, optional: true}}
 	cmd := &cobra.Command{
 		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME)",
 		Short: "Show details of an ImoocPod or another object, its pods and its events",
@@ -41,9 +41,6 @@ too. For a pod, the command shows its owner.`,
 // run describes the objects. One that cannot be read does not stop the others.
 func (o *describeOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.targets.find(ctx, c)
-	if len(targets)+len(errs) == 0 {
-		return o.targets.sayNothingFound(ctx, c)
-	}
 	targets, failed := c.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
 	errs = append(errs, failed...)
 	for i, t := range targets {

@@ -30,7 +30,7 @@ type historyOptions struct {
 }
 
 func newHistoryCommand(common commonOptions) *cobra.Command {
-	o := &historyOptions{targets: targetFlags{without: toRead}}
+	o := &historyOptions{targets: targetFlags{without: toRead, optional: true}}
 	cmd := &cobra.Command{
 		Use:   "history (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [--revision=N | --diff=N..M] [flags]",
 		Short: "Show the earlier pod templates of an object",
@@ -82,9 +82,6 @@ func parseDiff(text string) (diff [2]int64, err error) {
 // others.
 func (o *historyOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.targets.find(ctx, c)
-	if len(targets)+len(errs) == 0 {
-		return o.targets.sayNothingFound(ctx, c)
-	}
 	above := ""
 	for i := range targets {
 		t := &targets[i]

@@ -42,7 +42,7 @@ type logsOptions struct {
 }
 
 func newLogsCommand(common commonOptions) *cobra.Command {
-	o := &logsOptions{targets: targetFlags{without: toRead}, tail: tailByDefault, most: 50}
+	o := &logsOptions{targets: targetFlags{without: toRead, optional: true}, tail: tailByDefault, most: 50}
 	cmd := &cobra.Command{
 		Use:   "logs (NAME | TYPE/NAME ... | TYPE NAME ... | -l label) [-f] [flags]",
 		Short: "Show what the pods of an ImoocPod or another object wrote",
@@ -96,9 +96,6 @@ func (o *logsOptions) complete(args []string) error {
 // run shows the logs once or follows them.
 func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 	targets, errs := o.targets.find(ctx, c)
-	if len(targets)+len(errs) == 0 {
-		return o.targets.sayNothingFound(ctx, c)
-	}
 	if len(targets) == 0 {
 		return outcome.Join(errs)
 	}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -77,7 +76,7 @@ With -l or --all and no type, the command restores the parked objects of all typ
 
 // command adds the flags that both verbs share to cmd, makes cmd run the verb, and returns cmd.
 func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
-	o.change.targets.without = toWrite
+	o.change.targets.without, o.change.targets.optional = toWrite, true
 	o.change.addFlags(cmd)
 	return o.change.targets.command(cmd, o.change.common, o.change.complete, o.run)
 }
@@ -87,12 +86,12 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 	if err != nil {
 		return err
 	}
-	targets, errs := c.find(ctx)
+	targets, errs := o.change.targets.find(ctx, on)
 	if o.change.targets.untyped() {
 		targets = slices.DeleteFunc(targets, o.skips)
 	}
-	if len(targets) == 0 && !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, errNothingFound) }) {
-		return o.change.targets.sayNothingFound(ctx, on)
+	if len(targets)+len(errs) == 0 {
+		return errNothingFound
 	}
 	var counts []printer.CountChange
 	all, failed := each(targets, func(t *observe.Target) (planned, error) {

@@ -143,7 +143,7 @@ func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	if !o.change.wait.wait {
 		c.reports = ""
 	}
-	targets, errs := c.find(ctx)
+	targets, errs := o.change.targets.find(ctx, on)
 	switch {
 	case len(targets) > 1 && o.count.ResourceVersion != "":
 		return outcome.Join(append(errs, usageErrorf("--resource-version can only be used for one object")))

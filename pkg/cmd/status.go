@@ -46,7 +46,7 @@ type statusOptions struct {
 }
 
 func newStatusCommand(common commonOptions) *cobra.Command {
-	o := &statusOptions{print: genericclioptions.NewPrintFlags(""), targets: targetFlags{without: toRead}}
+	o := &statusOptions{print: genericclioptions.NewPrintFlags(""), targets: targetFlags{without: toRead, optional: true}}
 	cmd := &cobra.Command{
 		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--only=STATE] [--watch | --wait] [flags]",
 		Short: "Show whether ImoocPods and other objects are ready, and why not",
@@ -134,9 +134,6 @@ func (o *statusOptions) run(ctx context.Context, c *cluster) error {
 // runOnce shows the current state of the objects.
 func (o *statusOptions) runOnce(ctx context.Context) error {
 	targets, errs := o.find(ctx)
-	if len(targets)+len(errs) == 0 {
-		return o.targets.sayNothingFound(ctx, o.cluster)
-	}
 	reports, failed := o.reports(ctx, targets)
 	errs = append(errs, failed...)
 	if reports = o.wanted(reports); len(reports) == 0 && len(errs) == 0 {

@@ -39,8 +39,8 @@ func (o *statusOptions) newScreen(ctx context.Context, on *os.File) *terminal.Sc
 // terminal, prints a line for every change.
 func (o *statusOptions) runWait(ctx context.Context) error {
 	targets, errs := o.find(ctx)
-	if len(targets)+len(errs) == 0 {
-		return o.targets.sayNothingFound(ctx, o.cluster)
+	if len(targets) == 0 {
+		return outcome.Join(errs)
 	}
 	on := o.terminal()
 	var all []observe.WaitTarget
@@ -79,8 +79,6 @@ func (o *statusOptions) runWatch(ctx context.Context) error {
 		return errs[0] // it is the same for the other kinds
 	case len(errs) > 0:
 		return outcome.Join(errs)
-	case len(sources) == 0:
-		return o.targets.sayNothingFound(ctx, o.cluster)
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

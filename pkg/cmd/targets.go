@@ -33,6 +33,8 @@ type targetFlags struct {
 	allNamespaces bool
 	// without decides which objects are selected if no type is given.
 	without everyKind
+	// optional means that it is no error if no object matches.
+	optional bool
 
 	args []string
 }
@@ -234,8 +236,17 @@ func (f *targetFlags) name(ctx context.Context, c *cluster) (found []observe.Tar
 }
 
 // find resolves arguments and flags to objects. It returns an error for each object that was
-// not found.
+// not found, or errNothingFound if no object matches.
 func (f *targetFlags) find(ctx context.Context, c *cluster) ([]observe.Target, []error) {
+	found, errs := f.match(ctx, c)
+	if len(found)+len(errs) == 0 {
+		errs = []error{errNothingFound}
+	}
+	return found, errs
+}
+
+// match is find without an error if no object matches.
+func (f *targetFlags) match(ctx context.Context, c *cluster) ([]observe.Target, []error) {
 	if f.untyped() {
 		return f.findEveryKind(ctx, c)
 	}
@@ -310,11 +321,11 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 	return errs
 }
 
-// errNothingFound means that there is no object to change or to wait for.
+// errNothingFound means that no object matches the arguments. This is not an error for verbs that
+// read, delete, or park objects, or wait until they are gone.
 var errNothingFound = errors.New("no matching resources found")
 
-// sayNothingFound prints that nothing matches the arguments. This is not an error for verbs that
-// read, delete, or park objects, or wait until they are gone.
+// sayNothingFound prints that nothing matches the arguments.
 func (f *targetFlags) sayNothingFound(ctx context.Context, c *cluster) error {
 	where := " in " + c.namespace + " namespace."
 	if f.allNamespaces {

@@ -99,7 +99,10 @@ func (f *targetFlags) command(cmd *cobra.Command, common commonOptions, complete
 		if err != nil {
 			return err
 		}
-		return f.explain(ctx, c, run(ctx, c))
+		if err = run(ctx, c); f.optional && errors.Is(err, errNothingFound) {
+			return f.sayNothingFound(ctx, c)
+		}
+		return f.explain(ctx, c, err)
 	})
 }
 

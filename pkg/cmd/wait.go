@@ -92,6 +92,7 @@ func (o *waitOptions) complete(args []string) error {
 	case o.limits.Timeout == 0:
 		o.limits.Once, o.limits.FailAfter = true, 0
 	}
+	o.targets.optional = o.waitsFor("delete")
 	return o.limits.validate(true)
 }
 
@@ -111,11 +112,7 @@ func (o *waitOptions) run(ctx context.Context, c *cluster) error {
 		targets, failed = c.podOwners(ctx, targets, "waiting for", commandline.Kubectl("wait", "--for=condition=Ready", "pod"))
 		errs = append(errs, failed...)
 	}
-	switch {
-	case len(targets)+len(errs) > 0:
-	case o.waitsFor("delete"):
-		return o.targets.sayNothingFound(ctx, c)
-	default:
+	if len(targets)+len(errs) == 0 {
 		return errNothingFound
 	}
 	var all []observe.WaitTarget

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -12,15 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -83,46 +80,19 @@ func (o *kindsOptions) complete(args []string) (err error) {
 			return unknownCommand(args[0], programName+" kinds", nearest)
 		}
 	}
-	if o.write, err = o.writer(); err != nil {
-		return usageErrorf("%w", err)
-	}
-	return nil
+	o.write, err = o.writer()
+	return err
 }
 
 func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) {
-	switch format := *o.print.OutputFormat; format {
-	case "", "wide":
-		return func(w io.Writer, rows []*printer.Kind) error { return printer.Kinds(w, rows, format == "wide") }, nil
-	case "name":
-		return func(w io.Writer, rows []*printer.Kind) error {
-			for _, k := range rows {
-				if err := escape.PrintLine(w, "%s", strings.TrimSuffix(k.Resource+"."+k.Group, ".")); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, nil
-	}
 	single := len(o.types) == 1
-	p, err := listPrinter(o.print, single)
-	if err != nil {
-		return nil, err
+	table := func(w io.Writer, rows []*printer.Kind) error {
+		return printer.Kinds(w, rows, *o.print.OutputFormat == "wide")
 	}
-	return func(w io.Writer, rows []*printer.Kind) error {
-		list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "imoocpod.dev/v1alpha1", "kind": "KindList"}}
-		for _, k := range rows {
-			fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(k)
-			if err != nil {
-				return fmt.Errorf("print the kind %s: %w", k.Kind, err)
-			}
-			list.Items = append(list.Items, unstructured.Unstructured{Object: fields})
-		}
-		if single && len(list.Items) == 1 {
-			list.Items[0].Object["apiVersion"] = "imoocpod.dev/v1alpha1"
-			return p.PrintObj(&list.Items[0], w)
-		}
-		return p.PrintObj(list, w)
-	}, nil
+	name := func(k *printer.Kind) string { return strings.TrimSuffix(k.Resource+"."+k.Group, ".") }
+	return listWriter(o.print, single, table, name, func(w io.Writer, p printers.ResourcePrinter, rows []*printer.Kind) error {
+		return printModels(w, p, rows, single, map[string]any{"apiVersion": "imoocpod.dev/v1alpha1", "kind": "KindList"})
+	})
 }
 
 func (o *kindsOptions) run(ctx context.Context) error {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -112,18 +111,9 @@ func (o *kindsNewOptions) run(ctx context.Context) error {
 	if err := said.say(created, deed); err != nil {
 		return err
 	}
-	return o.sayNext()
-}
-
-// sayNext prints the commands that reconcile the kind and create its first object.
-func (o *kindsNewOptions) sayNext() error {
-	crd := o.crd.GetName()
-	for _, line := range []string{"Next:", "  " + o.common.line(commandline.Plugin("run-controller", "--kinds", crd)), "  " + o.common.line(commandline.Plugin("create", crd+"/NAME"))} {
-		if err := escape.PrintLine(o.common.streams.ErrOut, "%s", line); err != nil {
-			return err
-		}
-	}
-	return nil
+	reconcile := commandline.Plugin("run-controller", "--kinds", o.crd.GetName())
+	create := commandline.Plugin("create", o.crd.GetName()+"/NAME")
+	return printLines(o.common.streams.ErrOut, []string{"Next:", "  " + o.common.line(reconcile), "  " + o.common.line(create)})
 }
 
 // says reports whether a CRD has at least the wanted annotations and spec, and is not being deleted.

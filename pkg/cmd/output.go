@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/yaml"
@@ -104,6 +106,62 @@ func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.
 		return nil, noPrinter(format, listFormats(flags))
 	}
 	return p, err
+}
+
+// listWriter returns a function that prints models in the output format of a verb that lists them:
+// as a table, as lines with their names, or as kubectl prints objects (see printModels).
+func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool, table func(io.Writer, []T) error, name func(T) string, models func(io.Writer, printers.ResourcePrinter, []T) error) (func(io.Writer, []T) error, error) {
+	switch *flags.OutputFormat {
+	case "", "wide":
+		return table, nil
+	case "name":
+		return func(w io.Writer, all []T) error {
+			var lines []string
+			for _, model := range all {
+				lines = append(lines, name(model))
+			}
+			return printLines(w, lines)
+		}, nil
+	}
+	p, err := listPrinter(flags, noHeaders)
+	if err != nil {
+		return nil, usageErrorf("%w", err)
+	}
+	return func(w io.Writer, all []T) error { return models(w, p, all) }, nil
+}
+
+// printModels prints models as kubectl prints objects: a single one on its own, several in a list
+// with the given fields. A single one without an apiVersion gets that of the list.
+func printModels[T any](w io.Writer, p printers.ResourcePrinter, models []T, single bool, fields map[string]any) error {
+	list := &unstructured.UnstructuredList{Object: fields}
+	for _, model := range models {
+		var item unstructured.Unstructured
+		data, err := json.Marshal(model)
+		if err == nil {
+			err = utiljson.Unmarshal(data, &item.Object)
+		}
+		if err != nil {
+			return fmt.Errorf("print an item of the list: %w", err)
+		}
+		list.Items = append(list.Items, item)
+	}
+	if !single || len(list.Items) != 1 {
+		return p.PrintObj(list, w)
+	}
+	if list.Items[0].GetAPIVersion() == "" {
+		list.Items[0].SetAPIVersion(list.GetAPIVersion())
+	}
+	return p.PrintObj(&list.Items[0], w)
+}
+
+// printLines writes lines for a person, and escapes them.
+func printLines(w io.Writer, lines []string) error {
+	for _, line := range lines {
+		if err := escape.PrintLine(w, "%s", line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // output is the -o of a verb with its own formats.

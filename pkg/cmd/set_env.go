@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
@@ -101,10 +100,5 @@ func (o *setEnvOptions) show(c *changer, t *observe.Target, at *fieldpath.Path) 
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", t, at, err)
 	}
-	for _, line := range lines {
-		if err := escape.PrintLine(c.streams.Out, "%s", line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return printLines(c.streams.Out, lines)
 }

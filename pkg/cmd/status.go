@@ -6,12 +6,14 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -21,6 +23,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
 type statusOptions struct {
@@ -102,7 +105,7 @@ func (o *statusOptions) complete(args []string) (err error) {
 	}
 	o.wait = o.wait || o.limits.Timeout > 0
 	if o.write, err = o.writer(); err != nil {
-		return usageErrorf("%w", err)
+		return err
 	}
 	_, err = labels.Parse(o.targets.selector)
 	switch format := *o.print.OutputFormat; {
@@ -129,6 +132,35 @@ func (o *statusOptions) run(ctx context.Context, c *cluster) error {
 		return o.runWatch(ctx)
 	}
 	return o.runOnce(ctx)
+}
+
+// writer returns the function that prints reports in the output format.
+func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
+	o.table = printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders, Wide: len(o.only) > 0 || *o.print.OutputFormat == "wide"}
+	name := func(r status.Report) string { return r.Metadata.Type + "/" + r.Metadata.Name }
+	return listWriter(o.print, o.noHeaders, o.printText, name, func(w io.Writer, p printers.ResourcePrinter, reports []status.Report) error {
+		single := len(reports) == 1 && (o.one() || o.watch)
+		return printModels(w, p, reports, single, map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}})
+	})
+}
+
+// printText prints one object in full, on a terminal as the screen shows it, and several as a table.
+func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
+	if !o.one() || o.noHeaders || len(reports) != 1 {
+		return o.table.Print(w, reports, time.Now())
+	}
+	on := o.terminal()
+	if on == nil {
+		return printer.Report(w, reports[0], time.Now())
+	}
+	width, _ := terminal.Size(on)
+	screen := printer.Screen{Reports: reports, AllPods: o.pods}
+	for _, text := range screen.Frame(width, 0, o.color.style(w), time.Now()) {
+		if _, err := fmt.Fprintln(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runOnce shows the current state of the objects.

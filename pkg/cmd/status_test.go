@@ -34,7 +34,7 @@ func TestPrintModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := printModels(p, &out, []status.Report{{Replicas: status.Replicas{Desired: 1_000_000}}}, true); err != nil || out.String() != "1000000" {
+	if err := printModels(&out, p, []status.Report{{Replicas: status.Replicas{Desired: 1_000_000}}}, true, nil); err != nil || out.String() != "1000000" {
 		t.Errorf("it prints %q, %v", out.String(), err)
 	}
 }

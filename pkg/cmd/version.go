@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
 )
 
@@ -74,12 +73,7 @@ func (o *versionOptions) print(v versions) error {
 	for _, d := range v.Controllers {
 		lines = append(lines, fmt.Sprintf("Controller Version: %s (namespace %s)", cmp.Or(d.Version, "unknown"), d.Namespace))
 	}
-	for _, line := range lines {
-		if err := escape.PrintLine(o.common.streams.Out, "%s", line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return printLines(o.common.streams.Out, lines)
 }
 
 func (o *versionOptions) controllers(ctx context.Context) ([]doctor.Controller, error) {

@@ -64,7 +64,7 @@ func (f *changeFlags) complete(args []string) error {
 		return err
 	}
 	limits := &f.wait.limits
-	if limits.Timeout == 0 && !f.wait.waits() && limits.given("timeout") {
+	if limits.Timeout == 0 && !f.wait.waits() && limits.flags.Changed("timeout") {
 		return usageErrorf("--timeout needs --wait")
 	}
 	return limits.validate(f.wait.waits())

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,9 +14,8 @@ type waitFlags struct {
 	observe.Limits
 	// logs means that the last log lines of a failed container are printed.
 	logs bool
-	// given reports whether a flag in own was given. own holds the flags of the wait.
-	given func(flag string) bool
-	own   *pflag.FlagSet
+	// flags are those of the command.
+	flags *pflag.FlagSet
 }
 
 // failAfter is the default time that an object must stay failed before the wait fails. A kubelet
@@ -26,26 +24,16 @@ const failAfter = 20 * time.Second
 
 // addFlags adds the flags except --timeout, whose zero value means something else in each verb.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
-	own := f.addFailFlags(cmd)
-	addDuration(own, &f.Settle, "settle", "How long the objects must stay ready, such as 30s, before the wait is over.")
-	own.BoolVar(&f.logs, "logs", false, "If an object cannot become ready without help, print the last ten lines of the container that failed.")
-	cmd.Flags().AddFlagSet(own)
+	f.addFailFlags(cmd)
+	addDuration(cmd.Flags(), &f.Settle, "settle", "How long the objects must stay ready, such as 30s, before the wait is over.")
+	cmd.Flags().BoolVar(&f.logs, "logs", false, "If an object cannot become ready without help, print the last ten lines of the container that failed.")
 }
 
-// addFailFlags adds --fail-after. It stores and returns a flag set with --fail-after, and with
-// --timeout and --on-failure if cmd has them.
-func (f *waitFlags) addFailFlags(cmd *cobra.Command) *pflag.FlagSet {
-	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
-	for _, added := range []string{"timeout", "on-failure"} {
-		if flag := cmd.Flags().Lookup(added); flag != nil {
-			own.AddFlag(flag)
-		}
-	}
+// addFailFlags adds --fail-after.
+func (f *waitFlags) addFailFlags(cmd *cobra.Command) {
+	f.flags = cmd.Flags()
 	f.FailFast, f.FailAfter = true, failAfter
-	own.Var((*failAfterFlag)(&f.Limits), "fail-after", `How long to wait for an object that needs help to become ready, such as another image, before exiting with code 3; "never" waits until the timeout.`)
-	cmd.Flags().AddFlagSet(own)
-	f.given, f.own = own.Changed, own
-	return own
+	f.flags.Var((*failAfterFlag)(&f.Limits), "fail-after", `How long to wait for an object that needs help to become ready, such as another image, before exiting with code 3; "never" waits until the timeout.`)
 }
 
 // failAfterFlag is --fail-after: a duration or "never".
@@ -69,13 +57,13 @@ func (f *failAfterFlag) String() string {
 
 func (f *failAfterFlag) Type() string { return "duration" }
 
-// flags returns the given flags, without --logs and those in except, to repeat them in a hint.
-func (f *waitFlags) flags(except ...string) (words []string) {
-	f.own.VisitAll(func(flag *pflag.Flag) {
-		if flag.Changed && flag.Name != "logs" && !slices.Contains(except, flag.Name) {
-			words = append(words, "--"+flag.Name+"="+flag.Value.String())
+// repeated returns those of the named flags that were given, to repeat them in a hint.
+func (f *waitFlags) repeated(names ...string) (words []string) {
+	for _, name := range names {
+		if f.flags.Changed(name) {
+			words = append(words, "--"+name+"="+f.flags.Lookup(name).Value.String())
 		}
-	})
+	}
 	return words
 }
 
@@ -85,7 +73,7 @@ func (f *waitFlags) validate(waits bool) error {
 		return usageErrorf("--timeout must be longer than --settle")
 	}
 	for _, flag := range []string{"on-failure", "fail-after", "settle", "logs"} {
-		if !waits && f.given(flag) {
+		if !waits && f.flags.Changed(flag) {
 			return usageErrorf("--%s can only be used with a command that waits", flag)
 		}
 	}

@@ -83,7 +83,7 @@ func (c *changer) conclude(ctx context.Context, made *change, err error) error {
 // changeStays adds hints to the error of an interrupted wait: how to continue and to undo.
 func (c *changer) changeStays(made *change, err error) error {
 	err = fmt.Errorf("%w\nthe change of %s stays", err, made.Target)
-	err = outcome.WithHint(err, "to wait on", commandOn("wait", &made.Target, c.flags.wait.limits.flags("on-failure")...))
+	err = outcome.WithHint(err, "to wait on", commandOn("wait", &made.Target, c.flags.wait.limits.repeated("fail-after", "settle", "timeout")...))
 	if made.back != nil {
 		err = outcome.WithHint(err, "to undo the change", *made.back)
 	}

@@ -219,8 +219,9 @@ func (o *scaleOptions) tellStopped(c *changer, l *located, at, to, good int32) {
 	if at == to {
 		c.tell("%s: stopped at %d, which is not ready", l.target, at)
 	} else {
+		flags := append(o.steps.flags(), o.change.wait.limits.repeated("fail-after", "on-failure", "settle", "timeout")...)
 		c.tell("%s: stopped at %d on the way to %d", l.target, at, to)
-		c.tell("hint: to continue: %s", c.line(o.command(l, to, append(o.steps.flags(), o.change.wait.limits.flags()...)...)))
+		c.tell("hint: to continue: %s", c.line(o.command(l, to, flags...)))
 	}
 	if good != at {
 		c.tell("hint: to go back: %s", c.line(o.command(l, good)))

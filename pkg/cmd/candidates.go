@@ -25,19 +25,21 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// choiceError is an error whose message lists the fields or commands to choose from.
+// choiceError is an error with lines that list the fields or commands to choose from.
 type choiceError struct {
-	lines []string
 	err   error
+	lines []string
 }
 
-func (e *choiceError) Error() string { return strings.Join(e.lines, "\n") }
+func (e *choiceError) Error() string {
+	text := []string{escape.Line(e.err.Error() + ". Choose one:")}
+	for _, line := range e.lines {
+		text = append(text, escape.Line(line))
+	}
+	return strings.Join(text, "\n")
+}
 
 func (e *choiceError) Unwrap() error { return e.err }
-
-func (e *choiceError) add(format string, args ...any) {
-	e.lines = append(e.lines, escape.Line(fmt.Sprintf(format, args...)))
-}
 
 // chooseField extends the error about an unknown replica field with the possible fields, likeliest
 // first, and with commands for them. Other errors stay unchanged. count holds flags like --replicas.
@@ -46,24 +48,21 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
 		return err
 	}
-	e := &choiceError{err: err}
-	e.add("%s. Choose one:", err)
+	var lines []string
 	for _, c := range unknown.Candidates {
-		e.add("")
-		e.add("  %s%s", c.Path, remarks(c))
+		lines = append(lines, "", "  "+c.Path+remarks(c))
 		if c.Pattern && verb != "create" {
 			continue // no command can change it yet
 		}
 		command := commandline.Plugin(verb, t.Kind.CRD()+"/"+t.Name).In(t.Namespace)
-		e.add("    %s", o.line(command.With(count...).With("--replicas-path", c.Path)))
+		lines = append(lines, "    "+o.line(command.With(count...).With("--replicas-path", c.Path)))
 	}
 	once := "PATH"
 	if first := unknown.Candidates[0].Path; len(unknown.Candidates) == 1 && !strings.Contains(first, "[") {
 		once = first
 	}
-	e.add("")
-	e.add("To set it for all objects: %s", o.line(commandline.Kubectl("annotate", "crd", t.Kind.CRD(), kinds.AnnotationReplicasPath+"="+once)))
-	return e
+	annotate := commandline.Kubectl("annotate", "crd", t.Kind.CRD(), kinds.AnnotationReplicasPath+"="+once)
+	return &choiceError{err, append(lines, "", "To set it for all objects: "+o.line(annotate))}
 }
 
 // countPath returns the replica field. If it is unknown, the error lists the possible fields. If
@@ -110,27 +109,26 @@ func (o *commonOptions) choosePlace(err error, command commandline.Command) erro
 	if !errors.As(err, &unknown) || len(unknown.Candidates) == 0 {
 		return err
 	}
-	e := &choiceError{err: err}
-	e.add("%s. Choose one:", err)
+	var lines []string
 	for _, c := range unknown.Candidates {
 		flag := "--image-path"
 		switch {
 		case c.Form == podtemplate.Template:
 			flag = "--template-path"
-			e.add("  %s: a pod template", c.Path)
+			lines = append(lines, fmt.Sprintf("  %s: a pod template", c.Path))
 		case c.Form == podtemplate.Parts:
-			e.add("  %s: an object with %s", c.Path, strings.Join(c.Fields, ", "))
+			lines = append(lines, fmt.Sprintf("  %s: an object with %s", c.Path, strings.Join(c.Fields, ", ")))
 			continue // no flag names one of its parts
 		case c.Value != "":
-			e.add("  %s (now %s)", c.Path, c.Value)
+			lines = append(lines, fmt.Sprintf("  %s (now %s)", c.Path, c.Value))
 		default:
-			e.add("  %s", c.Path)
+			lines = append(lines, fmt.Sprintf("  %s", c.Path))
 		}
 		if !c.Pattern {
-			e.add("    %s", o.line(command.With(flag, c.Path.String())))
+			lines = append(lines, "    "+o.line(command.With(flag, c.Path.String())))
 		}
 	}
-	return e
+	return &choiceError{err, lines}
 }
 
 // unknownField reports whether the server rejected a change because an object has no such field.

@@ -111,9 +111,9 @@ func (o *setImageOptions) setImages(c *changer, t *observe.Target, template map[
 	if !errors.As(err, &several) {
 		return err
 	}
-	lines := []string{err.Error() + ". Choose one:"}
+	var lines []string
 	for _, name := range several.Names {
 		lines = append(lines, "  "+c.line(o.set.line(t, name+"="+o.images[0].Image)))
 	}
-	return errors.New(strings.Join(lines, "\n"))
+	return &choiceError{err, lines}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
 const (
@@ -37,28 +36,21 @@ func addLogs(ctx context.Context, core corev1client.PodsGetter, errs []error) {
 	for i, err := range errs {
 		var failed *observe.FailedError
 		if errors.As(err, &failed) {
-			errs[i] = fmt.Errorf("%w\n%s", err, linesOf(ctx, core, failed.Report))
+			errs[i] = fmt.Errorf("%w\n%s", err, linesOf(ctx, core, failed.Observation))
 		}
 	}
 }
 
 // linesOf returns text with the last log lines for the most serious problem of a container that
 // has started, or with the reason why there are none.
-func linesOf(ctx context.Context, core corev1client.PodsGetter, r status.Report) string {
-	for _, p := range r.Problems {
-		if len(p.Pods) == 0 {
+func linesOf(ctx context.Context, core corev1client.PodsGetter, failed observe.Observation) string {
+	for _, p := range failed.Report.Problems {
+		container, found := failingContainer(failed.Pods, p)
+		if !found {
 			continue
 		}
-		what := "pod " + p.Pods[0]
-		container, found, err := failingContainer(ctx, core, r, p)
-		if err == nil && !found {
-			continue
-		}
-		var lines []logs.Line
-		if err == nil {
-			what = "container " + container.Name + " of " + what
-			lines, err = logs.LastLines(ctx, logs.Server(core), container, linesOfFailure, 0)
-		}
+		what := "container " + container.Name + " of pod " + container.Pod
+		lines, err := logs.LastLines(ctx, logs.Server(core), container, linesOfFailure, 0)
 		switch {
 		case err != nil:
 			return "the log of " + what + " cannot be read: " + escape.Line(err.Error())
@@ -76,17 +68,12 @@ func linesOf(ctx context.Context, core corev1client.PodsGetter, r status.Report)
 
 // failingContainer returns the container whose log may explain a problem, in the pod that has
 // had the problem the longest. found is false if no container has started.
-func failingContainer(ctx context.Context, core corev1client.PodsGetter, r status.Report, p problem.Problem) (container logs.Container, found bool, err error) {
-	// Some users have the permission to list pods, but not to get one.
-	pods, err := core.Pods(r.Metadata.Namespace).List(ctx, follow.ByName(p.Pods[0]))
-	if err != nil {
-		return container, false, err
+func failingContainer(pods problem.Pods, p problem.Problem) (container logs.Container, found bool) {
+	at := slices.IndexFunc(pods, func(pod *problem.Pod) bool { return len(p.Pods) > 0 && pod.Name == p.Pods[0] })
+	if at < 0 {
+		return container, false
 	}
-	if len(pods.Items) == 0 {
-		return container, false, errors.New("it is gone")
-	}
-	container, found = logs.FailingContainer(p, &pods.Items[0])
-	return container, found, nil
+	return logs.FailingContainer(p, pods[at].Object)
 }
 
 // addLastLogLine adds the last log line to the most serious problem that is a crash, unless the
@@ -97,11 +84,7 @@ func addLastLogLine(ctx context.Context, core corev1client.PodsGetter, e status.
 		return
 	}
 	p := &r.Problems[i]
-	at := slices.IndexFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Name == p.Pods[0] })
-	if at < 0 {
-		return
-	}
-	container, found := logs.FailingContainer(*p, e.Pods[at].Object)
+	container, found := failingContainer(e.Pods, *p)
 	if !found {
 		return
 	}

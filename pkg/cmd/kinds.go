@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
@@ -161,16 +160,10 @@ func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, count *
 	if len(o.types) == 0 {
 		return
 	}
-	data, err := json.Marshal(struct {
+	row.Status = struct {
 		facts.Facts
 		Rules []string `json:"rules"`
-	}{known, known.Rules()})
-	if err == nil {
-		err = json.Unmarshal(data, &row.Status)
-	}
-	if err != nil {
-		row.Wrong = append(row.Wrong, err.Error())
-	}
+	}{known, known.Rules()}
 }
 
 // row returns the row of one kind, or nil if the kind has no count and was not named.

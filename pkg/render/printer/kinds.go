@@ -30,7 +30,7 @@ type Kind struct {
 	Reconciled bool `json:"reconciled"`
 	// Status describes how the status of objects is interpreted. It is set only for kinds named as
 	// arguments.
-	Status map[string]any `json:"status,omitempty"`
+	Status any `json:"status,omitempty"`
 	// Wrong lists the problems of the declaration in the CRD.
 	Wrong []string `json:"wrong,omitempty"`
 }

@@ -14,10 +14,6 @@ func newHelpCommand() *cobra.Command {
 		Short: "Help about any command",
 		Example: `  # What "scale" does
   kubectl imoocpod help scale`,
-		Args: func(help *cobra.Command, args []string) error {
-			_, err := helpedCommand(help, args)
-			return err
-		},
 		RunE: func(help *cobra.Command, args []string) error {
 			cmd, err := helpedCommand(help, args)
 			if err != nil {

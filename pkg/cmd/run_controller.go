@@ -53,17 +53,39 @@ the other objects cannot get it without help (3), or after --timeout (4). With
   # Print what the controller would do
   kubectl imoocpod run-controller --dry-run`,
 	}
-	addAllNamespacesFlag(cmd, &o.AllNamespaces)
-	addKindFlags(cmd, &o.Kinds)
-	addSelectorFlag(cmd, &o.Selector)
-	cmd.Flags().Var(numberFlag(&o.Workers, 1), "workers", "Number of objects to reconcile at the same time.")
-	addLeaseFlags(cmd, &o.Lease)
-	addLogFlag(cmd, &o.Log)
-	o.addOnceFlags(cmd)
-	addServeFlags(cmd, &o.Serve)
-	addLimitFlags(cmd, &o.RateLimit)
+	o.addFlags(cmd)
 	o.verbosity = func() string { return cmd.Flags().Lookup("v").Value.String() }
 	return command(cmd, o.complete, o.Run)
+}
+
+func (o *runControllerOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	var shipped []string
+	for _, kind := range kinds.Shipped() {
+		shipped = append(shipped, kind.Resource.Resource)
+	}
+	flags.StringSliceVar(&o.Kinds.Words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,widgets.example.com'. By default, all built-in kinds.")
+	completeFlag(cmd, "kinds", shipped...)
+	flags.BoolVar(&o.Kinds.Declared, "declared-kinds", false, "Also reconcile every kind that a CRD in the cluster declares, now or later.")
+	flags.StringSliceVar(&o.Kinds.Files, "kind-file", nil, "A file with CRDs whose kinds to reconcile, in addition to the built-in ones. '-' reads standard input.")
+	addAllNamespacesFlag(cmd, &o.AllNamespaces)
+	addSelectorFlag(cmd, &o.Selector)
+
+	flags.BoolVar(&o.Once, "once", false, "Reconcile until every object has what it asks for, then exit.")
+	flags.BoolVar(&o.DryRun, "dry-run", false, "Print what the controller would do, and change nothing.")
+	addDuration(flags, &o.limits.Timeout, "timeout", "The length of time to run with --once or --dry-run before giving up, such as 5m. Zero means forever.")
+	o.limits.addFailFlags(cmd)
+	o.output = addOutputFlag(cmd, "Output format of --dry-run. One of: (%s). Empty means text.", "json")
+
+	o.Lease.IfHeld, o.Log.Format = "wait", "human"
+	flags.BoolVar(&o.Lease.Elect, "leader-elect", true, "If true, use a lease, so that only one controller of the same scope is active.")
+	addChoice(cmd, &o.Lease.IfHeld, "if-held", "What to do while another controller has the lease. Must be %s.", "wait", "exit")
+	addChoice(cmd, &o.Log.Format, "log-format", `Format of the log. Must be %s. "human" prints lines to standard output, the others print structured records to standard error.`, "human", "text", "json")
+	flags.Var(numberFlag(&o.Workers, 1), "workers", "Number of objects to reconcile at the same time.")
+	flags.StringVar(&o.Serve.Metrics, "metrics-bind-address", "", `Address to serve /metrics on, such as ":8080" (loopback only) or "0.0.0.0:8080". Empty or "0" disables it.`)
+	flags.StringVar(&o.Serve.Health, "health-probe-bind-address", "", `Address to serve /healthz and /readyz on, such as ":8081". Empty or "0" disables it.`)
+	flags.Float32Var(&o.RateLimit.Qps, "kube-api-qps", 0, "Maximum requests per second for each namespace, not counting lease requests. Zero means no limit.")
+	flags.IntVar(&o.RateLimit.Burst, "kube-api-burst", 0, "Maximum burst of requests with --kube-api-qps. Zero means twice --kube-api-qps.")
 }
 
 func (o *runControllerOptions) complete(args []string) error {
@@ -85,8 +107,17 @@ func (o *runControllerOptions) complete(args []string) error {
 		return usageErrorf("--timeout needs --once or --dry-run")
 	case o.Output != "" && !o.DryRun:
 		return usageErrorf("--output needs --dry-run")
+	case o.RateLimit.Qps < 0 || o.RateLimit.Burst < 0:
+		return usageErrorf("--kube-api-qps and --kube-api-burst must not be negative")
+	case o.RateLimit.Burst > 0 && o.RateLimit.Qps == 0:
+		return usageErrorf("--kube-api-burst needs --kube-api-qps")
 	}
-	return cmp.Or(o.output.validate(), o.limits.validate(o.Once), validateRateLimit(o.RateLimit), validateServing(o.Serve))
+	for _, address := range []string{o.Serve.Metrics, o.Serve.Health} {
+		if _, _, err := net.SplitHostPort(address); run.Served(address) && err != nil {
+			return usageErrorf("%q is not an address to serve on: %w", address, err)
+		}
+	}
+	return cmp.Or(o.output.validate(), o.limits.validate(o.Once))
 }
 
 func (o *runControllerOptions) Run(ctx context.Context) error {
@@ -97,63 +128,4 @@ func (o *runControllerOptions) Run(ctx context.Context) error {
 	warnings := o.Log.Open(verbosity, o.Streams, o.DryRun) // a dry run prints its plans to standard output
 	defer o.Log.Close()
 	return o.Options.Run(ctx, o.clients, warnings)
-}
-
-func addLeaseFlags(cmd *cobra.Command, o *run.Lease) {
-	o.IfHeld = "wait"
-	cmd.Flags().BoolVar(&o.Elect, "leader-elect", true, "If true, use a lease, so that only one controller of the same scope is active.")
-	addChoice(cmd, &o.IfHeld, "if-held", "What to do while another controller has the lease. Must be %s.", "wait", "exit")
-}
-
-func addLimitFlags(cmd *cobra.Command, o *run.RateLimit) {
-	cmd.Flags().Float32Var(&o.Qps, "kube-api-qps", 0, "Maximum requests per second for each namespace, not counting lease requests. Zero means no limit.")
-	cmd.Flags().IntVar(&o.Burst, "kube-api-burst", 0, "Maximum burst of requests with --kube-api-qps. Zero means twice --kube-api-qps.")
-}
-
-func validateRateLimit(o run.RateLimit) error {
-	switch {
-	case o.Qps < 0 || o.Burst < 0:
-		return usageErrorf("--kube-api-qps and --kube-api-burst must not be negative")
-	case o.Burst > 0 && o.Qps == 0:
-		return usageErrorf("--kube-api-burst needs --kube-api-qps")
-	}
-	return nil
-}
-
-func addLogFlag(cmd *cobra.Command, l *run.Log) {
-	l.Format = "human"
-	addChoice(cmd, &l.Format, "log-format", `Format of the log. Must be %s. "human" prints lines to standard output, the others print structured records to standard error.`, "human", "text", "json")
-}
-
-func addServeFlags(cmd *cobra.Command, o *run.Serving) {
-	cmd.Flags().StringVar(&o.Metrics, "metrics-bind-address", "", `Address to serve /metrics on, such as ":8080" (loopback only) or "0.0.0.0:8080". Empty or "0" disables it.`)
-	cmd.Flags().StringVar(&o.Health, "health-probe-bind-address", "", `Address to serve /healthz and /readyz on, such as ":8081". Empty or "0" disables it.`)
-}
-
-func validateServing(o run.Serving) error {
-	for _, address := range []string{o.Metrics, o.Health} {
-		if _, _, err := net.SplitHostPort(address); run.Served(address) && err != nil {
-			return usageErrorf("%q is not an address to serve on: %w", address, err)
-		}
-	}
-	return nil
-}
-
-func addKindFlags(cmd *cobra.Command, k *run.Kinds) {
-	cmd.Flags().StringSliceVar(&k.Words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,widgets.example.com'. By default, all built-in kinds.")
-	var shipped []string
-	for _, kind := range kinds.Shipped() {
-		shipped = append(shipped, kind.Resource.Resource)
-	}
-	completeFlag(cmd, "kinds", shipped...)
-	cmd.Flags().BoolVar(&k.Declared, "declared-kinds", false, "Also reconcile every kind that a CRD in the cluster declares, now or later.")
-	cmd.Flags().StringSliceVar(&k.Files, "kind-file", nil, "A file with CRDs whose kinds to reconcile, in addition to the built-in ones. '-' reads standard input.")
-}
-
-func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.Once, "once", false, "Reconcile until every object has what it asks for, then exit.")
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "Print what the controller would do, and change nothing.")
-	addDuration(cmd.Flags(), &o.limits.Timeout, "timeout", "The length of time to run with --once or --dry-run before giving up, such as 5m. Zero means forever.")
-	o.limits.addFailFlags(cmd)
-	o.output = addOutputFlag(cmd, "Output format of --dry-run. One of: (%s). Empty means text.", "json")
 }

@@ -75,19 +75,16 @@ func (f *targetFlags) complete(args []string) error {
 		args = []string{withType(args[0])}
 	}
 	f.args = args
-	if len(args) == 0 && !f.given() {
+	switch _, err := labels.Parse(f.selector); {
+	case len(args) == 0 && !f.given():
 		return usageErrorf("a NAME or TYPE/NAME is required")
-	}
-	if len(args) == 0 && !f.fromFiles() && f.without == noKind {
+	case len(args) == 0 && !f.fromFiles() && f.without == noKind:
 		return usageErrorf("a TYPE is required")
-	}
-	if len(args) > 0 && f.fromFiles() {
+	case len(args) > 0 && f.fromFiles():
 		return usageErrorf("-f and -k cannot be used together with arguments")
-	}
-	if slices.Contains(args, "") {
+	case slices.Contains(args, ""):
 		return usageErrorf("invalid name \"\": it is empty")
-	}
-	if _, err := labels.Parse(f.selector); err != nil {
+	case err != nil:
 		return usageErrorf("invalid argument %q for \"-l, --selector\" flag: %w", f.selector, err)
 	}
 	slash := func(arg string) bool { return strings.Contains(arg, "/") }
@@ -298,25 +295,21 @@ func separate(err error) []error {
 // explainTypes adds advice to errors about unknown types: what to install, which environment
 // variable holds the type, and how to name objects.
 func (f *targetFlags) explainTypes(errs []error) []error {
-	args := f.args
-	for i, err := range errs {
-		errs[i] = kube.ExplainType(err)
-		if unknown := (*outcome.UnknownTypeError)(nil); errors.As(errs[i], &unknown) && unknown.Type == os.Getenv(typeVariable) {
-			errs[i] = outcome.WithAdvice(errs[i], "the type comes from the environment variable "+typeVariable)
-		}
-	}
-	if len(args) == 0 || strings.Contains(args[0], "/") {
-		return errs
-	}
 	named := defaultType() + "/"
 	for i, err := range errs {
-		switch unknown := (*outcome.UnknownTypeError)(nil); {
-		case !errors.As(err, &unknown):
-		case len(args) > 1:
-			errs[i] = outcome.WithAdvice(err, "with several arguments, the first is the TYPE; to name several objects, use "+named+strings.Join(args, " "+named))
-		default:
-			errs[i] = outcome.WithAdvice(err, "with -l, --all or -A, an argument is a TYPE; to name an object, use "+named+args[0])
+		err = kube.ExplainType(err)
+		unknown := (*outcome.UnknownTypeError)(nil)
+		if errors.As(err, &unknown) && unknown.Type == os.Getenv(typeVariable) {
+			err = outcome.WithAdvice(err, "the type comes from the environment variable "+typeVariable)
 		}
+		switch {
+		case unknown == nil || len(f.args) == 0 || strings.Contains(f.args[0], "/"):
+		case len(f.args) > 1:
+			err = outcome.WithAdvice(err, "with several arguments, the first is the TYPE; to name several objects, use "+named+strings.Join(f.args, " "+named))
+		default:
+			err = outcome.WithAdvice(err, "with -l, --all or -A, an argument is a TYPE; to name an object, use "+named+f.args[0])
+		}
+		errs[i] = err
 	}
 	return errs
 }

@@ -160,20 +160,14 @@ func (c *changer) stuckPods(ctx context.Context, t observe.Target) *commandline.
 // awaitAll waits for several targets and shows the progress: as text or, with the format json,
 // as a line with a report for every change. If requested, the errors of failed objects include
 // the last log lines.
-func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget) []error {
+func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget) (errs []error) {
 	if len(all) == 0 {
 		return nil
 	}
-	errs := c.awaitShown(ctx, format, flags.Limits, all)
 	if flags.logs {
-		addLogs(ctx, c.core, errs)
+		defer func() { addLogs(ctx, c.core, errs) }() // after the progress has ended
 	}
-	return errs
-}
-
-// awaitShown is awaitAll without the logs.
-func (c *cluster) awaitShown(ctx context.Context, format string, limits observe.Limits, all []observe.WaitTarget) []error {
-	a := &observe.Waiter{Clients: c.clients, Limits: limits}
+	a := &observe.Waiter{Clients: c.clients, Limits: flags.Limits}
 	if format == "json" {
 		encoder := json.NewEncoder(c.streams.Out)
 		var broken error

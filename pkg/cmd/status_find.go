@@ -26,15 +26,27 @@ func (o *statusOptions) selects() bool {
 	return o.targets.untyped() || len(o.targets.args) > 0 && o.targets.given()
 }
 
+// find returns the targets, with the owners of pods instead of the pods. It returns errors for
+// objects that have neither replicas nor pods.
 func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
-	if !o.targets.untyped() {
-		targets, errs := o.targets.find(ctx, o.cluster)
-		if o.word != nil && len(targets) == 1 {
-			targets[0].Object = o.word
-		}
-		return o.withReplicas(ctx, targets, errs)
+	targets, errs := o.targets.find(ctx, o.cluster)
+	if o.targets.untyped() {
+		return targets, errs
 	}
-	return o.targets.find(ctx, o.cluster)
+	if o.word != nil && len(targets) == 1 {
+		targets[0].Object = o.word
+	}
+	targets, failed := o.cluster.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
+	errs = append(errs, failed...)
+	var all []observe.Target
+	for _, t := range targets {
+		if hasStatus(t.Kind) {
+			all = append(all, t)
+		} else {
+			errs = append(errs, noStatus(t.String()))
+		}
+	}
+	return all, errs
 }
 
 // sources returns what to watch: the named objects or whole kinds. It also sets among.
@@ -80,22 +92,6 @@ func hasStatus(kind kinds.Kind) bool {
 		return true
 	}
 	return kind.Resource.Group == "" && kind.Resource.Resource == "replicationcontrollers"
-}
-
-// withReplicas replaces pods with their owners, and returns errors for objects that have
-// neither replicas nor pods.
-func (o *statusOptions) withReplicas(ctx context.Context, targets []observe.Target, errs []error) ([]observe.Target, []error) {
-	targets, failed := o.cluster.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
-	errs = append(errs, failed...)
-	var all []observe.Target
-	for _, t := range targets {
-		if hasStatus(t.Kind) {
-			all = append(all, t)
-		} else {
-			errs = append(errs, noStatus(t.String()))
-		}
-	}
-	return all, errs
 }
 
 // noStatus returns the error for an object or type that has neither replicas nor pods.

@@ -154,7 +154,7 @@ func noField(t *observe.Target, path fieldpath.Path, schema map[string]any) erro
 		}
 		nearest = nearest[:min(len(nearest), 3)]
 	}
-	return fmt.Errorf("%s has no field %s%s", t, path, didYouMean(nearest))
+	return fmt.Errorf("%s has no field %s%s", t, path, outcome.DidYouMean(nearest))
 }
 
 // nearestTo returns the words that a user may have meant by a misspelled word. It turns each
@@ -168,13 +168,6 @@ func nearestTo(word string, words []string) []string {
 		all.AddCommand(&cobra.Command{Use: w, Run: func(*cobra.Command, []string) {}})
 	}
 	return all.SuggestionsFor(word)
-}
-
-func didYouMean(nearest []string) string {
-	if len(nearest) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", strings.Join(nearest, " or "))
 }
 
 // suggestTypes wraps run to add types with similar names to errors about unknown types.

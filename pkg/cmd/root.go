@@ -18,6 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // programName is the command that users type. kubectl finds kubectl-imoocpod on PATH.
@@ -154,7 +155,7 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 }
 
 func unknownCommand(word, of string, nearest []string) error {
-	return usageErrorf("unknown command %q for %q%s", word, of, didYouMean(nearest))
+	return usageErrorf("unknown command %q for %q%s", word, of, outcome.DidYouMean(nearest))
 }
 
 // flagError makes a usage error from an error of pflag, and suggests similar flags.
@@ -173,7 +174,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	for i := range nearest {
 		nearest[i] = "--" + nearest[i]
 	}
-	return usageErrorf("%w%s", err, didYouMean(nearest))
+	return usageErrorf("%w%s", err, outcome.DidYouMean(nearest))
 }
 
 // kubectlFlags returns the flags that many verbs share with kubectl.

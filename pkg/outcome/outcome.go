@@ -72,11 +72,15 @@ type UnknownTypeError struct {
 }
 
 func (e *UnknownTypeError) Error() string {
-	text := fmt.Sprintf("the server doesn't have a resource type %q", e.Type)
-	if len(e.Nearest) > 0 {
-		text += "; did you mean " + strings.Join(e.Nearest, " or ") + "?"
+	return fmt.Sprintf("the server doesn't have a resource type %q%s", e.Type, DidYouMean(e.Nearest))
+}
+
+// DidYouMean returns text that suggests words, to append to an error about a misspelled word.
+func DidYouMean(nearest []string) string {
+	if len(nearest) == 0 {
+		return ""
 	}
-	return text
+	return "; did you mean " + strings.Join(nearest, " or ") + "?"
 }
 
 // NotServedError means that the server does not serve a resource type that this program knows.

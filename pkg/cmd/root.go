@@ -7,7 +7,6 @@ import (
 	"flag"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -239,22 +238,20 @@ func interruptible(out io.Writer, run func(*cobra.Command, []string) error) func
 			return err
 		case <-ctx.Done():
 		}
-		var said sync.Once
-		for wrote := true; wrote; {
-			wrote = writes.UnderWay()
+		for told := false; ; {
+			wrote := writes.UnderWay()
 			select {
 			case err := <-ended:
 				return err
 			case <-time.After(interruptGrace):
 			}
-			if underWay := writes.UnderWay(); underWay && wrote {
-				said.Do(func() {
-					_ = escape.PrintLine(out, "waiting for the answer to a write; to exit at once, press Ctrl-C again")
-				})
-			} else {
-				wrote = wrote || underWay
+			switch writing := writes.UnderWay(); {
+			case !wrote && !writing:
+				return context.Cause(ctx)
+			case wrote && writing && !told:
+				told = true
+				_ = escape.PrintLine(out, "waiting for the answer to a write; to exit at once, press Ctrl-C again")
 			}
 		}
-		return context.Cause(ctx)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/run"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -118,16 +117,14 @@ func (o *kindsRBACOptions) sayHowToBind(kind kinds.Kind, role string, clusterwid
 		return commandline.Kubectl("create", what, role, "--clusterrole="+role, "--serviceaccount=NAMESPACE:NAME")
 	}
 	commands := o.common.clients.ClusterContext()
-	_, err := fmt.Fprintf(o.common.streams.Out, `# The permissions of "run-controller --kinds %s". To grant them in one namespace:
-#   %s
-# To grant them in all namespaces (-A):
-#   %s
-`, escape.Line(kind.CRD()), escape.Line(commands.Line(bind("rolebinding", role).In("NAMESPACE"))), escape.Line(commands.Line(bind("clusterrolebinding", role))))
-	if err != nil || len(clusterwide.Rules) == 0 {
-		return err
+	lines := []string{
+		fmt.Sprintf("# The permissions of \"run-controller --kinds %s\". To grant them in one namespace:", kind.CRD()),
+		"#   " + commands.Line(bind("rolebinding", role).In("NAMESPACE")),
+		"# To grant them in all namespaces (-A):",
+		"#   " + commands.Line(bind("clusterrolebinding", role)),
 	}
-	_, err = fmt.Fprintf(o.common.streams.Out, `# In both cases, for cluster-scoped resources:
-#   %s
-`, escape.Line(commands.Line(bind("clusterrolebinding", clusterwide.Name))))
-	return err
+	if len(clusterwide.Rules) > 0 {
+		lines = append(lines, "# In both cases, for cluster-scoped resources:", "#   "+commands.Line(bind("clusterrolebinding", clusterwide.Name)))
+	}
+	return printLines(o.common.streams.Out, lines)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -139,7 +140,11 @@ func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Targ
 	case len(report.Pods) == 0:
 		out.Say("%s has no pods", t)
 	case o.wanted.Container != "" && len(found) > 0:
-		return nil, fmt.Errorf("no pod of %s has a container %q; choose one of: %s", t, o.wanted.Container, strings.Join(names(found), ", "))
+		names := sets.New[string]()
+		for _, container := range found {
+			names.Insert(container.Name)
+		}
+		return nil, fmt.Errorf("no pod of %s has a container %q; choose one of: %s", t, o.wanted.Container, strings.Join(sets.List(names), ", "))
 	case o.wanted.Slot != "":
 		return nil, fmt.Errorf("%s has no pod whose name ends in -%s", t, o.wanted.Slot)
 	case t.Kind.IsPod():
@@ -148,16 +153,6 @@ func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Targ
 		out.Say("all pods of %s are ready", t)
 	}
 	return nil, nil
-}
-
-// names returns the names of containers, sorted and without duplicates.
-func names(containers []logs.Container) []string {
-	var all []string
-	for _, c := range containers {
-		all = append(all, c.Name)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // runFollow follows the logs of the targets until all of them are gone.

@@ -34,6 +34,8 @@ type changeFlags struct {
 	wait    changeWaitFlags
 	// manager is the field manager. Only verbs that call addManagerFlag have a flag for it.
 	manager string
+	// reason is why the user makes the change. Only verbs that call addReasonFlag have a flag for it.
+	reason string
 }
 
 // newChangeFlags returns the flags of a verb. done is printed after the name of a changed
@@ -52,6 +54,18 @@ func (f *changeFlags) addOutputFlags(cmd *cobra.Command) {
 	addPrintFlags(cmd, f.print)
 	f.dryRun.addFlag(cmd)
 	f.wait.addFlags(cmd)
+}
+
+// maxReason is the maximum length in bytes of a reason, which is shown in one line.
+const maxReason = 1024
+
+func (f *changeFlags) addReasonFlag(cmd *cobra.Command) {
+	cmd.Flags().Var(parsed[string]{&f.reason, func(text string) (string, error) {
+		if len(text) > maxReason {
+			return "", fmt.Errorf("must be no longer than %d bytes", maxReason)
+		}
+		return text, nil
+	}, "string"}, "reason", "Why you make the change, for those who look at the object or at its history.")
 }
 
 func (f *changeFlags) addManagerFlag(cmd *cobra.Command) {

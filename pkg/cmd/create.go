@@ -27,7 +27,6 @@ type createOptions struct {
 	command  []string
 	// set and setString hold PATH=VALUE. The schema gives the type of a value in set.
 	set, setString []string
-	reason         string
 
 	// dash returns the number of arguments before --, or -1 if there is no --.
 	dash func() int
@@ -71,7 +70,7 @@ words after -- are the command of the container.`,
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "Set a field, as PATH=VALUE; the schema gives the type of the value (can be repeated).")
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "Set a field to a string, as PATH=VALUE (can be repeated).")
 	cmd.Flags().Var(imageFlag(&o.image), "image", "Image of the container.")
-	addReasonFlag(cmd, &o.reason)
+	o.change.addReasonFlag(cmd)
 	o.dash, o.given = cmd.ArgsLenAtDash, cmd.Flags().Changed
 	return command(cmd, o.complete, o.run)
 }
@@ -175,10 +174,10 @@ func (o *createOptions) create(ctx context.Context, c *changer, t *observe.Targe
 
 // addReason annotates an object with who creates it and why, if a reason was given.
 func (o *createOptions) addReason(c *changer, obj *unstructured.Unstructured) error {
-	if o.reason == "" {
+	if o.change.reason == "" {
 		return nil
 	}
-	for _, edit := range template.Annotations(o.reason, c.user()) {
+	for _, edit := range template.Annotations(o.change.reason, c.user()) {
 		if err := edit.Apply(obj.Object); err != nil {
 			return err
 		}

@@ -22,10 +22,9 @@ import (
 type parkOptions struct {
 	change changeFlags
 	// back means that the verb is unpark.
-	back   bool
-	path   *fieldpath.Path
-	reason string
-	yes    bool
+	back bool
+	path *fieldpath.Path
+	yes  bool
 }
 
 func newParkCommand(common commonOptions) *cobra.Command {
@@ -50,7 +49,7 @@ than one object.`,
   kubectl imoocpod park --all -n dev --yes`,
 	}
 	addReplicasPathFlag(cmd, &o.path)
-	addReasonFlag(cmd, &o.reason)
+	o.change.addReasonFlag(cmd)
 	addYesFlag(cmd, &o.yes)
 	return o.command(cmd)
 }
@@ -141,7 +140,7 @@ func (o *parkOptions) plan(ctx context.Context, c *changer, t *observe.Target) (
 	path, err := c.countPath(ctx, "park", t, t.Object, o.path)
 	t.Path = o.path
 	return func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
-		return replicas.Park(*t, obj, *path, c.user(), o.reason, time.Now())
+		return replicas.Park(*t, obj, *path, c.user(), o.change.reason, time.Now())
 	}, err
 }
 

@@ -25,7 +25,6 @@ import (
 type pauseOptions struct {
 	change changeFlags
 	length pauseLength
-	reason string
 	yes    bool
 }
 
@@ -54,7 +53,7 @@ an object that has pods. See docs/pause.md.`,
 	o.change.addManagerFlag(cmd)
 	cmd.Flags().Var(parsed[pauseLength]{&o.length, parsePauseLength, "duration"}, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)
 	completeFlag(cmd, "for", "30m", "1h", "8h", apis.PausedForever)
-	addReasonFlag(cmd, &o.reason)
+	o.change.addReasonFlag(cmd)
 	addYesFlag(cmd, &o.yes)
 	return o.change.command(cmd, o.change.complete, o.pause)
 }
@@ -73,7 +72,7 @@ func (o *pauseOptions) pause(ctx context.Context, c *changer, t *observe.Target)
 		end = now.Add(o.length.For + time.Second - 1).UTC().Format(time.RFC3339) // whole seconds, rounded up
 	}
 	before := apis.ReadPause(t.Object.GetAnnotations())
-	made, err := editPause(ctx, c, t, pauseEdits(end, c.user(), o.reason), observe.Paused(), "resume")
+	made, err := editPause(ctx, c, t, pauseEdits(end, c.user(), o.change.reason), observe.Paused(), "resume")
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +98,7 @@ func (o *pauseOptions) turnOn(ctx context.Context, c *changer, t *observe.Target
 	if on, err := o.confirmSuspend(ctx, c, t, field); err != nil || !on {
 		return nil, err
 	}
-	return setSwitch(ctx, c, t, path, true, pauseEdits("", c.user(), o.reason), observe.Paused(), "resume")
+	return setSwitch(ctx, c, t, path, true, pauseEdits("", c.user(), o.change.reason), observe.Paused(), "resume")
 }
 
 // confirmSuspend reports whether to set a field. If that suspends an object with pods, it asks.

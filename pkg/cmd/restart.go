@@ -26,13 +26,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-type restartOptions struct {
-	change changeFlags
-	reason string
-}
-
 func newRestartCommand(common commonOptions) *cobra.Command {
-	o := &restartOptions{change: newChangeFlags(common, "restarted")}
+	f := newChangeFlags(common, "restarted")
 	cmd := &cobra.Command{
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -l label | --all | -f FILENAME) [flags]",
 		Short: "Restart the pods of an object, a few at a time",
@@ -47,14 +42,14 @@ Rollout. It refuses types that have neither.`,
   kubectl imoocpod restart deployment/web
   kubectl imoocpod restart -l tier=front`,
 	}
-	o.change.targets.without = toWrite
-	o.change.addFlags(cmd)
-	o.change.addManagerFlag(cmd)
-	addReasonFlag(cmd, &o.reason)
-	return o.change.command(cmd, o.change.complete, o.restart)
+	f.targets.without = toWrite
+	f.addFlags(cmd)
+	f.addManagerFlag(cmd)
+	f.addReasonFlag(cmd)
+	return f.command(cmd, f.complete, restart)
 }
 
-func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
+func restart(ctx context.Context, c *changer, t *observe.Target) (*change, error) {
 	if t.Object.GetDeletionTimestamp() != nil {
 		return nil, fmt.Errorf("%s is being deleted and cannot be restarted", t)
 	}
@@ -70,7 +65,7 @@ func (o *restartOptions) restart(ctx context.Context, c *changer, t *observe.Tar
 		}
 		return edit.Plan{
 			Edits: []fieldpath.Edit{{Path: fieldpath.Fields(path...), Value: at}},
-			Marks: restartMarks(c, path, cmp.Or(o.reason, "restarted")),
+			Marks: restartMarks(c, path, cmp.Or(c.flags.reason, "restarted")),
 		}, nil
 	}
 	if _, err := plan(t.Object); err != nil {
@@ -146,8 +141,8 @@ func restartBelow(err error, owner types.UID, children []status.Child) error {
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(below)) {
 		slices.Sort(below[namespace])
-		restart := commandline.Plugin("restart").WithSome(below[namespace]).In(namespace)
-		err = outcome.WithHint(err, "restart the objects that it owns, although its controller may undo that", restart)
+		command := commandline.Plugin("restart").WithSome(below[namespace]).In(namespace)
+		err = outcome.WithHint(err, "restart the objects that it owns, although its controller may undo that", command)
 	}
 	return err
 }

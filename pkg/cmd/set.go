@@ -42,7 +42,6 @@ type setFlags struct {
 	what     string
 	words    []string
 	change   changeFlags
-	reason   string
 	template *fieldpath.Path
 }
 
@@ -53,7 +52,7 @@ func newSetFlags(common commonOptions, what, done string) setFlags {
 func (f *setFlags) addFlags(cmd *cobra.Command) {
 	f.change.addFlags(cmd)
 	f.change.addManagerFlag(cmd)
-	addReasonFlag(cmd, &f.reason)
+	f.change.addReasonFlag(cmd)
 	cmd.Flags().Var(specFieldFlag(&f.template), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 
@@ -65,7 +64,7 @@ func (f *setFlags) command(cmd *cobra.Command, complete func([]string) error, wa
 		if err != nil || wanted == nil {
 			return nil, err
 		}
-		return c.changeTemplate(ctx, t, f.reason, wanted)
+		return c.changeTemplate(ctx, t, wanted)
 	})
 }
 

@@ -3,11 +3,9 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 
-	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
@@ -27,21 +25,9 @@ import (
 // cause of the change, as in template.Request.
 type wanted = func(obj *unstructured.Unstructured) ([]revision.Field, string, error)
 
-// maxReason is the maximum length in bytes of a reason, which is shown in one line.
-const maxReason = 1024
-
-func addReasonFlag(cmd *cobra.Command, reason *string) {
-	cmd.Flags().Var(parsed[string]{reason, func(text string) (string, error) {
-		if len(text) > maxReason {
-			return "", fmt.Errorf("must be no longer than %d bytes", maxReason)
-		}
-		return text, nil
-	}, "string"}, "reason", "Why you make the change, for those who look at the object or at its history.")
-}
-
 // changeTemplate changes the fields that the pods of a target are made from. If a reason is given,
 // it replaces the cause.
-func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason string, want wanted) (*change, error) {
+func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, want wanted) (*change, error) {
 	c.warnPaused(t)
 	before, err := c.readBefore(ctx, t)
 	if err != nil {
@@ -52,7 +38,7 @@ func (c *changer) changeTemplate(ctx context.Context, t *observe.Target, reason 
 		By: c.user(), Options: c.edits(),
 		Want: func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 			fields, cause, err := want(obj)
-			return fields, cmp.Or(reason, cause), err
+			return fields, cmp.Or(c.flags.reason, cause), err
 		},
 	})
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 
 type undoOptions struct {
 	change   changeFlags
-	reason   string
 	revision int64
 }
 
@@ -44,7 +43,7 @@ Helm manages the pod template, because its next run restores the value.`,
 	}
 	o.change.addFlags(cmd)
 	o.change.addManagerFlag(cmd)
-	addReasonFlag(cmd, &o.reason)
+	o.change.addReasonFlag(cmd)
 	cmd.Flags().Var(numberFlag(&o.revision, 0), "to-revision", "The revision to return to. Default to 0 (the last revision with another pod template).")
 	return o.change.command(cmd, o.change.complete, o.undo)
 }
@@ -54,7 +53,7 @@ func (o *undoOptions) undo(ctx context.Context, c *changer, t *observe.Target) (
 	if err != nil {
 		return nil, err
 	}
-	made, err := c.changeTemplate(ctx, t, o.reason, want)
+	made, err := c.changeTemplate(ctx, t, want)
 	if err == nil && c.flags.dryRun == "none" {
 		made.said = "" // shown before the write
 	}

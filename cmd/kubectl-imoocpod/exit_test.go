@@ -74,9 +74,7 @@ func TestReport(t *testing.T) {
 		"interrupted together with a credential plugin": {
 			asked(errors.New("getting credentials: exec: executable login failed with exit code -1")), true, exitInterrupted, "",
 		},
-		"failed, and interrupted afterwards": {
-			errors.New("no"), true, exitError, "error: no\n",
-		},
+		"failed, and interrupted afterwards": {errors.New("no"), true, exitError, "error: no\n"},
 		"usage": {
 			&outcome.UsageError{Err: errors.New("--replicas is required")}, false, exitUsage,
 			"error: --replicas is required\nSee 'kubectl imoocpod scale --help' for usage.\n",
@@ -84,26 +82,6 @@ func TestReport(t *testing.T) {
 		"failed for good, and another timed out": {
 			outcome.Errors{fmt.Errorf("foo: %w: no", outcome.ErrTimeout), fmt.Errorf("bar: %w: quota", outcome.ErrFailed)}, false, exitFailed,
 			"error: foo: timed out: no\nerror: bar: failed: quota\n",
-		},
-		"timed out": {
-			fmt.Errorf("wait for foo: %w; last seen: nothing", outcome.ErrTimeout), false, exitTimeout,
-			"error: wait for foo: timed out; last seen: nothing\n",
-		},
-		"failed": {
-			fmt.Errorf("foo has %w: no such image", outcome.ErrFailed), false, exitFailed,
-			"error: foo has failed: no such image\n",
-		},
-		"reverted": {
-			fmt.Errorf("%w: foo was scaled to 3, and another set it to 2", outcome.ErrOverwritten), false, exitOverwritten,
-			"error: overwritten: foo was scaled to 3, and another set it to 2\n",
-		},
-		"refused": {
-			fmt.Errorf("%w: it would delete 2 objects", outcome.ErrRefused), false, exitPrecondition,
-			"error: refused: it would delete 2 objects\n",
-		},
-		"a permission that is missing": {
-			fmt.Errorf("%w: no permission to read the CRD foos", outcome.ErrForbidden), false, exitForbidden,
-			"error: forbidden: no permission to read the CRD foos\n",
 		},
 		"no answer in time": {
 			asked(context.DeadlineExceeded), false, exitTimeout,
@@ -116,13 +94,6 @@ func TestReport(t *testing.T) {
 		"hints": {
 			outcome.WithHint(outcome.WithHint(errors.New("no"), "to go back", commandline.Plugin("undo", "foo").In("n")), "", commandline.Kubectl("get", "nodes")), false, exitError,
 			"error: no\nhint: to go back: kubectl imoocpod undo foo -n n --context=staging\nhint: kubectl get nodes --context=staging\n",
-		},
-		"precondition": {
-			fmt.Errorf("%w: expected 1, was 2", outcome.ErrPrecondition), false, exitPrecondition,
-			"error: precondition not met: expected 1, was 2\n",
-		},
-		"gone while waited for": {
-			fmt.Errorf("foo was %w", outcome.ErrGone), false, exitNotFound, "error: foo was deleted\n",
 		},
 		"not found": {
 			apierrors.NewNotFound(imoocpods, "foo"), false, exitNotFound,
@@ -209,6 +180,31 @@ func TestReport(t *testing.T) {
 				t.Errorf("said %q, want %q", w.String(), test.message)
 			}
 		})
+	}
+}
+
+// An error that wraps one of package outcome has its exit code, and is printed unchanged.
+func TestExitCodeOfOutcomes(t *testing.T) {
+	t.Parallel()
+	for of, code := range map[error]int{
+		outcome.ErrPrecondition: exitPrecondition,
+		outcome.ErrRefused:      exitPrecondition,
+		outcome.ErrFailed:       exitFailed,
+		outcome.ErrPaused:       exitFailed,
+		outcome.ErrTimeout:      exitTimeout,
+		outcome.ErrNotReady:     exitTimeout,
+		outcome.ErrOverwritten:  exitOverwritten,
+		outcome.ErrUndone:       exitUndone,
+		outcome.ErrUnknown:      exitUnknown,
+		outcome.ErrInterrupted:  exitInterrupted,
+		outcome.ErrGone:         exitNotFound,
+		outcome.ErrForbidden:    exitForbidden,
+	} {
+		var w strings.Builder
+		err := fmt.Errorf("wait for foo: %w; last seen: nothing", of)
+		if got := report(&w, err, caller{}, false); got != code || w.String() != fmt.Sprintf("error: %v\n", err) {
+			t.Errorf("%v: exit code %d, want %d; it printed %q", err, got, code, w.String())
+		}
 	}
 }
 

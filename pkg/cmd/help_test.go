@@ -9,11 +9,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// Patterns for a word of a command line, and for what ends the command.
-var (
-	shellWord  = regexp.MustCompile(`'[^']*'|[^\s']+`)
-	endOfShell = regexp.MustCompile(`[|;>)].*|&&.*`)
-)
+// shellWord matches a word of a command line, which may be quoted in part.
+var shellWord = regexp.MustCompile(`('[^']*'|[^\s'])+`)
 
 // examplesOf returns the command lines in the examples of a command, as words.
 func examplesOf(cmd *cobra.Command) [][]string {
@@ -24,23 +21,16 @@ func examplesOf(cmd *cobra.Command) [][]string {
 			continue
 		}
 		var words []string
-		last := 0
-		for _, at := range shellWord.FindAllStringIndex(rest, -1) {
-			word := rest[at[0]:at[1]]
-			quoted := strings.HasPrefix(word, "'")
-			if !quoted && endOfShell.MatchString(word) {
-				if word = endOfShell.ReplaceAllString(word, ""); word != "" {
-					words = append(words, word)
-				}
-				break
+		for _, word := range shellWord.FindAllString(rest, -1) {
+			end := strings.IndexAny(word, "&|;>)") // ends the command, unless it is quoted
+			if end < 0 || strings.Contains(word, "'") {
+				words = append(words, strings.ReplaceAll(word, "'", ""))
+				continue
 			}
-			word = strings.Trim(word, "'")
-			if at[0] == last && len(words) > 0 {
-				words[len(words)-1] += word // a'b' is one word
-			} else {
-				words = append(words, word)
+			if end > 0 {
+				words = append(words, word[:end])
 			}
-			last = at[1]
+			break
 		}
 		all = append(all, words)
 	}

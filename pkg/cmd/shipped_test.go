@@ -1,12 +1,19 @@
 package cmd
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -39,4 +46,73 @@ func TestShippedKindsAreDeclared(t *testing.T) {
 	for _, kind := range shipped {
 		t.Errorf("%s is compiled in, but there is no CRD", kind.CRD())
 	}
+}
+
+// The default pod is defined twice: in the CRD, where it applies even if no process of this project
+// runs, and in Go, for objects that are older than the template field of the CRD.
+func TestDefaultTemplateIsThatOfTheCRD(t *testing.T) {
+	t.Parallel()
+	crds, err := deploy.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(crds, func(crd *unstructured.Unstructured) bool { return crd.GetName() == kinds.ImoocPod().CRD() })
+	versions, _, err := unstructured.NestedSlice(crds[i].Object, "spec", "versions")
+	if err != nil || len(versions) != 1 {
+		t.Fatalf("it has %d versions (%v), want 1", len(versions), err)
+	}
+	version, _ := versions[0].(map[string]any)
+	fields := fieldpath.Object(version, "schema", "openAPIV3Schema", "properties", "spec", "properties", "template", "default")
+	var inCRD corev1.PodTemplateSpec
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &inCRD); err != nil {
+		t.Fatal(err)
+	}
+	if inGo := v1alpha1.DefaultTemplate(); !equality.Semantic.DeepEqual(&inCRD, inGo) {
+		t.Errorf("the CRD's default is\n%+v\nthat in Go is\n%+v", inCRD, *inGo)
+	}
+}
+
+// The manifests grant exactly the permissions that all shipped kinds together need. They
+// grant the permission for the lease in a separate role.
+func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
+	t.Parallel()
+	objs, err := deploy.Controller(deploy.Settings{Namespace: deploy.SystemNamespace, AllNamespaces: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []rbacv1.PolicyRule
+	for _, obj := range objs {
+		var role rbacv1.ClusterRole
+		if obj.GetKind() != "ClusterRole" || obj.GetName() != deploy.ControllerName {
+			continue
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &role); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, role.Rules...)
+	}
+	for _, kind := range kinds.Shipped() {
+		namespaced, clusterwide := kind.Roles()
+		got = append(append(got, namespaced.Rules...), clusterwide.Rules...)
+	}
+	if got, want := rightsIn(got), rightsIn(want); !slices.Equal(got, want) {
+		t.Errorf("the kinds need\n%q\nthe manifests give\n%q", got, want)
+	}
+}
+
+// rightsIn returns the permissions in rules, except for leases, such as "patch /pods".
+func rightsIn(rules []rbacv1.PolicyRule) []string {
+	all := map[string]bool{}
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					if resource != "leases" {
+						all[verb+" "+group+"/"+resource] = true
+					}
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }

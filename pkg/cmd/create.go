@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -194,14 +193,11 @@ func (o *createOptions) createFiles(ctx context.Context, c *changer) error {
 	var all []planned
 	for _, info := range infos {
 		kind, err := c.clients.KindOf(ctx, info.Mapping)
-		obj, is := info.Object.(*unstructured.Unstructured)
-		if err == nil && !is {
-			err = fmt.Errorf("read %s: not an object", info.Source)
-		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
+		obj, _ := info.Object.(*unstructured.Unstructured)
 		all = append(all, o.planned(c, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}, obj))
 	}
 	return c.make(ctx, all, errs)

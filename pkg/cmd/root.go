@@ -203,11 +203,8 @@ func usageTemplate(template string) string {
 Flags as in kubectl:
 {{.PersistentFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}`, 1)
 	template = strings.Replace(template, "{{if .HasAvailableLocalFlags}}", "{{if and .HasParent .HasAvailableLocalFlags}}", 1)
-	before, rest, found := strings.Cut(template, "{{if .HasAvailableInheritedFlags}}")
-	_, after, found2 := strings.Cut(rest, "{{end}}")
-	if !found || !found2 {
-		return template
-	}
+	before, rest, _ := strings.Cut(template, "{{if .HasAvailableInheritedFlags}}")
+	_, after, _ := strings.Cut(rest, "{{end}}")
 	return before + after + "{{if not .HasAvailableSubCommands}}\n{{end}}Use \"" + programName + " options\" for a list of global command-line options (applies to all commands).\n"
 }
 

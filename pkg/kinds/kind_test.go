@@ -22,6 +22,11 @@ func TestShips(t *testing.T) {
 	}
 }
 
+// kindNamed returns the kind of a resource, such as "deployments.apps".
+func kindNamed(resource string) Kind {
+	return Kind{Resource: schema.ParseGroupResource(resource).WithVersion("v1")}
+}
+
 // object reads an object from YAML.
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()

@@ -3,21 +3,13 @@ package kinds
 import (
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
-
-// ofApps returns a kind of apps/v1.
-func ofApps(resource string) Kind {
-	return Kind{Resource: appsv1.SchemeGroupVersion.WithResource(resource)}
-}
 
 // PodSelector returns a selector only if it is sure to match all pods of the object.
 func TestPodSelector(t *testing.T) {
 	t.Parallel()
-	other := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sets"}}
+	other := kindNamed("sets.example.com")
 	const template = "template: {metadata: {labels: {app: web, tier: front}}}"
 	for _, test := range []struct {
 		what   string
@@ -45,12 +37,12 @@ func TestPodSelector(t *testing.T) {
 // LabelsPods returns true only for shipped kinds whose objects own their pods.
 func TestLabelsPods(t *testing.T) {
 	t.Parallel()
-	declared := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sets"}}
+	declared := kindNamed("sets.example.com")
 	declared.Mapping.Strategy = StrategyPods
 	for _, test := range []struct {
 		kind Kind
 		want bool
-	}{{ImoocPod(), true}, {MyDaemonSet(), true}, {AppService(), false}, {declared, false}, {ofApps("deployments"), false}} {
+	}{{ImoocPod(), true}, {MyDaemonSet(), true}, {AppService(), false}, {declared, false}, {kindNamed(Deployments), false}} {
 		if got := test.kind.LabelsPods(); got != test.want {
 			t.Errorf("%s: %t", test.kind, got)
 		}

@@ -2,11 +2,9 @@ package kinds
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // The roles of a controller allow it to watch the objects of its kind and to write their status.
@@ -18,7 +16,7 @@ func TestRolesOfAKind(t *testing.T) {
 			return slices.Equal(r.APIGroups, []string{group}) && slices.Equal(r.Resources, []string{resource}) && slices.Equal(r.Verbs, verbs)
 		})
 	}
-	widget := kindNamed("widgets.example.com", "Widget")
+	widget := kindNamed("widgets.example.com")
 	widget.Mapping = ImoocPod().Mapping
 	for _, kind := range []Kind{ImoocPod(), widget} {
 		namespaced, clusterwide := kind.Roles()
@@ -30,9 +28,4 @@ func TestRolesOfAKind(t *testing.T) {
 			t.Errorf("a loop for %s may read CRDs: %t", kind.CRD(), reads)
 		}
 	}
-}
-
-func kindNamed(resource, kind string) Kind {
-	name, group, _ := strings.Cut(resource, ".")
-	return Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}, Kind: kind, Singular: strings.ToLower(kind)}
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
@@ -117,8 +116,8 @@ func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
 // so that changing them replaces the pods. The hash of a declared kind includes its name label.
 func TestTemplateOfADeclaredKind(t *testing.T) {
 	t.Parallel()
-	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},
-		Mapping: Mapping{Strategy: StrategyPods, ImagePath: []string{"spec", "image"}, CommandPath: []string{"spec", "run"}, EnvPath: []string{"spec", "env"}}}
+	kind := kindNamed("widgets.example.com")
+	kind.Mapping = Mapping{Strategy: StrategyPods, ImagePath: []string{"spec", "image"}, CommandPath: []string{"spec", "run"}, EnvPath: []string{"spec", "env"}}
 	seen := map[string]string{}
 	for name, test := range map[string]struct {
 		label, object string

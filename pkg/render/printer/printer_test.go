@@ -79,7 +79,7 @@ func failed() status.Report {
 		{Code: problem.CodeQuotaExceeded, Fatal: true, Message: r.Reason, Since: metav1.NewTime(ago(time.Minute))},
 		{Code: problem.CodeImagePullFailed, Fatal: true, Message: "container web cannot pull its image web:v2: no such\nimage", Since: metav1.NewTime(ago(2 * time.Minute)), Pods: []string{"foo-01234567-1", "foo-01234567-2"}, Of: 4},
 	}
-	r.Replicas = status.Replicas{Desired: 10, Current: 2, Ready: 1}
+	r.Replicas = status.Replicas{Desired: 10, Current: 2, Ready: 1, Updated: new(int32(10))}
 	r.Conditions = append(r.Conditions, metav1.Condition{
 		Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "QuotaExceeded", Message: "exceeded quota: few", LastTransitionTime: metav1.NewTime(ago(time.Minute)),
 	})
@@ -113,11 +113,13 @@ func guarded() status.Report {
 	return r
 }
 
-// crashed returns a report on an object with a crashing pod and its last log line.
+// crashed returns a report on an object with a crashing pod and its last log line. Its desired count
+// is unknown.
 func crashed() status.Report {
 	r := ready()
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = status.Failed, problem.CodeCrashLoop, "pod foo-01234567-1: container web crashes: 4 restarts", "kubectl imoocpod logs imoocpod/foo -n default --failing"
 	r.Problems = []problem.Problem{{Code: problem.CodeCrashLoop, Fatal: true, Message: "container web crashes: 4 restarts", Pods: []string{"foo-01234567-1"}, Of: 2, LastLogLine: "\x1b[31mpanic\x1b[0m:\tno configuration\r"}}
+	r.Replicas = status.Replicas{Unknown: true, Current: 2, Ready: 1}
 	return r
 }
 

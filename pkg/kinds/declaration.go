@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -76,10 +77,8 @@ func Declared(crd *unstructured.Unstructured) (Kind, error) {
 			d.annotations[key] = value
 		}
 	}
-	kind := Kind{Kind: d.text("spec", "names", "kind"), Singular: d.text("spec", "names", "singular")}
-	if kind.Singular == "" {
-		kind.Singular = strings.ToLower(kind.Kind)
-	}
+	kind := Kind{Kind: d.text("spec", "names", "kind")}
+	kind.Singular = cmp.Or(d.text("spec", "names", "singular"), strings.ToLower(kind.Kind))
 	kind.Clusterwide = d.text("spec", "scope") == "Cluster"
 	kind.Resource = schema.GroupVersionResource{Group: d.text("spec", "group"), Resource: d.text("spec", "names", "plural")}
 	d.version = CRDVersion(crd, "storage", true) // objects in this version need no conversion
@@ -223,27 +222,24 @@ func (d *declaration) readStatus(usual statusCounts, selector, count string) Sta
 func (d *declaration) checkOverlaps(at StatusPaths) {
 	paths := slices.DeleteFunc(at.paths(), func(path []string) bool { return len(path) == 0 })
 	for i, path := range paths {
-		if slices.ContainsFunc(paths[:i], func(other []string) bool { return overlap(path, other) }) {
+		if overlapsAny(path, paths[:i]) {
 			d.problem("two annotations name the field .%s or a part of it", strings.Join(path, "."))
 		}
 	}
 }
 
-// isTaken reports whether a field overlaps a field that is already assigned.
-func (d *declaration) isTaken(path []string) bool {
-	return slices.ContainsFunc(d.taken, func(other []string) bool { return overlap(path, other) })
-}
-
-// overlap reports whether two paths are the same or one is inside the other.
-func overlap(a, b []string) bool {
-	n := min(len(a), len(b))
-	return slices.Equal(a[:n], b[:n])
+// overlapsAny reports whether a path is the same as one of the others, or inside it or around it.
+func overlapsAny(path []string, others [][]string) bool {
+	return slices.ContainsFunc(others, func(other []string) bool {
+		n := min(len(path), len(other))
+		return slices.Equal(path[:n], other[:n])
+	})
 }
 
 // emptyValues returns an empty value for each required status field to which nothing is
 // assigned. Without these, the server would reject the status.
 func (d *declaration) emptyValues(at StatusPaths) map[string]any {
-	var empty map[string]any
+	empty := map[string]any{}
 	status := fieldpath.Object(d.schema, "properties", "status")
 	paths := at.paths()
 	for _, name := range fieldpath.Strings(status["required"]) {
@@ -254,9 +250,6 @@ func (d *declaration) emptyValues(at StatusPaths) map[string]any {
 		if !may {
 			d.problem(".status.%s is required, but no annotation names it", name)
 			continue
-		}
-		if empty == nil {
-			empty = map[string]any{}
 		}
 		empty[name] = value
 	}
@@ -336,7 +329,11 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 // usual assigns and returns the first path to an unassigned field of a type, or returns nil.
 func (d *declaration) usual(kind string, paths ...string) []string {
 	for _, path := range paths {
-		if names, err := fieldpath.FieldNames(path); err == nil && d.typeAt(names) == kind && !d.isTaken(names) {
+		names, err := fieldpath.FieldNames(path)
+		if err != nil {
+			continue
+		}
+		if at, _ := d.at(names); at["type"] == kind && !overlapsAny(names, d.taken) {
 			d.taken = append(d.taken, names)
 			return names
 		}
@@ -354,12 +351,6 @@ func typeOf(schema map[string]any) string {
 		return "integer or string"
 	}
 	return "any"
-}
-
-func (d *declaration) typeAt(names []string) string {
-	at, _ := d.at(names)
-	kind, _ := at["type"].(string)
-	return kind
 }
 
 // at returns the schema of a field. missing is the path of the first field on the way to it that

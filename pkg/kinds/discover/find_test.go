@@ -11,6 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // Find uses the first source that has the replica field: the command line, the shipped kinds,
@@ -107,6 +108,15 @@ func TestFindGuessesNothing(t *testing.T) {
 	s.describe(t, "apis/example.com/v1", "example.com/v1", "Set", "{type: object, properties: {image: {type: string}}}")
 	if _, err := s.finder().Find(t.Context(), set(), nil, nil); err == nil || err.Error() != "sets.example.com has no replica count: no /scale, and no such field in .spec" {
 		t.Errorf("without a field: %v", err)
+	}
+	s.refused = apierrors.NewForbidden(kinds.CRDResource().GroupResource(), "sets.example.com", errors.New("no"))
+	var unknown *UnknownFieldError
+	if _, err := s.finder().Find(t.Context(), set(), nil, nil); !errors.As(err, &unknown) || !errors.Is(err, outcome.ErrForbidden) {
+		t.Errorf("without the right to read the CRD: %v", err)
+	}
+	clear(s.schemas)
+	if _, err := s.finder().Find(t.Context(), set(), nil, nil); err == nil || !strings.HasPrefix(err.Error(), "read the schema of sets.example.com: ") {
+		t.Errorf("without a schema: %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
@@ -25,6 +27,26 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 		checks = append(checks, check.Deployed(c.Namespace, c.Version, d.Version, c.Desired, c.Available, d.commands))
 	}
 	return checks, nil
+}
+
+// loops checks the running controllers, which it finds by their leases.
+func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
+	loops, err := holder.List(ctx, d.client, metav1.NamespaceAll, "")
+	if apierrors.IsForbidden(err) && d.Namespace != metav1.NamespaceAll {
+		loops, err = holder.List(ctx, d.client, d.Namespace, "")
+	}
+	if apierrors.IsForbidden(err) {
+		return []check.Result{{Name: "controller", State: check.Unknown, Message: "no permission to list the leases of controllers"}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var served []string
+	for _, kind := range d.served {
+		served = append(served, kind.CRD())
+	}
+	now := time.Now()
+	return append(check.Loops(loops, served, d.Namespace, d.Version, now, d.commands), check.Declared(loops, d.declared, d.Namespace, now, d.commands)...), nil
 }
 
 // Controller is a controller that "install --controller" installed.

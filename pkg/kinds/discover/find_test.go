@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
@@ -18,7 +19,6 @@ import (
 // /scale, and the annotation of the CRD, in this order. It sends each request only once.
 func TestFind(t *testing.T) {
 	t.Parallel()
-	forbidden := apierrors.NewForbidden(kinds.CRDResource().GroupResource(), "sets.example.com", errors.New("no"))
 	given := fieldpath.Fields("spec", "mine")
 	declared := set()
 	declared.ReplicasPath, declared.Mapping.Strategy = []string{"spec", "size"}, kinds.StrategyPods
@@ -40,20 +40,13 @@ func TestFind(t *testing.T) {
 		{what: "/scale", kind: set(), subresource: []string{"status", "scale"}, annotations: "{imoocpod.dev/replicas-path: .spec.other}", scale: "{status: {}, scale: {specReplicasPath: .spec.size}}",
 			want: Field{Scale: true, Found: "/scale"}, path: ".spec.size"},
 		{what: "/scale with a path that cannot be", kind: set(), subresource: []string{"scale"}, scale: "{scale: {specReplicasPath: '.spec['}}", want: Field{Scale: true, Found: "/scale"}},
-		{what: "/scale, and no right to read the CRD", kind: set(), subresource: []string{"scale"}, scale: "{scale: {specReplicasPath: .spec.size}}", refused: forbidden,
+		{what: "/scale, and no right to read the CRD", kind: set(), subresource: []string{"scale"}, scale: "{scale: {specReplicasPath: .spec.size}}", refused: forbidden(),
 			want: Field{Scale: true, Found: "/scale"}},
 		{what: "the declaration", kind: declared, want: Field{Found: "annotation of the CRD"}, path: ".spec.size"},
 		{what: "the annotation", kind: set(), subresource: []string{"status"}, annotations: "{imoocpod.dev/replicas-path: .spec.size}", scale: "{}",
 			want: Field{Found: "annotation of the CRD"}, path: ".spec.size"},
 	} {
-		annotations, scale := test.annotations, test.scale
-		if annotations == "" {
-			annotations = "{}"
-		}
-		if scale == "" {
-			scale = "{}"
-		}
-		s := newServer(t, crd(annotations, scale))
+		s := newServer(t, crd(cmp.Or(test.annotations, "{}"), cmp.Or(test.scale, "{}")))
 		s.refused = test.refused
 		s.serve("apps/v1", "Deployment", "deployments", test.subresource...)
 		s.serve("example.com/v1", "Set", "sets", test.subresource...)
@@ -109,7 +102,7 @@ func TestFindGuessesNothing(t *testing.T) {
 	if _, err := s.finder().Find(t.Context(), set(), nil, nil); err == nil || err.Error() != "sets.example.com has no replica count: no /scale, and no such field in .spec" {
 		t.Errorf("without a field: %v", err)
 	}
-	s.refused = apierrors.NewForbidden(kinds.CRDResource().GroupResource(), "sets.example.com", errors.New("no"))
+	s.refused = forbidden()
 	var unknown *UnknownFieldError
 	if _, err := s.finder().Find(t.Context(), set(), nil, nil); !errors.As(err, &unknown) || !errors.Is(err, outcome.ErrForbidden) {
 		t.Errorf("without the right to read the CRD: %v", err)
@@ -199,7 +192,7 @@ func TestFromSource(t *testing.T) {
 	if s.asked["crd"] != 1 || s.asked["schema"] != 0 {
 		t.Errorf("it has asked %v", s.asked)
 	}
-	s.refused = apierrors.NewForbidden(kinds.CRDResource().GroupResource(), "sets.example.com", errors.New("no"))
+	s.refused = forbidden()
 	facts, err := factsOf(t, s.finder(), &size)
 	if err != nil || len(facts.Desired) > 0 || len(facts.Ready) == 0 {
 		t.Errorf("from the OpenAPI document: %+v, %v", facts, err)

@@ -1,7 +1,7 @@
 package discover
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -17,6 +17,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -66,17 +67,10 @@ func (s *server) serve(version, kind, resource string, subresources ...string) {
 // describe adds the schema of a spec and a status to the OpenAPI document of a version.
 func (s *server) describe(t *testing.T, at, version, kind, spec string) {
 	t.Helper()
-	gv, err := schema.ParseGroupVersion(version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	properties := parse(t, "{spec: "+spec+", status: {type: object, properties: {readyReplicas: {type: integer}}}}").Object
-	document, err := json.Marshal(map[string]any{"components": map[string]any{"schemas": map[string]any{
-		kind: map[string]any{
-			"x-kubernetes-group-version-kind": []any{map[string]any{"group": gv.Group, "version": gv.Version, "kind": kind}},
-			"type":                            "object", "properties": properties,
-		},
-	}}})
+	gvk := schema.FromAPIVersionAndKind(version, kind)
+	text := fmt.Sprintf(`{components: {schemas: {%s: {x-kubernetes-group-version-kind: [{group: "%s", version: %s, kind: %s}], type: object, properties: {
+		spec: %s, status: {type: object, properties: {readyReplicas: {type: integer}}}}}}}}`, kind, gvk.Group, gvk.Version, kind, spec)
+	document, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +98,12 @@ func (s *server) OpenAPIV3() openapi.Client {
 
 func parse(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
-		t.Fatal(err)
-	}
-	return obj
+	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
+}
+
+// forbidden returns the error for a user who is not allowed to read CRDs.
+func forbidden() error {
+	return apierrors.NewForbidden(kinds.CRDResource().GroupResource(), "sets.example.com", errors.New("no"))
 }
 
 // crd returns the CRD of Sets with annotations and subresources.

@@ -16,7 +16,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0
 
 # The Go modules of this repository. A directory has its own module if it needs libraries that
 # the plugin does not need.
-MODULES := . test/cluster test/bench test/krew test/node hack/image
+MODULES := . test/cluster test/bench test/krew hack/image
 
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 GOLANGCI_LINT  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -167,7 +167,7 @@ chaos: $(CLUSTER) ## Run the controller under random faults for DURATION (defaul
 
 test-node: $(CLUSTER) ## Run the tests on real nodes (Linux, as root; RECORD=1: record what kubelets write, for the tests of status)
 	@$(CLUSTER) build --real-nodes >/dev/null
-	go -C test/node test -count=1 -timeout 30m ./... \
+	go test -count=1 -timeout 30m ./test/node \
 		$(if $(RECORD),-run 'TestTruths|TestNodeStopsAndComesBack' -record $(abspath pkg/inspect/status/testdata/real))
 
 test-versions: $(CLUSTER) ## Run tests against other versions of Kubernetes, and write docs/versions.md (hours; VERSIONS="1.30 1.33": only these)

@@ -103,8 +103,8 @@ func TestLogsThroughARestart(t *testing.T) {
 	kubectl(t, manifest(t, namespace, name, steadyNode, replicas, "containers: [{name: main, command: "+act("-print=20ms")+"}]"), "create", "-f", "-")
 	kubectl(t, "", "imoocpod", "wait", name, "-n", namespace, "--timeout="+deadline.String())
 
-	follow := exec.Command(cluster.plugin, "logs", name, "-n", namespace, "-f", "--tail=-1", "-o", "json")
-	follow.Env = environment()
+	follow := exec.Command(plugin(), "logs", name, "-n", namespace, "-f", "--tail=-1", "-o", "json")
+	follow.Env = cluster.Environment()
 	var said strings.Builder
 	follow.Stderr = &said
 	stdout, err := follow.StdoutPipe()

@@ -134,7 +134,7 @@ func TestDeployedController(t *testing.T) {
 	if before == "" {
 		t.Fatal("no pod has a lease")
 	}
-	if err := cluster.core.Pods(namespace).Delete(t.Context(), before, *metav1.NewDeleteOptions(0)); err != nil {
+	if err := cluster.Core.Pods(namespace).Delete(t.Context(), before, *metav1.NewDeleteOptions(0)); err != nil {
 		t.Fatal(err)
 	}
 	kubectl(t, "", "imoocpod", "scale", "foo", "-n", namespace, "--replicas=4", "--timeout="+deadline.String())

@@ -38,7 +38,7 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 	}
 	wait()
 
-	cluster.tell(t, "kill "+shakyNode)
+	cluster.Tell(t, "kill "+shakyNode)
 	w.await(t, "the node is missed", name, func(pods []*corev1.Pod, _ []*corev1.Event) bool {
 		return len(pods) == 1 && !isReady(pods[0])
 	})
@@ -52,12 +52,12 @@ func TestNodeStopsAndComesBack(t *testing.T) {
 	if *record != "" {
 		w.record(t, name, "node-stopped", shakyNode)
 	}
-	cluster.tell(t, "start "+shakyNode)
+	cluster.Tell(t, "start "+shakyNode)
 	wait()
 
 	// Restart the node before it becomes unreachable.
-	cluster.tell(t, "kill "+shakyNode)
-	cluster.tell(t, "start "+shakyNode)
+	cluster.Tell(t, "kill "+shakyNode)
+	cluster.Tell(t, "start "+shakyNode)
 	w.await(t, "the container is started again", name, restarted(2))
 	wait()
 	if got := look(); got.Verdict != ready {
@@ -78,7 +78,7 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "state")
-			serve := exec.Command(cluster.launcher, "serve", "--nodes=0", "--real-nodes=1", "--keep", "--dir="+dir)
+			serve := exec.Command(cluster.Launcher, "serve", "--nodes=0", "--real-nodes=1", "--keep", "--dir="+dir)
 			var said strings.Builder
 			serve.Stderr = &said
 			stdin, err := serve.StdinPipe()

@@ -366,7 +366,7 @@ func TestTruths(t *testing.T) {
 func (r truth) run(t *testing.T, w *witness) {
 	// A crash-looping pod would take CPU time from the other rows.
 	t.Cleanup(func() {
-		objects := cluster.dynamic.Resource(imoocPods()).Namespace(namespaceOfTruths)
+		objects := cluster.Dynamic.Resource(imoocPods()).Namespace(namespaceOfTruths)
 		if err := objects.Delete(context.Background(), r.name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}); err != nil {
 			t.Error(err)
 		}
@@ -449,7 +449,7 @@ func (r truth) lookIn(t *testing.T, namespace string) report {
 	t.Helper()
 	var got report
 	// Call the plugin directly, because kubectl would double the time of each call.
-	out := execute(cluster.plugin, "", "status", r.name, "-n", namespace, "-o", "json", "--exit-code")
+	out := execute(plugin(), "", "status", r.name, "-n", namespace, "-o", "json", "--exit-code")
 	if err := json.Unmarshal([]byte(out.stdout), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

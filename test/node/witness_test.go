@@ -64,7 +64,7 @@ func watchNamespace(t *testing.T, namespace string) *witness {
 		corev1.SchemeGroupVersion.WithResource("nodes"):  "",
 		imoocPods(): namespace,
 	} {
-		client := cluster.dynamic.Resource(resource).Namespace(in)
+		client := cluster.Dynamic.Resource(resource).Namespace(in)
 		_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 			ListerWatcher: &cache.ListWatch{
 				ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {

@@ -45,9 +45,7 @@ type Server struct {
 	objects map[schema.GroupResource]map[string]*unstructured.Unstructured
 	// history has one change for each revision after the first.
 	history []Change
-	// compacted is the oldest revision from which a watch can start.
-	compacted int
-	uids      int
+	uids    int
 	// changed is closed and replaced at every change.
 	changed chan struct{}
 	// pages holds the remaining items of paged lists, by continue token.
@@ -60,7 +58,6 @@ type Server struct {
 	faults   []*fault
 	forbids  []Match
 	streams  map[*stream]bool
-	stalled  []string
 	closed   bool
 }
 
@@ -89,7 +86,7 @@ func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
 		t: t, resources: builtInResources(), objects: map[schema.GroupResource]map[string]*unstructured.Unstructured{}, changed: make(chan struct{}),
-		pages: map[string]page{}, streams: map[*stream]bool{}, compacted: 1,
+		pages: map[string]page{}, streams: map[*stream]bool{},
 	}
 	s.Actor = s.As("test")
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {

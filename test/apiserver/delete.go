@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -23,11 +23,7 @@ func (r Request) deleteOptions() (metav1.DeleteOptions, error) {
 		if err != nil {
 			return opts, err
 		}
-		text, err := json.Marshal(u.Object)
-		if err == nil {
-			err = json.Unmarshal(text, &opts)
-		}
-		if err != nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &opts); err != nil {
 			return opts, apierrors.NewBadRequest(err.Error())
 		}
 	}

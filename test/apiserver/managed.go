@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -115,7 +116,7 @@ func (s *Server) applied(q Request, w *write, before *unstructured.Unstructured)
 	}
 	after, err := m.Apply(before.DeepCopy(), patch, w.manager, q.Query.Get("force") == "true")
 	if err != nil {
-		if status := apierrors.APIStatus(nil); !asStatus(err, &status) {
+		if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 		return nil, err

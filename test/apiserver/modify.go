@@ -2,8 +2,8 @@ package apiserver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 
@@ -80,17 +80,11 @@ func (r Request) sameObject(before, after *unstructured.Unstructured) error {
 		return apierrors.NewConflict(r.resource.gr(), before.GetName(), fmt.Errorf("precondition failed: UID in precondition: %s, UID in object meta: %s", uid, before.GetUID()))
 	}
 	if version := after.GetResourceVersion(); version != "" && version != before.GetResourceVersion() {
-		return apierrors.NewConflict(r.resource.gr(), before.GetName(), errModified)
+		return apierrors.NewConflict(r.resource.gr(), before.GetName(),
+			errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	}
 	return nil
 }
-
-const errModified = constError("the object has been modified; please apply your changes to the latest version and try again")
-
-// constError is an error without variable parts.
-type constError string
-
-func (e constError) Error() string { return string(e) }
 
 // modified returns the object after an update or patch, before defaulting and
 // validation. For an apply, it also sets w.managed.
@@ -114,7 +108,7 @@ func (s *Server) modified(q Request, w *write, before *unstructured.Unstructured
 	if err != nil {
 		return nil, err
 	}
-	if !maps.Equal(map[string]any{"a": before.GetAPIVersion(), "k": before.GetKind()}, map[string]any{"a": after.GetAPIVersion(), "k": after.GetKind()}) {
+	if before.GroupVersionKind() != after.GroupVersionKind() {
 		return nil, apierrors.NewBadRequest("a patch may not change apiVersion and kind")
 	}
 	return after, nil

@@ -22,8 +22,6 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-func asStatus(err error, to *apierrors.APIStatus) bool { return errors.As(err, to) }
-
 // prepare prunes unknown fields, sets defaults, and validates a written object.
 func prepare(w write, before, after *unstructured.Unstructured) error {
 	gvk := w.resource.gvk(w.version.name)

@@ -113,13 +113,8 @@ func parse(r *http.Request, body []byte) Request {
 	return q
 }
 
-// ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	q := parse(r, body)
+// serve answers a request.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, q Request) {
 	after, err := s.admit(r.Context(), q)
 	if err == nil {
 		err = s.answer(w, r, q, after)

@@ -264,7 +264,7 @@ func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured 
 	a.s.t.Helper()
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
-	obj := a.s.objects[a.s.named(resource).gr()][namespace+"/"+name]
+	_, obj := a.s.find(resource, namespace, name)
 	return obj.DeepCopy()
 }
 
@@ -287,8 +287,7 @@ func (a Actor) Update(resource, namespace, name string, change func(*unstructure
 	a.s.t.Helper()
 	a.s.mu.Lock()
 	defer a.s.unlock()
-	r := a.s.named(resource)
-	before := a.s.objects[r.gr()][namespace+"/"+name]
+	r, before := a.s.find(resource, namespace, name)
 	if before == nil {
 		return nil
 	}
@@ -310,8 +309,8 @@ func (a Actor) Delete(resource, namespace, name string) {
 	a.s.t.Helper()
 	a.s.mu.Lock()
 	defer a.s.unlock()
-	if obj := a.s.objects[a.s.named(resource).gr()][namespace+"/"+name]; obj != nil {
-		a.s.end(a.s.named(resource), obj, nil, "")
+	if r, obj := a.s.find(resource, namespace, name); obj != nil {
+		a.s.end(r, obj, nil, "")
 	}
 }
 
@@ -321,9 +320,16 @@ func (a Actor) Remove(resource, namespace, name string) {
 	a.s.t.Helper()
 	a.s.mu.Lock()
 	defer a.s.unlock()
-	if obj := a.s.objects[a.s.named(resource).gr()][namespace+"/"+name]; obj != nil {
-		a.s.remove(a.s.named(resource), obj)
+	if r, obj := a.s.find(resource, namespace, name); obj != nil {
+		a.s.remove(r, obj)
 	}
+}
+
+// find returns a type and the object with a name, or nil if the object does not exist.
+func (s *Server) find(word, namespace, name string) (*resource, *unstructured.Unstructured) {
+	s.t.Helper()
+	r := s.named(word)
+	return r, s.objects[r.gr()][namespace+"/"+name]
 }
 
 // named returns the type with a name. If no such type is served, it reports a test error.
@@ -348,5 +354,6 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		_ = r.Body.Close()
 	}
-	return roundTrip(s, r, body)
+	q := parse(r, body)
+	return roundTrip(r, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, q) })
 }

@@ -10,11 +10,9 @@ import (
 
 // roundTrip passes a request to a handler, and returns the response once it begins. The
 // context of the handler is canceled when the client closes the response.
-func roundTrip(handler http.Handler, r *http.Request, body []byte) (*http.Response, error) {
+func roundTrip(r *http.Request, handler http.HandlerFunc) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	w := &connection{header: http.Header{}, begun: make(chan struct{}), more: make(chan struct{}), gone: ctx.Done(), hangUp: cancel}
-	served := r.Clone(ctx)
-	served.Body = io.NopCloser(bytes.NewReader(body))
 	go func() {
 		defer func() {
 			if broken := recover(); broken == http.ErrAbortHandler { //nolint:errorlint // net/http compares it, too
@@ -24,7 +22,7 @@ func roundTrip(handler http.Handler, r *http.Request, body []byte) (*http.Respon
 			}
 			w.end(io.EOF)
 		}()
-		handler.ServeHTTP(w, served)
+		handler(w, r.WithContext(ctx))
 	}()
 	select {
 	case <-w.begun:

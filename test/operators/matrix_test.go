@@ -219,10 +219,7 @@ func (s *subject) restart(t *testing.T) {
 		}
 		return
 	}
-	s.w.mu.Lock()
-	s.before = before
-	s.w.mu.Unlock()
-	s.want()
+	s.want(func() { s.before = before })
 	s.ended(t, imoocpod(t, s.namespace, append([]string{"restart", s.ref(), "--wait"}, patient()...)...))
 }
 
@@ -237,10 +234,7 @@ func paused(t *testing.T, k kind) {
 		manifest = k.manifest
 	}
 	s := ready(t, k, manifest, k.many)
-	s.w.mu.Lock()
-	s.desired, s.asked = k.hold.desired, k.hold.image
-	s.w.mu.Unlock()
-	s.want()
+	s.want(func() { s.desired, s.asked = k.hold.desired, k.hold.image })
 	s.patch(t, k.hold.begin)
 	r := imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...)
 	if err := s.w.within(behind, func() error { return k.hold.held(s.w.object, s.w.own()) }); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -18,7 +17,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
@@ -62,6 +60,7 @@ func (o *operator) install(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("the module %s has no CRDs at %s: %v", o.module, o.crds, err)
 	}
+	var crds []string
 	for _, file := range files {
 		for _, obj := range manifests(t, file) {
 			if obj.GetKind() != "CustomResourceDefinition" {
@@ -71,39 +70,15 @@ func (o *operator) install(t *testing.T) {
 				o.crd(obj)
 			}
 			create(t, "", obj)
+			crds = append(crds, "crd/"+obj.GetName())
 		}
 	}
-	until(t, "the CRDs are served", func() error {
-		list, err := plane.Dynamic.Resource(crds()).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		for _, crd := range list.Items {
-			if !established(&crd) {
-				return fmt.Errorf("%s is not yet", crd.GetName())
-			}
-		}
-		return nil
-	})
+	plane.AwaitEstablished(t, crds...)
 	if o.prepare != nil {
 		o.prepare(t, o.source)
 	}
 	o.start(t)
 	t.Cleanup(func() { o.stop(t) })
-}
-
-func crds() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-}
-
-func established(crd *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-	for _, c := range conditions {
-		if c, _ := c.(map[string]any); c["type"] == "Established" && c["status"] == "True" {
-			return true
-		}
-	}
-	return false
 }
 
 // sourceOf returns the directory with the source of a module that the module in
@@ -152,18 +127,13 @@ func decode(t *testing.T, data []byte) []*unstructured.Unstructured {
 	}
 }
 
-// create creates an object of a kind with a regular plural.
+// create creates an object of a kind with a regular plural. The namespace is "" for a cluster-scoped
+// object.
 func create(t *testing.T, namespace string, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	gvk := obj.GroupVersionKind()
 	gvr := gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")
-	var made *unstructured.Unstructured
-	var err error
-	if namespace == "" {
-		made, err = plane.Dynamic.Resource(gvr).Create(t.Context(), obj, metav1.CreateOptions{})
-	} else {
-		made, err = plane.Dynamic.Resource(gvr).Namespace(namespace).Create(t.Context(), obj, metav1.CreateOptions{})
-	}
+	made, err := plane.Dynamic.Resource(gvr).Namespace(namespace).Create(t.Context(), obj, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func newSubject(t *testing.T, k kind, desired int) *subject {
 		create(t, s.namespace, obj)
 	}
 	s.w = watchWorld(t, s.namespace, k.resource, k.between...)
-	s.want()
+	s.want(func() {})
 	t.Cleanup(func() {
 		if t.Failed() {
 			s.describe(t)
@@ -138,9 +138,10 @@ func (s *subject) scale(n int, flags ...string) []string {
 	return slices.Concat([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", n)}, s.scaling, flags)
 }
 
-// want makes isSo the condition of the world, and forgets when it was met before.
-func (s *subject) want() {
-	s.w.want(s.isSo)
+// want changes what the object has to be, makes isSo the condition of the world, and forgets when it
+// was met before.
+func (s *subject) want(change func()) {
+	s.w.want(change, s.isSo)
 }
 
 // isSo returns an error if the object is not as requested. The world must be
@@ -180,19 +181,13 @@ func (s *subject) patch(t *testing.T, patch string, subresources ...string) {
 // ask sets another image as another client.
 func (s *subject) ask(t *testing.T, image string) {
 	t.Helper()
-	s.w.mu.Lock()
-	s.asked = image
-	s.w.mu.Unlock()
-	s.want()
+	s.want(func() { s.asked = image })
 	s.patch(t, s.image(image))
 }
 
 // aim sets the count that the plugin is going to request.
 func (s *subject) aim(desired int) {
-	s.w.mu.Lock()
-	s.desired = desired
-	s.w.mu.Unlock()
-	s.want()
+	s.want(func() { s.desired = desired })
 }
 
 // describe writes the current state to the log of the test.

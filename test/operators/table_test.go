@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,13 +69,9 @@ func render() string {
 			case !is:
 				words = "missing"
 			case words != "right":
-				at := len(notes)
-				for i, note := range notes {
-					if note == words {
-						at = i
-					}
-				}
-				if at == len(notes) {
+				at := slices.Index(notes, words)
+				if at < 0 {
+					at = len(notes)
 					notes = append(notes, words)
 				}
 				words = fmt.Sprintf("(%d)", at+1)

@@ -3,6 +3,7 @@ package operators
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -138,10 +139,12 @@ func (w *world) judge() {
 // still met.
 type span struct{ from, to time.Time }
 
-// want replaces the condition, deletes its spans, and evaluates it.
-func (w *world) want(is func() error) {
+// want calls change, on which the condition depends, replaces the condition, deletes its spans, and
+// evaluates it.
+func (w *world) want(change func(), is func() error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	change()
 	w.is, w.spans = is, nil
 	w.judge()
 }
@@ -241,12 +244,9 @@ func (w *world) own() []*corev1.Pod {
 }
 
 func isReady(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // exactly returns an error unless there are n pods, and all of them are ready, run an
@@ -270,10 +270,5 @@ func exactly(own []*corev1.Pod, n int, image string, before map[types.UID]bool) 
 }
 
 func runs(pod *corev1.Pod, image string) bool {
-	for _, c := range pod.Spec.Containers {
-		if c.Image == image {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Image == image })
 }

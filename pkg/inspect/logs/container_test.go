@@ -15,18 +15,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// references returns pointers to the given pods, in the same order.
-func references(pods []corev1.Pod) []*corev1.Pod {
-	all := make([]*corev1.Pod, len(pods))
-	for i := range pods {
-		all[i] = &pods[i]
-	}
-	return all
-}
-
 // pod returns a pod with containers of these names. A "+" marks an init container.
-func pod(name string, containers ...string) corev1.Pod {
-	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name)}}
+func pod(name string, containers ...string) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name)}}
 	for _, c := range containers {
 		if rest, is := strings.CutPrefix(c, "+"); is {
 			p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: rest})
@@ -46,8 +37,15 @@ var (
 	backOff = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 )
 
+// The statuses of a container that runs, is in a crash loop, or runs again after a crash.
+var (
+	isUp      = corev1.ContainerStatus{State: running, Ready: true}
+	crashLoop = corev1.ContainerStatus{State: backOff, LastTerminationState: crashed, RestartCount: 2}
+	again     = corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 2}
+)
+
 // with sets the status of the named container, and returns the pod.
-func with(p corev1.Pod, name string, s corev1.ContainerStatus) corev1.Pod {
+func with(p *corev1.Pod, name string, s corev1.ContainerStatus) *corev1.Pod {
 	s.Name = name
 	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
 		for i := range list {
@@ -67,11 +65,8 @@ func TestContainers(t *testing.T) {
 	named.Annotations = map[string]string{apis.AnnotationDefaultContainer: "main"}
 	mistaken := pod("foo-0", "main")
 	mistaken.Annotations = map[string]string{apis.AnnotationDefaultContainer: "other"}
-	isRunning := corev1.ContainerStatus{State: running, Ready: true}
-	crashLoop := corev1.ContainerStatus{State: backOff, LastTerminationState: crashed, RestartCount: 2}
-	again := corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 2}
 	for name, row := range map[string]struct {
-		pods   []corev1.Pod
+		pods   []*corev1.Pod
 		failed []string
 		wanted Wanted
 		// want has a line for each container: its label, phase, run, and the end of the previous
@@ -79,33 +74,33 @@ func TestContainers(t *testing.T) {
 		want []string
 	}{
 		"no pods":                        {},
-		"not started":                    {pods: []corev1.Pod{pod("foo-0", "main")}, failed: []string{"foo-0"}, want: []string{"0 0 0"}},
-		"a running one":                  {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", isRunning)}, want: []string{"0 1 0"}},
-		"a slot":                         {pods: []corev1.Pod{slot}, want: []string{"7 0 0"}},
-		"a pod of a ReplicaSet":          {pods: []corev1.Pod{pod("foo-7d4b-x8z", "main")}, want: []string{"7d4b-x8z 0 0"}},
-		"a pod of another name":          {pods: []corev1.Pod{pod("bar-1", "main")}, want: []string{"bar-1 0 0"}},
-		"of several objects":             {pods: []corev1.Pod{slot}, wanted: Wanted{FullNames: true}, want: []string{"foo-3f2a-7 0 0"}},
-		"the first container":            {pods: []corev1.Pod{pod("foo-0", "+init", "main", "proxy")}, want: []string{"0/main 0 0"}},
-		"the default container":          {pods: []corev1.Pod{named}, want: []string{"0/main 0 0"}},
-		"a default that there is not":    {pods: []corev1.Pod{mistaken}, want: []string{"0 0 0"}},
-		"all containers":                 {pods: []corev1.Pod{pod("foo-0", "+init", "main", "proxy")}, wanted: Wanted{AllContainers: true}, want: []string{"0/init 0 0", "0/main 0 0", "0/proxy 0 0"}},
-		"a container":                    {pods: []corev1.Pod{pod("foo-0", "+init", "main"), pod("foo-1", "main")}, wanted: Wanted{Container: "init"}, want: []string{"0/init 0 0"}},
-		"one slot":                       {pods: []corev1.Pod{pod("foo-0", "main"), slot}, wanted: Wanted{Slot: "7"}, want: []string{"7 0 0"}},
-		"one slot of a StatefulSet":      {pods: []corev1.Pod{pod("foo-0", "main"), pod("foo-1", "main")}, wanted: Wanted{Slot: "1"}, want: []string{"1 0 0"}},
-		"failing ones":                   {pods: []corev1.Pod{pod("foo-0", "main"), pod("foo-1", "main")}, failed: []string{"foo-1"}, wanted: Wanted{Failing: true}, want: []string{"1 0 0"}},
-		"a crash loop":                   {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0 2 2 last"}},
-		"a crashed one that runs again":  {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", again)}, failed: []string{"foo-0"}, want: []string{"0 1 2 crashed Error, exit code 3"}},
-		"one that has recovered":         {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", corev1.ContainerStatus{State: running, Ready: true, LastTerminationState: crashed, RestartCount: 1})}, want: []string{"0 1 1 previous Error, exit code 3"}},
-		"an init container that crashes": {pods: []corev1.Pod{with(pod("foo-0", "+init", "main"), "init", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0/init 2 2 last", "0/main 0 0"}},
-		"an init container that is done": {pods: []corev1.Pod{with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: ended, Ready: true})}, failed: []string{"foo-0"}, want: []string{"0/main 0 0"}},
-		"a sidecar that crashes":         {pods: []corev1.Pod{with(with(pod("foo-0", "main", "proxy"), "main", isRunning), "proxy", again)}, failed: []string{"foo-0"}, want: []string{"0/main 1 0", "0/proxy 1 2 crashed Error, exit code 3"}},
+		"not started":                    {pods: []*corev1.Pod{pod("foo-0", "main")}, failed: []string{"foo-0"}, want: []string{"0 0 0"}},
+		"a running one":                  {pods: []*corev1.Pod{with(pod("foo-0", "main"), "main", isUp)}, want: []string{"0 1 0"}},
+		"a slot":                         {pods: []*corev1.Pod{slot}, want: []string{"7 0 0"}},
+		"a pod of a ReplicaSet":          {pods: []*corev1.Pod{pod("foo-7d4b-x8z", "main")}, want: []string{"7d4b-x8z 0 0"}},
+		"a pod of another name":          {pods: []*corev1.Pod{pod("bar-1", "main")}, want: []string{"bar-1 0 0"}},
+		"of several objects":             {pods: []*corev1.Pod{slot}, wanted: Wanted{FullNames: true}, want: []string{"foo-3f2a-7 0 0"}},
+		"the first container":            {pods: []*corev1.Pod{pod("foo-0", "+init", "main", "proxy")}, want: []string{"0/main 0 0"}},
+		"the default container":          {pods: []*corev1.Pod{named}, want: []string{"0/main 0 0"}},
+		"a default that there is not":    {pods: []*corev1.Pod{mistaken}, want: []string{"0 0 0"}},
+		"all containers":                 {pods: []*corev1.Pod{pod("foo-0", "+init", "main", "proxy")}, wanted: Wanted{AllContainers: true}, want: []string{"0/init 0 0", "0/main 0 0", "0/proxy 0 0"}},
+		"a container":                    {pods: []*corev1.Pod{pod("foo-0", "+init", "main"), pod("foo-1", "main")}, wanted: Wanted{Container: "init"}, want: []string{"0/init 0 0"}},
+		"one slot":                       {pods: []*corev1.Pod{pod("foo-0", "main"), slot}, wanted: Wanted{Slot: "7"}, want: []string{"7 0 0"}},
+		"one slot of a StatefulSet":      {pods: []*corev1.Pod{pod("foo-0", "main"), pod("foo-1", "main")}, wanted: Wanted{Slot: "1"}, want: []string{"1 0 0"}},
+		"failing ones":                   {pods: []*corev1.Pod{pod("foo-0", "main"), pod("foo-1", "main")}, failed: []string{"foo-1"}, wanted: Wanted{Failing: true}, want: []string{"1 0 0"}},
+		"a crash loop":                   {pods: []*corev1.Pod{with(pod("foo-0", "main"), "main", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0 2 2 last"}},
+		"a crashed one that runs again":  {pods: []*corev1.Pod{with(pod("foo-0", "main"), "main", again)}, failed: []string{"foo-0"}, want: []string{"0 1 2 crashed Error, exit code 3"}},
+		"one that has recovered":         {pods: []*corev1.Pod{with(pod("foo-0", "main"), "main", corev1.ContainerStatus{State: running, Ready: true, LastTerminationState: crashed, RestartCount: 1})}, want: []string{"0 1 1 previous Error, exit code 3"}},
+		"an init container that crashes": {pods: []*corev1.Pod{with(pod("foo-0", "+init", "main"), "init", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0/init 2 2 last", "0/main 0 0"}},
+		"an init container that is done": {pods: []*corev1.Pod{with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: ended, Ready: true})}, failed: []string{"foo-0"}, want: []string{"0/main 0 0"}},
+		"a sidecar that crashes":         {pods: []*corev1.Pod{with(with(pod("foo-0", "main", "proxy"), "main", isUp), "proxy", again)}, failed: []string{"foo-0"}, want: []string{"0/main 1 0", "0/proxy 1 2 crashed Error, exit code 3"}},
 	} {
 		report := status.Report{Metadata: status.Metadata{Name: "foo"}}
 		for _, p := range row.pods {
 			report.Pods = append(report.Pods, problem.Pod{Name: p.Name, UID: p.UID, Ready: !slices.Contains(row.failed, p.Name)})
 		}
 		var got []string
-		for _, c := range Containers(report, references(row.pods), row.wanted) {
+		for _, c := range Containers(report, row.pods, row.wanted) {
 			text := fmt.Sprintf("%s %d %d", c.label, c.phase, c.run)
 			switch {
 			case c.last:

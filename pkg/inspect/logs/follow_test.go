@@ -156,13 +156,13 @@ type followTest struct {
 	cause     func() error
 	stop      context.CancelCauseFunc
 	out, said *bytes.Buffer
-	pods      map[string]corev1.Pod
+	pods      map[string]*corev1.Pod
 }
 
 func newFollowTest(t *testing.T, most int) *followTest {
 	t.Helper()
 	ctx, stop := context.WithCancelCause(t.Context())
-	f := &followTest{kubelets: &kubelets{}, done: ctx.Done(), cause: func() error { return context.Cause(ctx) }, stop: stop, out: &bytes.Buffer{}, said: &bytes.Buffer{}, pods: map[string]corev1.Pod{}}
+	f := &followTest{kubelets: &kubelets{}, done: ctx.Done(), cause: func() error { return context.Cause(ctx) }, stop: stop, out: &bytes.Buffer{}, said: &bytes.Buffer{}, pods: map[string]*corev1.Pod{}}
 	r := Reader{Open: f.openLog, Out: &Output{Out: f.out, ErrOut: f.said}, Most: most, Tail: 2}
 	f.Follower = NewFollowers(1, r, Wanted{}, stop)[0]
 	f.see = func(report status.Report, pods []*corev1.Pod) { f.See(ctx, report, pods) }
@@ -183,12 +183,12 @@ func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
 // show passes the current pods to the follower.
 func (f *followTest) show() {
 	report := status.Report{Metadata: status.Metadata{Name: "foo"}}
-	var pods []corev1.Pod
+	var pods []*corev1.Pod
 	for _, p := range f.pods {
 		pods = append(pods, p)
 		report.Pods = append(report.Pods, problem.Pod{Name: p.Name, UID: p.UID, Ready: true})
 	}
-	f.see(report, references(pods))
+	f.see(report, pods)
 	synctest.Wait()
 }
 
@@ -212,8 +212,6 @@ func (f *followTest) wantSaid(t *testing.T, words string) {
 		t.Errorf("it did not say %q, but\n%s", words, f.said)
 	}
 }
-
-var isUp = corev1.ContainerStatus{State: running, Ready: true}
 
 func TestFollowBeginsWithTheLastLines(t *testing.T) {
 	t.Parallel()

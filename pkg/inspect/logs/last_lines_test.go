@@ -12,24 +12,21 @@ import (
 
 func TestFailingContainer(t *testing.T) {
 	t.Parallel()
-	crashLoop := corev1.ContainerStatus{State: backOff, LastTerminationState: crashed, RestartCount: 2}
-	again := corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 2}
-	isRunning := corev1.ContainerStatus{State: running, Ready: true}
 	for name, row := range map[string]struct {
-		pod       corev1.Pod
+		pod       *corev1.Pod
 		container string
 		want      string
 		previous  bool
 	}{
 		"none has started":            {pod: pod("foo-0", "main")},
-		"the one of the problem":      {pod: with(with(pod("foo-0", "main", "proxy"), "main", isRunning), "proxy", crashLoop), container: "proxy", want: "proxy", previous: true},
-		"one that has not started":    {pod: with(pod("foo-0", "main", "proxy"), "main", isRunning), container: "proxy"},
+		"the one of the problem":      {pod: with(with(pod("foo-0", "main", "proxy"), "main", isUp), "proxy", crashLoop), container: "proxy", want: "proxy", previous: true},
+		"one that has not started":    {pod: with(pod("foo-0", "main", "proxy"), "main", isUp), container: "proxy"},
 		"crashed, and runs again":     {pod: with(pod("foo-0", "main"), "main", again), container: "main", want: "main", previous: true},
 		"a pod that ended":            {pod: with(pod("foo-0", "main"), "main", corev1.ContainerStatus{State: crashed}), want: "main"},
 		"a sidecar ended as it shall": {pod: with(with(pod("foo-0", "main", "proxy"), "main", corev1.ContainerStatus{State: ended}), "proxy", corev1.ContainerStatus{State: crashed}), want: "proxy"},
 		"initialization ended":        {pod: with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: crashed}), want: "init"},
 	} {
-		got, found := FailingContainer(problem.Problem{Container: row.container}, &row.pod)
+		got, found := FailingContainer(problem.Problem{Container: row.container}, row.pod)
 		if got.Name != row.want || found != (row.want != "") || (got.last || got.crashed) != row.previous {
 			t.Errorf("%s: %+v", name, got)
 		}

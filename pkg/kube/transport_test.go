@@ -307,60 +307,40 @@ func (b contextBody) Read(p []byte) (int, error) {
 }
 
 // Container logs have no limit of time or size. Responses to paths that only resemble paths of logs
-// are limited.
-func TestLongLog(t *testing.T) {
+// are limited. For a watch, the limit applies to each event, not to all of them together.
+func TestLongStreams(t *testing.T) {
 	t.Parallel()
-	for path, ends := range map[string]bool{
-		"/api/v1/namespaces/default/pods/foo-0/log?follow=true": false,
-		"/k8s/c/api/v1/namespaces/default/pods/foo-0/log":       false,
-		"/api/v1/namespaces/default/configmaps/log":             true,
+	const watch, text = "/api?watch=true", "no line ends "
+	for name, test := range map[string]struct {
+		path, piece string
+		ends        bool
+	}{
+		"a log that is followed":    {"/api/v1/namespaces/default/pods/foo-0/log?follow=true", text, false},
+		"a log behind a prefix":     {"/k8s/c/api/v1/namespaces/default/pods/foo-0/log", text, false},
+		"an object that is no pod":  {"/api/v1/namespaces/default/configmaps/log", text, true},
+		"many events":               {watch, strings.Repeat("x", 4<<10-1) + "\n", false},
+		"one event without any end": {watch, strings.Repeat("x", 4<<10), true},
 	} {
-		t.Run(path, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble.Test(t, func(t *testing.T) {
 				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes}
-				transport.base = interrupted{server(func(string) *http.Response {
-					resp := response(http.StatusOK, endless{strings.Repeat("no line ends ", 2500), time.Millisecond})
-					resp.Header.Set("Content-Type", "text/plain")
+				transport.base = interrupted{server(func(path string) *http.Response {
+					resp := response(http.StatusOK, endless{strings.Repeat(test.piece, 32<<10/len(test.piece)), time.Millisecond})
+					if strings.HasSuffix(path, "log") {
+						resp.Header.Set("Content-Type", "text/plain")
+					}
 					return resp
 				})}
-				resp, err := send(t, transport, path)
+				resp, err := send(t, transport, test.path)
 				if err == nil {
 					_, err = io.CopyN(io.Discard, resp.Body, maxBytes+partBytes)
 					_ = resp.Body.Close()
 				}
-				if (err != nil) != ends {
+				if (err != nil) != test.ends {
 					t.Errorf("got %v", err)
 				}
 			})
-		})
-	}
-}
-
-// The limit applies to each event of a watch, not to all of them together.
-func TestLongWatch(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		event string
-		ends  bool
-	}{
-		"many events": {strings.Repeat("x", 4<<10-1) + "\n", false},
-		"one event":   {strings.Repeat("x", 4<<10), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(string) *http.Response {
-				return response(http.StatusOK, endless{test.event, 0})
-			})}
-			resp, err := send(t, transport, "/api?watch=true")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = resp.Body.Close() }()
-			_, err = io.CopyN(io.Discard, resp.Body, maxBytes+partBytes)
-			if (err != nil) != test.ends {
-				t.Errorf("got %v", err)
-			}
 		})
 	}
 }

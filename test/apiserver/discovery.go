@@ -182,12 +182,21 @@ func (s *Server) documents() any {
 }
 
 // document returns the OpenAPI document of a group version, with the schemas of
-// its custom types.
+// its custom types. Those of the core group have no properties.
 func (s *Server) document(gv schema.GroupVersion) any {
 	all := map[string]*spec.Schema{}
 	for _, r := range s.resources {
-		if v := r.version(gv.Version); v != nil && r.group == gv.Group && r.custom {
-			all[gv.String()+"."+r.kind] = v.schema
+		v := r.version(gv.Version)
+		if v == nil || r.group != gv.Group {
+			continue
+		}
+		of := v.schema
+		if of == nil && gv.Group == "" {
+			of = &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
+			of.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{"group": gv.Group, "version": gv.Version, "kind": r.kind}})
+		}
+		if of != nil {
+			all[gv.String()+"."+r.kind] = of
 		}
 	}
 	return map[string]any{

@@ -2,13 +2,16 @@ package observe
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -92,6 +95,14 @@ func (f *followers) followFleet(ctx context.Context, c *kube.Factory, running *s
 	return followSource(ctx, c, running, Extent{Depth: Reasons, Competitors: true}, from, several)
 }
 
+func asJSON(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // reports can always be marshaled
+	}
+	return string(data)
+}
+
 // podsOf returns the pods of a report as a text.
 func podsOf(r status.Report) string {
 	var all []string
@@ -131,12 +142,13 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 	ctx, stop := context.WithCancel(t.Context())
 	s := serveWeb(t, 1)
 	// Without this permission, the followers see a change a little later.
-	s.forbidden[pick(random, "", "", "watch pods", "watch pods", "watch replicasets", "watch events", "watch nodes")] = true
+	forbidden := pick(random, "", "", "watch pods", "watch pods", "watch replicasets", "watch events", "watch nodes")
+	s.forbid(forbidden)
 	unread := fmt.Sprint([]string{})
-	if s.forbidden["watch pods"] {
+	if forbidden == "watch pods" {
 		unread = fmt.Sprint([]string{"changes of pods"})
 	}
-	c := s.factory(t)
+	c := s.factory()
 	f := &followers{shown: map[string]string{}}
 	var running sync.WaitGroup
 	if err := f.follow(ctx, c, &running); err != nil {
@@ -164,32 +176,28 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 		if t.Failed() {
 			break
 		}
+		resource := pick(random, "", "pods", "replicasets", "deployments", "nodes", "events")
 		stalled := random.IntN(8) == 0
-		s.do(func() {
-			for range random.IntN(4) {
-				s.changeAnything(t, random)
-			}
-			resource := pick(random, "", "pods", "replicasets", "deployments", "nodes", "events")
-			switch random.IntN(6) {
-			case 0:
-				s.endWatches(resource, "")
-			case 1:
-				s.endWatches(resource, `{"type":"ERROR","object":`+statusOf(http.StatusInternalServerError, "InternalError", "etcd is away")+"}\n")
-			case 2:
-				s.endWatches("", s.expire())
-			case 3:
-				s.endWatches("", "")
-				s.expire()
-			}
-			s.stalled[resource] = stalled
-		})
 		if stalled {
-			// The stalled watches send only bookmarks.
-			for range 3 {
-				pass(time.Second)
-				s.do(func() {})
-			}
-			s.do(func() { clear(s.stalled) })
+			s.Stall(resource)
+		}
+		for range random.IntN(4) {
+			s.changeAnything(t, random)
+		}
+		switch random.IntN(6) {
+		case 0:
+			s.EndWatches(resource, nil)
+		case 1:
+			s.EndWatches(resource, apierrors.NewInternalError(errors.New("etcd is away")))
+		case 2:
+			s.Expire()
+		case 3:
+			s.EndWatches("", nil)
+			s.Expire()
+		}
+		if stalled {
+			pass(3 * time.Second)
+			s.Stall()
 		}
 	}
 	stop()
@@ -199,37 +207,42 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 func pick(random *rand.Rand, all ...string) string { return all[random.IntN(len(all))] }
 
 // changeAnything changes an object of the Deployment, or an unrelated one.
-func (s *apiServer) changeAnything(t *testing.T, random *rand.Rand) {
+func (s *server) changeAnything(t *testing.T, random *rand.Rand) {
 	set := pick(random, "web-1", "web-2", "alien")
 	switch random.IntN(6) {
 	case 0:
-		s.put("deployments", deployment(t, random.IntN(4), random.IntN(4)))
+		s.put(deployment(t, random.IntN(4), random.IntN(4)))
 	case 1:
 		obj := replicaSet(t, set, random.IntN(4), random.IntN(4))
 		if set == "alien" {
 			obj.SetOwnerReferences(nil)
 		}
-		s.put("replicasets", obj)
+		s.put(obj)
 	case 2:
-		if all := s.all("replicasets"); len(all) > 0 {
-			s.remove("replicasets", all[random.IntN(len(all))])
+		if all := s.List("replicasets", "ns"); len(all) > 0 {
+			s.remove(all[random.IntN(len(all))])
+		}
+		for _, pod := range s.List("pods", "ns") {
+			if pod.GetDeletionTimestamp() != nil { // by the garbage collector
+				s.remove(pod)
+			}
 		}
 	case 3:
-		if all := s.all("pods"); len(all) > 0 {
-			s.remove("pods", all[random.IntN(len(all))])
+		if all := s.List("pods", "ns"); len(all) > 0 {
+			s.remove(all[random.IntN(len(all))])
 		}
 	case 4:
-		s.put("nodes", parse(t, fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {conditions: [{type: Ready, status: %q}]}}", pick(random, "True", "Unknown"))))
+		s.put(parse(t, fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {conditions: [{type: Ready, status: %q}]}}", pick(random, "True", "Unknown"))))
 	default:
 		pod := podOf(t, set, random.IntN(4), random.IntN(2) == 0)
 		if random.IntN(2) == 0 {
 			probe(t, pod, random.IntN(2))
 		}
-		s.put("pods", pod)
+		s.put(pod)
 	}
-	if pods := s.all("pods"); len(pods) > 0 && random.IntN(3) == 0 {
+	if pods := s.List("pods", "ns"); len(pods) > 0 && random.IntN(3) == 0 {
 		pod := pods[random.IntN(len(pods))]
-		s.put("events", parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %[1]s, namespace: ns, uid: event-%[1]s}, type: Warning, reason: %[3]s, message: it fails,
+		s.put(parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %[1]s, namespace: ns, uid: event-%[1]s}, type: Warning, reason: %[3]s, message: it fails,
 			involvedObject: {kind: Pod, name: %[1]s, namespace: ns, uid: %[2]s}, lastTimestamp: %[4]q, count: 3}`,
 			pod.GetName(), pod.GetUID(), pick(random, "Unhealthy", "FailedMount"), time.Now().UTC().Format(time.RFC3339))))
 	}

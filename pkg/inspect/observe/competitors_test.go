@@ -38,24 +38,22 @@ func guards(t *testing.T, c *kube.Factory) (status.Report, error) {
 func TestGuardsCountThePodsOfABudget(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
-	s.do(func() {
-		gone := podOf(t, "web-1", 2, true)
-		s.put("pods", set(t, gone, "2000-01-01T00:00:00Z", "metadata", "deletionTimestamp"))
-		s.put("pods", set(t, podOf(t, "web-1", 3, true), "Succeeded", "status", "phase"))
-		s.put("pods", set(t, podOf(t, "web-1", 4, true), "Failed", "status", "phase"))
-		s.put("pods", podOf(t, "web-1", 5, false))
-		scheduled := []any{map[string]any{"type": "PodScheduled", "status": "True"}}
-		s.put("pods", set(t, podOf(t, "web-1", 6, false), scheduled, "status", "conditions"))
-		other := podOf(t, "other", 0, true)
-		other.SetLabels(map[string]string{"app": "other"})
-		s.put("pods", other)
-		// A pod that the object does not own counts, too, if the budget selects it.
-		stray := podOf(t, "stray", 0, true)
-		s.put("pods", stray)
-		s.put("poddisruptionbudgets", oldBudget(t, "broken", "{matchExpressions: [{key: app, operator: Near}]}"))
-		s.put("poddisruptionbudgets", oldBudget(t, "web", "{matchLabels: {app: web}}"))
-	})
-	r, err := guards(t, s.factory(t))
+	gone := podOf(t, "web-1", 2, true)
+	s.put(set(t, gone, "2000-01-01T00:00:00Z", "metadata", "deletionTimestamp"))
+	s.put(set(t, podOf(t, "web-1", 3, true), "Succeeded", "status", "phase"))
+	s.put(set(t, podOf(t, "web-1", 4, true), "Failed", "status", "phase"))
+	s.put(podOf(t, "web-1", 5, false))
+	scheduled := []any{map[string]any{"type": "PodScheduled", "status": "True"}}
+	s.put(set(t, podOf(t, "web-1", 6, false), scheduled, "status", "conditions"))
+	other := podOf(t, "other", 0, true)
+	other.SetLabels(map[string]string{"app": "other"})
+	s.put(other)
+	// A pod that the object does not own counts, too, if the budget selects it.
+	stray := podOf(t, "stray", 0, true)
+	s.put(stray)
+	s.put(oldBudget(t, "broken", "{matchExpressions: [{key: app, operator: Near}]}"))
+	s.put(oldBudget(t, "web", "{matchLabels: {app: web}}"))
+	r, err := guards(t, s.factory())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,9 +66,9 @@ func TestGuardsCountThePodsOfABudget(t *testing.T) {
 func TestGuardsWithoutABudget(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
-	r, err := guards(t, s.factory(t))
-	if err != nil || len(r.Budgets) != 0 || s.requests["list pods"] != 0 {
-		t.Errorf("%+v, %v, %d lists of pods", r, err, s.requests["list pods"])
+	r, err := guards(t, s.factory())
+	if err != nil || len(r.Budgets) != 0 || s.count("list pods") != 0 {
+		t.Errorf("%+v, %v, %d lists of pods", r, err, s.count("list pods"))
 	}
 }
 
@@ -92,11 +90,13 @@ func TestGuardsThatCannotBeRead(t *testing.T) {
 		{"get deployments", false, nil},
 	} {
 		s := serveWeb(t, 2)
-		s.do(func() { s.put("poddisruptionbudgets", oldBudget(t, "web", "{matchLabels: {app: web}}")) })
-		if s.failing[test.request] = !test.forbidden; test.forbidden {
-			s.forbidden[test.request] = true
+		s.put(oldBudget(t, "web", "{matchLabels: {app: web}}"))
+		if test.forbidden {
+			s.forbid(test.request)
+		} else {
+			s.fail(test.request)
 		}
-		c := s.factory(t)
+		c := s.factory()
 		r, err := guards(t, c)
 		if test.forbidden != (err == nil) || !slices.Equal(slices.Compact(r.Unread), test.unread) {
 			t.Errorf("%s, forbidden: %t: not read is %v, and the error %v", test.request, test.forbidden, r.Unread, err)

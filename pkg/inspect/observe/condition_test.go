@@ -177,7 +177,7 @@ func TestConditionScaledByTheReport(t *testing.T) {
 	t.Parallel()
 	for desired, want := range map[int32]error{3: nil, 5: outcome.ErrOverwritten} {
 		s := Observation{Report: status.Report{Verdict: status.Ready, Replicas: status.Replicas{Desired: desired, Current: desired, Ready: desired}}}
-		s.Kind, s.Name, s.Object = kindOf("sets"), "foo", parse(t, "spec: {}")
+		s.Kind, s.Name, s.Object = kindOf("example.com/v1", "Set"), "foo", parse(t, "spec: {}")
 		if met, err := Scaled(3, false).Met(s); met != (want == nil) || !errors.Is(err, want) {
 			t.Errorf("with %d: it is %t, %v", desired, met, err)
 		}

@@ -11,9 +11,9 @@ import (
 
 // costOfLooks returns the bytes and the number of allocations of one look at each target, after a
 // first look that lists the objects. complete reports whether a look has found everything.
-func costOfLooks(t *testing.T, s *apiServer, targets []Target, complete func(status.Snapshot) bool) (bytes, allocations uint64) {
+func costOfLooks(t *testing.T, s *server, targets []Target, complete func(status.Snapshot) bool) (bytes, allocations uint64) {
 	t.Helper()
-	reader, err := NewReader(t.Context(), s.factory(t), true)
+	reader, err := NewReader(t.Context(), s.factory(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,22 +37,20 @@ func costOfLooks(t *testing.T, s *apiServer, targets []Target, complete func(sta
 // allocates in proportion to their number.
 func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
-		s := newAPIServer()
+		s := newServer(t)
 		var targets []Target
-		s.do(func() {
-			for i := range size {
-				name, between := fmt.Sprint("web-", i), fmt.Sprint("web-", i, "-rs")
-				object := set(t, set(t, deployment(t, 2, 0), name, "metadata", "name"), name, "metadata", "uid")
-				s.put("deployments", object)
-				rs := set(t, replicaSet(t, between, 2, 0), []any{map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": name, "controller": true}}, "metadata", "ownerReferences")
-				s.put("replicasets", rs)
-				for j := range 2 {
-					s.put("pods", podOf(t, between, j, false))
-					s.put("events", event(t, fmt.Sprint(name, "-", j), "Pod", fmt.Sprint(between, "-", j), "Odd", "it is odd"))
-				}
-				targets = append(targets, Target{Kind: deployments(), Namespace: "ns", Name: name, Object: object})
+		for i := range size {
+			name, between := fmt.Sprint("web-", i), fmt.Sprint("web-", i, "-rs")
+			object := set(t, set(t, deployment(t, 2, 0), name, "metadata", "name"), name, "metadata", "uid")
+			s.put(object)
+			rs := owned(t, replicaSet(t, between, 2, 0), "apps/v1", "Deployment", name)
+			s.put(rs)
+			for j := range 2 {
+				s.put(podOf(t, between, j, false))
+				s.put(event(t, fmt.Sprint(name, "-", j), "Pod", fmt.Sprint(between, "-", j), "Odd", "it is odd"))
 			}
-		})
+			targets = append(targets, Target{Kind: deployments(), Namespace: "ns", Name: name, Object: object})
+		}
 		bytes, _ := costOfLooks(t, s, targets, func(e status.Snapshot) bool { return len(e.Pods) == 2 && len(e.Children) == 1 && len(e.Events) == 2 })
 		return bytes
 	}
@@ -72,19 +70,17 @@ func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts al
 // again for each object that no controller reconciles.
 func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocations
 	const objects, leases = 50, 200
-	s := newAPIServer()
+	s := newServer(t)
 	var targets []Target
-	s.do(func() {
-		for i := range leases {
-			s.put("leases", lease(t, fmt.Sprint("loop-", i), "ns", time.Now()))
-		}
-		for i := range objects {
-			name := fmt.Sprint("foo-", i)
-			object := set(t, set(t, imoocPod(t, 2, 0), name, "metadata", "name"), name, "metadata", "uid")
-			s.put("imoocpods", object)
-			targets = append(targets, Target{Kind: imoocPods(), Namespace: "ns", Name: name, Object: object})
-		}
-	})
+	for i := range leases {
+		s.put(lease(t, fmt.Sprint("loop-", i), "ns", time.Now()))
+	}
+	for i := range objects {
+		name := fmt.Sprint("foo-", i)
+		object := set(t, set(t, imoocPod(t, 2, 0), name, "metadata", "name"), name, "metadata", "uid")
+		s.put(object)
+		targets = append(targets, Target{Kind: imoocPods(), Namespace: "ns", Name: name, Object: object})
+	}
 	_, allocations := costOfLooks(t, s, targets, func(e status.Snapshot) bool { return len(e.Loops) == leases })
 	// A report allocates a few strings for each loop. Parsing a lease takes a hundred allocations.
 	if each := allocations / objects / leases; each > 20 {
@@ -97,14 +93,12 @@ func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocat
 func TestCostOfCompetitors(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
 		s := serveWeb(t, 2)
-		s.do(func() {
-			for i := range size {
-				s.put("horizontalpodautoscalers", parse(t, fmt.Sprintf(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: hpa-%d, namespace: ns, uid: hpa-%[1]d},
-					spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`, i)))
-				s.put("poddisruptionbudgets", oldBudget(t, fmt.Sprint("budget-", i), "{matchLabels: {app: web}}"))
-			}
-		})
-		c := s.factory(t)
+		for i := range size {
+			s.put(parse(t, fmt.Sprintf(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: hpa-%d, namespace: ns, uid: hpa-%[1]d},
+				spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`, i)))
+			s.put(oldBudget(t, fmt.Sprint("budget-", i), "{matchLabels: {app: web}}"))
+		}
+		c := s.factory()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if r, err := guards(t, c); err != nil || len(r.Budgets) != size || len(r.Reverts) != size {

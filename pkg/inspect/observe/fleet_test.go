@@ -22,7 +22,7 @@ import (
 type fleetOf struct {
 	*Follower
 
-	server  *apiServer
+	server  *server
 	ctx     context.Context //nolint:containedctx // of a test
 	stop    func()
 	running sync.WaitGroup
@@ -35,12 +35,12 @@ type fleetOf struct {
 func closely() Extent { return Extent{Depth: Reasons, Competitors: true} }
 
 // fleet returns a follower without objects.
-func (s *apiServer) fleet(t *testing.T, x Extent, every bool) *fleetOf {
+func (s *server) fleet(t *testing.T, x Extent, every bool) *fleetOf {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	f := &fleetOf{server: s, ctx: ctx, stop: stop}
 	var err error
-	if f.Follower, err = NewFollower(ctx, s.factory(t), nil, x, true, every); err != nil {
+	if f.Follower, err = NewFollower(ctx, s.factory(), nil, x, true, every); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -91,15 +91,15 @@ func TestFleetShowsChanges(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		f := s.fleet(t, closely(), false)
-		obj := s.all("deployments")[0]
+		obj := s.List("deployments", "ns")[0]
 		f.put(obj)
 		f.saw(t, "web progressing")
 		f.put(obj) // the same version
 		f.saw(t)
-		s.do(func() { s.put("pods", podOf(t, "web-1", 1, false)) }) // the report stays the same
+		s.put(podOf(t, "web-1", 1, false)) // the report stays the same
 		pass(time.Second)
 		f.saw(t)
-		s.do(func() { s.put("pods", broken(t, 1)) })
+		s.put(broken(t, 1))
 		pass(time.Second)
 		f.saw(t, "web failed")
 		other := deployment(t, 0, 0)
@@ -110,7 +110,7 @@ func TestFleetShowsChanges(t *testing.T) {
 		s.readyAll(t)
 		pass(time.Second) // the pods are watched, but the Deployment is not
 		f.shown = nil
-		f.put(s.all("deployments")[0])
+		f.put(s.List("deployments", "ns")[0])
 		f.saw(t, "web ready")
 		for range 2 { // the second time, the object is removed already
 			if err := f.remove(f.source(web()), obj); err != nil {
@@ -118,10 +118,10 @@ func TestFleetShowsChanges(t *testing.T) {
 			}
 			f.saw(t, "web deleted")
 		}
-		s.do(func() { s.put("pods", broken(t, 1)) })
+		s.put(broken(t, 1))
 		pass(time.Minute)
 		f.saw(t)
-		f.put(s.all("deployments")[0]) // it is created again
+		f.put(s.List("deployments", "ns")[0]) // it is created again
 		if f.shown == nil {
 			t.Error("what comes again is not shown")
 		}
@@ -136,7 +136,7 @@ func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		f := s.fleet(t, closely(), false)
-		f.put(s.all("deployments")[0])
+		f.put(s.List("deployments", "ns")[0])
 		f.shown = nil
 		for i := range 95 {
 			obj := deployment(t, 2, i%2)
@@ -159,9 +159,9 @@ func TestFleetFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		s.forbidden["list pods"] = true
+		s.forbid("list pods")
 		f := s.fleet(t, closely(), false)
-		f.put(s.all("deployments")[0])
+		f.put(s.List("deployments", "ns")[0])
 		if len(f.failed) != 1 || !apierrors.IsForbidden(f.failed[0]) {
 			t.Errorf("it fails with %v", f.failed)
 		}
@@ -171,7 +171,7 @@ func TestFleetFails(t *testing.T) {
 		s := serveWeb(t, 1)
 		f := s.fleet(t, closely(), false)
 		f.refuses = errors.New("the pipe is closed")
-		f.put(s.all("deployments")[0])
+		f.put(s.List("deployments", "ns")[0])
 		if len(f.failed) != 1 || !errors.Is(f.failed[0], f.refuses) {
 			t.Errorf("it fails with %v", f.failed)
 		}
@@ -180,11 +180,11 @@ func TestFleetFails(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		f := s.fleet(t, closely(), false)
-		f.put(s.all("deployments")[0])
+		f.put(s.List("deployments", "ns")[0])
 		f.end()
 		f.saw(t, "web progressing") // the end is not reported as a failure
 	})
-	nowhere := newAPIServer().factory(t)
+	nowhere := newServer(t).factory()
 	*nowhere.Flags.APIServer = "http://[broken"
 	if _, err := NewFollower(t.Context(), nowhere, nil, closely(), true, false); err == nil {
 		t.Error("it needs no server")
@@ -228,19 +228,20 @@ func TestFleetLooksAgain(t *testing.T) {
 // change is shown twice.
 func TestFollowCatchesUp(t *testing.T) {
 	t.Parallel()
-	for what, change := range map[string]func(*apiServer){
-		"with a watch":           func(*apiServer) {},
-		"with a watch that ends": func(s *apiServer) { s.endWatches("", s.expire()) },
+	for what, change := range map[string]func(*server){
+		"with a watch":           func(*server) {},
+		"with a watch that ends": func(s *server) { s.Expire() },
 	} {
 		bubble.Test(t, func(t *testing.T) {
-			s := newAPIServer()
+			s := newServer(t)
 			named := func(name string, desired int) *unstructured.Unstructured {
 				obj := deployment(t, desired, 0)
 				obj.SetName(name)
 				obj.SetUID(types.UID(name))
 				return obj
 			}
-			s.do(func() { s.put("deployments", named("a", 0)); s.put("deployments", named("b", 0)) })
+			s.put(named("a", 0))
+			s.put(named("b", 0))
 			f := s.fleet(t, Extent{Depth: Reasons}, false)
 			from := f.source(Target{Kind: deployments(), Namespace: "ns"})
 			listed := 0
@@ -248,16 +249,14 @@ func TestFollowCatchesUp(t *testing.T) {
 			w := begin(func() error { return f.Follow(f.ctx, from) })
 			slices.Sort(f.shown)
 			f.saw(t, "a ready", "b ready")
-			s.do(func() {
-				s.put("deployments", named("a", 1))
-				s.remove("deployments", named("b", 0))
-				s.put("deployments", named("c", 0))
-				change(s)
-			})
+			s.put(named("a", 1))
+			s.remove(named("b", 0))
+			s.put(named("c", 0))
+			change(s)
 			pass(2 * time.Second)
 			slices.Sort(f.shown)
 			f.saw(t, "a progressing", "b deleted", "c ready")
-			s.do(func() { change(s) })
+			change(s)
 			pass(2 * time.Second)
 			f.saw(t)
 			f.stop()

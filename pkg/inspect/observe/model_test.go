@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -21,14 +20,14 @@ import (
 // If the target is a pod, the tree is that pod.
 func TestPodIsItsOwnTree(t *testing.T) {
 	t.Parallel()
-	target := Target{Kind: kindOf("pods"), Namespace: "ns", Name: "web-1-0"}
+	target := Target{Kind: kindOf("v1", "Pod"), Namespace: "ns", Name: "web-1-0"}
 	s := serveWeb(t, 2)
-	e, _, err := Read(t.Context(), s.factory(t), target, Extent{Depth: Below})
-	if err != nil || len(e.Pods) != 1 || e.Pods[0].Name != "web-1-0" || s.requests["list pods"] != 0 {
+	e, _, err := Read(t.Context(), s.factory(), target, Extent{Depth: Below})
+	if err != nil || len(e.Pods) != 1 || e.Pods[0].Name != "web-1-0" || s.count("list pods") != 0 {
 		t.Errorf("%d pods, %v, after %v", len(e.Pods), err, s.sent())
 	}
-	s.do(func() { s.put("pods", set(t, podOf(t, "web-1", 0, true), "odd", "spec", "containers")) })
-	if _, _, err := Read(t.Context(), s.factory(t), target, Extent{Depth: Below}); err == nil {
+	target.Object = set(t, podOf(t, "web-1", 0, true), "odd", "spec", "containers")
+	if _, _, err := Read(t.Context(), s.factory(), target, Extent{Depth: Below}); err == nil {
 		t.Error("a pod whose containers are a word can be read")
 	}
 }
@@ -62,20 +61,14 @@ func TestPodsBelow(t *testing.T) {
 	}
 }
 
-// The pods of an object are read page by page, without their unused fields.
+// The pods of an object are read without their unused fields.
 func TestAllPods(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
-	s.pageSize = 2
-	s.do(func() {
-		for i := range 5 {
-			pod := podOf(t, "web-1", i, true)
-			pod.SetAnnotations(map[string]string{apis.AnnotationDefaultContainer: "main"})
-			pod.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubelet"}})
-			s.put("pods", pod)
-		}
-	})
-	c := s.factory(t)
+	pod := podOf(t, "web-1", 1, true)
+	pod.SetAnnotations(map[string]string{apis.AnnotationDefaultContainer: "main"})
+	s.put(pod)
+	c := s.factory()
 	read := func(selector string) (problem.Pods, error) {
 		from, err := feeds.New(t.Context(), c, nil, feeds.Mode{Once: true})
 		if err != nil {
@@ -86,80 +79,82 @@ func TestAllPods(t *testing.T) {
 		return pods, err
 	}
 	pods, err := read("app=web")
-	if err != nil || len(pods) != 5 || s.requests["list pods"] != 3 {
-		t.Fatalf("%d pods in %d lists, %v", len(pods), s.requests["list pods"], err)
+	if err != nil || len(pods) != 2 || s.count("list pods") != 1 {
+		t.Fatalf("%d pods in %d lists, %v", len(pods), s.count("list pods"), err)
 	}
-	if got := pods[4].Object; len(got.ManagedFields) > 0 || got.Annotations[apis.AnnotationDefaultContainer] != "main" {
+	if got := pods[1].Object; len(got.ManagedFields) > 0 || got.Annotations[apis.AnnotationDefaultContainer] != "main" {
 		t.Errorf("it is kept as %v", got)
 	}
 	if pods, err := read("app=none"); err != nil || pods == nil || len(pods) != 0 {
 		t.Errorf("of none: %v, %v", pods, err)
 	}
-	s.failing["list pods"] = true
+	s.fail("list pods")
 	if pods, err := read("app=web"); err == nil || pods == nil {
 		t.Errorf("from a server that fails: %v, %v", pods, err)
 	}
-	nowhere := s.factory(t)
+	nowhere := s.factory()
 	*nowhere.Flags.APIServer = "http://[broken"
 	if _, err := feeds.New(t.Context(), nowhere, nil, feeds.Mode{Once: true}); err == nil {
 		t.Error("without a server there are feeds")
 	}
 }
 
+// owned sets the controller of an object, and returns the object.
+func owned(t testing.TB, obj *unstructured.Unstructured, apiVersion, kind, name string) *unstructured.Unstructured {
+	t.Helper()
+	owner := map[string]any{"apiVersion": apiVersion, "kind": kind, "name": name, "uid": name, "controller": true}
+	return set(t, obj, []any{owner}, "metadata", "ownerReferences")
+}
+
 // The objects between an object and its pods are found by the references of the pods, level by
 // level. Without pods, the kinds that create pods are searched.
 func TestReadIntermediate(t *testing.T) {
 	t.Parallel()
-	owned := func(obj *unstructured.Unstructured, apiVersion, kind, name string) *unstructured.Unstructured {
-		return set(t, obj, []any{map[string]any{"apiVersion": apiVersion, "kind": kind, "name": name, "uid": name, "controller": true}}, "metadata", "ownerReferences")
-	}
 	cell := parse(t, "{apiVersion: example.com/v1, kind: Cell, metadata: {name: cell, namespace: ns, uid: cell, generation: 1}, spec: {readers: {replicas: 1}}}")
 	plain := parse(t, "{apiVersion: example.com/v1, kind: Set, metadata: {name: plain, namespace: ns, uid: plain}}")
 	workload := func(kind, name string) *unstructured.Unstructured {
 		return parse(t, "{apiVersion: apps/v1, kind: "+kind+", metadata: {name: "+name+", namespace: ns, uid: "+name+"}, spec: {replicas: 1}}")
 	}
+	ofCell := func(obj *unstructured.Unstructured) *unstructured.Unstructured {
+		return owned(t, obj, "example.com/v1", "Cell", "cell")
+	}
+	theCell := Target{Kind: kindOf("example.com/v1", "Cell"), Namespace: "ns", Name: "cell"}
+	makers := []string{"list daemonsets", "list deployments", "list pods", "list replicasets", "list statefulsets"}
 	for _, test := range []struct {
 		what    string
 		target  Target
-		put     map[string][]*unstructured.Unstructured
+		put     []*unstructured.Unstructured
 		failing string
 		want    string
 		lists   []string
 	}{
-		{"a Deployment with pods", web(), map[string][]*unstructured.Unstructured{
-			"deployments": {deployment(t, 1, 1)}, "replicasets": {replicaSet(t, "web-1", 1, 1)}, "pods": {podOf(t, "web-1", 0, true)},
+		{"a Deployment with pods", web(), []*unstructured.Unstructured{
+			deployment(t, 1, 1), replicaSet(t, "web-1", 1, 1), podOf(t, "web-1", 0, true),
 		}, "", "web-1", []string{"list pods", "list replicasets"}},
-		{"a Deployment without pods", web(), map[string][]*unstructured.Unstructured{
-			"deployments": {deployment(t, 1, 0)}, "replicasets": {replicaSet(t, "web-1", 1, 0)},
+		{"a Deployment without pods", web(), []*unstructured.Unstructured{
+			deployment(t, 1, 0), replicaSet(t, "web-1", 1, 0),
 		}, "", "web-1", []string{"list daemonsets", "list pods", "list replicasets", "list statefulsets"}},
-		{"a kind of others, over another and a Deployment", Target{Kind: kindOf("cells"), Namespace: "ns", Name: "cell"}, map[string][]*unstructured.Unstructured{
-			"cells": {cell}, "sets": {owned(plain, "example.com/v1", "Cell", "cell")}, "deployments": {owned(deployment(t, 1, 1), "example.com/v1", "Set", "plain")},
-			"replicasets": {replicaSet(t, "web-1", 1, 1)}, "pods": {podOf(t, "web-1", 0, true)},
+		{"a kind of others, over another and a Deployment", theCell, []*unstructured.Unstructured{
+			cell, ofCell(plain), owned(t, deployment(t, 1, 1), "example.com/v1", "Set", "plain"), replicaSet(t, "web-1", 1, 1), podOf(t, "web-1", 0, true),
 		}, "", "plain web web-1", []string{"list daemonsets", "list deployments", "list pods", "list replicasets", "list sets", "list statefulsets"}},
-		{"a kind of others, with a child that has no pods", Target{Kind: kindOf("cells"), Namespace: "ns", Name: "cell"}, map[string][]*unstructured.Unstructured{
-			"cells": {cell}, "replicasets": {owned(workload("ReplicaSet", "own"), "example.com/v1", "Cell", "cell")},
-			"statefulsets": {owned(workload("StatefulSet", "idle"), "example.com/v1", "Cell", "cell"), workload("StatefulSet", "stray")},
-			"pods":         {owned(podOf(t, "own", 0, true), "apps/v1", "ReplicaSet", "own")},
-		}, "", "idle own", []string{"list daemonsets", "list deployments", "list pods", "list replicasets", "list statefulsets"}},
-		{"what cannot be read is left out", Target{Kind: kindOf("cells"), Namespace: "ns", Name: "cell"}, map[string][]*unstructured.Unstructured{
-			"cells": {cell}, "replicasets": {owned(workload("ReplicaSet", "own"), "example.com/v1", "Cell", "cell")}, "statefulsets": {owned(workload("StatefulSet", "idle"), "example.com/v1", "Cell", "cell")},
-		}, "list replicasets", "idle", []string{"list daemonsets", "list deployments", "list pods", "list replicasets", "list statefulsets"}},
-		{"what is not served is left out", web(), map[string][]*unstructured.Unstructured{
-			"deployments": {deployment(t, 1, 1)}, "replicasets": {replicaSet(t, "web-1", 1, 1)},
-			"pods": {podOf(t, "web-1", 0, true), owned(podOf(t, "other", 0, true), "gone.example.com/v1", "Thing", "other")},
+		{"a kind of others, with a child that has no pods", theCell, []*unstructured.Unstructured{
+			cell, ofCell(workload("ReplicaSet", "own")), ofCell(workload("StatefulSet", "idle")), workload("StatefulSet", "stray"),
+			owned(t, podOf(t, "own", 0, true), "apps/v1", "ReplicaSet", "own"),
+		}, "", "idle own", makers},
+		{"what cannot be read is left out", theCell, []*unstructured.Unstructured{
+			cell, ofCell(workload("ReplicaSet", "own")), ofCell(workload("StatefulSet", "idle")),
+		}, "list replicasets", "idle", makers},
+		{"what is not served is left out", web(), []*unstructured.Unstructured{
+			deployment(t, 1, 1), replicaSet(t, "web-1", 1, 1), podOf(t, "web-1", 0, true),
+			owned(t, podOf(t, "other", 0, true), "gone.example.com/v1", "Thing", "other"),
 		}, "", "web-1", []string{"list pods", "list replicasets"}},
 	} {
-		s := newAPIServer()
-		s.pageSize = 1
-		s.failing[test.failing] = true
-		s.do(func() {
-			for resource, all := range test.put {
-				for _, obj := range all {
-					s.put(resource, obj)
-				}
-			}
-		})
-		e, _, err := Read(t.Context(), s.factory(t), test.target, Extent{Depth: Below})
+		s := newServer(t)
+		s.fail(test.failing)
+		for _, obj := range test.put {
+			s.put(obj)
+		}
+		e, _, err := Read(t.Context(), s.factory(), test.target, Extent{Depth: Below})
 		var names []string
 		for _, child := range e.Children {
 			names = append(names, child.Name)
@@ -177,19 +172,14 @@ func TestReadIntermediate(t *testing.T) {
 func TestWhatStandsBelowAPod(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		owned := func(obj *unstructured.Unstructured, apiVersion, kind, name string) *unstructured.Unstructured {
-			return set(t, obj, []any{map[string]any{"apiVersion": apiVersion, "kind": kind, "name": name, "uid": name, "controller": true}}, "metadata", "ownerReferences")
-		}
-		s := newAPIServer()
-		s.do(func() {
-			s.put("cells", parse(t, "{apiVersion: example.com/v1, kind: Cell, metadata: {name: cell, namespace: ns, uid: cell, generation: 1}, spec: {readers: {replicas: 2}}}"))
-			s.put("pods", owned(podOf(t, "leader", 0, true), "example.com/v1", "Cell", "cell"))
-			workers := parse(t, "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: workers, namespace: ns, uid: workers}, spec: {replicas: 1}}")
-			s.put("statefulsets", owned(workers, "v1", "Pod", "leader-0"))
-			s.put("events", event(t, "quota", "StatefulSet", "workers", "FailedCreate", "the quota is full"))
-		})
-		target := Target{Kind: kindOf("cells"), Namespace: "ns", Name: "cell"}
-		e, _, err := Read(t.Context(), s.factory(t), target, Extent{Depth: Reasons})
+		s := newServer(t)
+		s.put(parse(t, "{apiVersion: example.com/v1, kind: Cell, metadata: {name: cell, namespace: ns, uid: cell, generation: 1}, spec: {readers: {replicas: 2}}}"))
+		s.put(owned(t, podOf(t, "leader", 0, true), "example.com/v1", "Cell", "cell"))
+		workers := parse(t, "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: workers, namespace: ns, uid: workers}, spec: {replicas: 1}}")
+		s.put(owned(t, workers, "v1", "Pod", "leader-0"))
+		s.put(event(t, "quota", "StatefulSet", "workers", "FailedCreate", "the quota is full"))
+		target := Target{Kind: kindOf("example.com/v1", "Cell"), Namespace: "ns", Name: "cell"}
+		e, _, err := Read(t.Context(), s.factory(), target, Extent{Depth: Reasons})
 		if err != nil || len(e.Events) != 1 || e.Events[0].Message != "the quota is full" {
 			t.Errorf("a read sees %+v, %v", e.Events, err)
 		}

@@ -1,13 +1,11 @@
 package observe
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -15,71 +13,54 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// crdOf returns the CRD of a resource in the group example.com, to be stored with put. Its counts
-// are in the usual fields.
-func crdOf(t testing.TB, resource string, annotations map[string]string, subresources string) change {
-	t.Helper()
-	_, kind := typeOf(resource)
-	crd := parse(t, fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]s.example.com, uid: crd},
-		spec: {group: example.com, names: {kind: %[2]s, plural: %[1]s, singular: %[3]s}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, subresources: %[4]s,
-		schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, size: {type: integer}}},
-		status: {type: object, properties: {replicas: {type: integer}, readyReplicas: {type: integer}, wanted: {type: integer}}}}}}}]}}`, resource, kind, strings.ToLower(kind), subresources))
-	crd.SetAnnotations(annotations)
-	return change{resource: "customresourcedefinitions", object: crd}
-}
-
-// scaleOf returns the /scale of the Set x, to be stored with put.
-func scaleOf(t testing.TB, desired, current int, selector string) change {
-	t.Helper()
-	return change{resource: "sets/scale", object: parse(t, fmt.Sprintf(`{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: x, namespace: ns},
-		spec: {replicas: %d}, status: {replicas: %d, selector: %q}}`, desired, current, selector))}
-}
-
 // The desired count is read from the status, from the replica field, or from /scale.
 func TestReadObject(t *testing.T) {
 	t.Parallel()
 	const parked = `'{"replicas":5,"path":".spec.readers.replicas"}'`
 	size := fieldpath.Fields("spec", "size")
+	daemonSets, sets, cells := kindOf("apps/v1", "DaemonSet"), kindOf("example.com/v1", "Set"), kindOf("example.com/v1", "Cell")
+	bySize := crdOf(t, "Set", setSpec, "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas}}")
+	named := crdOf(t, "Cell", setSpec, "{status: {}}")
+	named.SetAnnotations(map[string]string{apis.Prefix + "replicas-path": ".spec.size"})
+	told := named.DeepCopy()
+	told.SetAnnotations(map[string]string{apis.Prefix + "replicas-path": ".spec.size", apis.Prefix + "desired-path": ".status.wanted"})
 	for _, test := range []struct {
-		what     string
-		resource string
-		object   string
-		path     *fieldpath.Path
-		served   []change
-		desired  int32
-		noCount  bool
-		total    int32 // zero means that it is unknown
-		told     int32 // the count in the status of /scale; zero is not checked
-		selects  bool
-		count    string // the field of the count; "" is not checked
+		what    string
+		kind    kinds.Kind
+		object  string
+		path    *fieldpath.Path
+		crd     *unstructured.Unstructured // replaces the CRD of the kind
+		hidden  bool                       // the user is not allowed to read CRDs
+		desired int32
+		noCount bool
+		total   int32 // zero means that it is unknown
+		told    int32 // the count in the status of /scale; zero is not checked
+		selects bool
+		count   string // the field of the count; "" is not checked
 	}{
-		{what: "a Deployment", resource: "deployments", object: "spec: {replicas: 3}", desired: 3},
-		{what: "a Deployment by another field", resource: "deployments", object: "spec: {replicas: 3, size: 7}", path: &size, desired: 7},
-		{what: "a DaemonSet, whose controller counts", resource: "daemonsets", object: "status: {desiredNumberScheduled: 4}", desired: 4},
-		{what: "a DaemonSet, of which no field is asked", resource: "daemonsets", object: "spec: {size: 7}\nstatus: {desiredNumberScheduled: 4}", path: &size, desired: 4},
-		{what: "an ImoocPod", resource: "imoocpods", object: "spec: {replicas: 2}", desired: 2},
-		{what: "a Set whose CRD cannot be read", resource: "sets", object: "spec: {size: 9}", served: []change{scaleOf(t, 6, 5, "app=x")}, desired: 6, told: 5, selects: true},
-		{what: "a Set whose scale selects nothing", resource: "sets", object: "spec: {size: 9}", served: []change{scaleOf(t, 6, 5, "")}, desired: 6, told: 5},
-		{what: "a Set whose CRD tells the field", resource: "sets", object: "spec: {size: 8, replicas: 1}",
-			served:  []change{crdOf(t, "sets", nil, "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas}}"), scaleOf(t, 6, 5, "")},
-			desired: 8},
-		{what: "a Set without the field", resource: "sets", object: "spec: {}",
-			served: []change{crdOf(t, "sets", nil, "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas}}")}, noCount: true},
-		{what: "a Cell of which nothing tells", resource: "cells", object: "spec: {readers: {replicas: 2}, writers: {replicas: 3}}", noCount: true, total: 5},
-		{what: "a Cell that is parked", resource: "cells", object: "metadata: {annotations: {imoocpod.dev/parked: " + parked + "}}\nspec: {readers: {replicas: 0}, writers: {replicas: 3}}", desired: 0, total: 3},
-		{what: "a Cell by a path", resource: "cells", object: "spec: {readers: {replicas: 2}, writers: {replicas: 3}}", path: new(fieldpath.Fields("spec", "writers", "replicas")), desired: 3, total: 5},
-		{what: "a Cell whose CRD names the field", resource: "cells", object: "spec: {size: 4}",
-			served: []change{crdOf(t, "cells", map[string]string{apis.Prefix + "replicas-path": ".spec.size"}, "{status: {}}")}, desired: 4},
-		{what: "a Cell whose status says it", resource: "cells", object: "spec: {size: 4}\nstatus: {wanted: 6}",
-			served: []change{crdOf(t, "cells", map[string]string{apis.Prefix + "replicas-path": ".spec.size", apis.Prefix + "desired-path": ".status.wanted"}, "{status: {}}")}, desired: 6, count: ".spec.size"},
+		{what: "a Deployment", kind: deployments(), object: "spec: {replicas: 3}", desired: 3},
+		{what: "a Deployment by another field", kind: deployments(), object: "spec: {replicas: 3, size: 7}", path: &size, desired: 7},
+		{what: "a DaemonSet, whose controller counts", kind: daemonSets, object: "status: {desiredNumberScheduled: 4}", desired: 4},
+		{what: "a DaemonSet, of which no field is asked", kind: daemonSets, object: "spec: {size: 7}\nstatus: {desiredNumberScheduled: 4}", path: &size, desired: 4},
+		{what: "an ImoocPod", kind: imoocPods(), object: "spec: {replicas: 2}", desired: 2},
+		{what: "a Set whose CRD cannot be read", kind: sets, object: "{spec: {size: 9, replicas: 6}, status: {replicas: 5, selector: app=x}}", hidden: true, desired: 6, told: 5, selects: true},
+		{what: "a Set whose scale selects nothing", kind: sets, object: "{spec: {size: 9, replicas: 6}, status: {replicas: 5}}", hidden: true, desired: 6, told: 5},
+		{what: "a Set whose CRD tells the field", kind: sets, object: "spec: {size: 8, replicas: 1}", crd: bySize, desired: 8},
+		{what: "a Set without the field", kind: sets, object: "spec: {}", crd: bySize, noCount: true},
+		{what: "a Cell of which nothing tells", kind: cells, object: "spec: {readers: {replicas: 2}, writers: {replicas: 3}}", noCount: true, total: 5},
+		{what: "a Cell that is parked", kind: cells, object: "metadata: {annotations: {imoocpod.dev/parked: " + parked + "}}\nspec: {readers: {replicas: 0}, writers: {replicas: 3}}", desired: 0, total: 3},
+		{what: "a Cell by a path", kind: cells, object: "spec: {readers: {replicas: 2}, writers: {replicas: 3}}", path: new(fieldpath.Fields("spec", "writers", "replicas")), desired: 3, total: 5},
+		{what: "a Cell whose CRD names the field", kind: cells, object: "spec: {size: 4}", crd: named, desired: 4},
+		{what: "a Cell whose status says it", kind: cells, object: "spec: {size: 4}\nstatus: {wanted: 6}", crd: told, desired: 6, count: ".spec.size"},
 	} {
-		s := newAPIServer()
-		s.do(func() {
-			for _, c := range test.served {
-				s.put(c.resource, c.object)
-			}
-		})
-		o, err := s.readObject(t, test.resource, test.object, test.path)
+		s := newServer(t)
+		if test.crd != nil {
+			s.put(test.crd)
+		}
+		if test.hidden {
+			s.forbid("get customresourcedefinitions")
+		}
+		o, err := s.readObject(t, test.kind, test.object, test.path)
 		if err != nil || !o.NoCount && o.Desired != test.desired || o.NoCount != test.noCount || o.Selects != test.selects {
 			t.Errorf("%s: %d are desired, no count: %t, selects: %t, %v", test.what, o.Desired, o.NoCount, o.Selects, err)
 		}
@@ -95,25 +76,22 @@ func TestReadObject(t *testing.T) {
 	}
 }
 
-// readObject reads an object named x, given as YAML.
-func (s *apiServer) readObject(t *testing.T, resource, text string, path *fieldpath.Path) (status.Object, error) {
+// readObject reads an object named x, given as YAML. A Set is also stored, for its /scale.
+func (s *server) readObject(t *testing.T, kind kinds.Kind, text string, path *fieldpath.Path) (status.Object, error) {
 	t.Helper()
-	c := s.factory(t)
+	c := s.factory()
 	client, err := c.Dynamic()
 	if err != nil {
 		t.Fatal(err)
 	}
 	obj := parse(t, text)
-	version, kind := typeOf(resource)
-	obj.SetAPIVersion(version)
-	obj.SetKind(kind)
+	obj.SetGroupVersionKind(kind.GroupVersionKind())
 	obj.SetName("x")
 	obj.SetNamespace("ns")
-	target := Target{Kind: kindOf(resource), Namespace: "ns", Name: "x", Object: obj, Path: path}
-	if resource == "imoocpods" {
-		target.Kind = imoocPods()
+	if kind.Kind == "Set" {
+		s.put(obj)
 	}
-	return readObject(t.Context(), c, client, target)
+	return readObject(t.Context(), c, client, Target{Kind: kind, Namespace: "ns", Name: "x", Object: obj, Path: path})
 }
 
 func number(n *int32) int32 {
@@ -127,47 +105,61 @@ func number(n *int32) int32 {
 // need no CRD.
 func TestReadObjectAsksNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
-	for resource, want := range map[string][]string{"imoocpods": nil, "deployments": nil, "daemonsets": nil, "sets": {"get customresourcedefinitions", "get sets/scale"}} {
-		s := newAPIServer()
-		change := scaleOf(t, 6, 5, "")
-		s.put(change.resource, change.object)
-		if _, err := s.readObject(t, resource, "spec: {replicas: 2}", nil); err != nil {
+	for _, test := range []struct {
+		kind kinds.Kind
+		want []string
+	}{
+		{imoocPods(), nil},
+		{deployments(), nil},
+		{kindOf("apps/v1", "DaemonSet"), nil},
+		{kindOf("example.com/v1", "Set"), []string{"get customresourcedefinitions"}},
+	} {
+		s := newServer(t)
+		if _, err := s.readObject(t, test.kind, "spec: {replicas: 2}", nil); err != nil {
 			t.Error(err)
 		}
-		if sent := s.sent(); !slices.Equal(sent, want) {
-			t.Errorf("for %s it sends %v, want %v", resource, sent, want)
+		if sent := s.sent(); !slices.Equal(sent, test.want) {
+			t.Errorf("for %s it sends %v, want %v", test.kind, sent, test.want)
 		}
 	}
 }
 
 func TestReadObjectThatCannotBeRead(t *testing.T) {
 	t.Parallel()
+	sets := kindOf("example.com/v1", "Set")
 	for _, test := range []struct {
-		what, resource, object, failing string
-		fails                           bool
+		what               string
+		kind               kinds.Kind
+		object             string
+		forbidden, failing string
+		fails              bool
 	}{
-		{"/scale has nothing to say, as the count is not set", "sets", "spec: {}", "get sets/scale", false},
-		{"/scale is not there", "sets", "spec: {}", "", true},
-		{"the CRD cannot be read", "sets", "spec: {}", "get customresourcedefinitions", true},
-		{"a status that is none", "deployments", "spec: {replicas: 1}\nstatus: odd", "", true},
-		{"a status that is none, of a DaemonSet", "daemonsets", "status: odd", "", true},
-		{"a count that is none", "deployments", "spec: {replicas: odd}", "", true},
+		{"/scale has nothing to say, as the count is not set", sets, "spec: {}", "get customresourcedefinitions", "get sets/scale", false},
+		{"the CRD cannot be read", sets, "spec: {}", "", "get customresourcedefinitions", true},
+		{"a status that is none", deployments(), "spec: {replicas: 1}\nstatus: odd", "", "", true},
+		{"a status that is none, of a DaemonSet", kindOf("apps/v1", "DaemonSet"), "status: odd", "", "", true},
+		{"a count that is none", deployments(), "spec: {replicas: odd}", "", "", true},
 	} {
-		s := newAPIServer()
-		s.failing[test.failing] = true
-		o, err := s.readObject(t, test.resource, test.object, nil)
+		s := newServer(t)
+		s.forbid(test.forbidden)
+		s.fail(test.failing)
+		o, err := s.readObject(t, test.kind, test.object, nil)
 		if (err != nil) != test.fails || err == nil && !o.NoCount {
 			t.Errorf("%s: no count: %t, %v", test.what, o.NoCount, err)
 		}
+	}
+	s := newServer(t)
+	s.forbid("get customresourcedefinitions")
+	s.forbid("get sets/scale")
+	if _, err := s.readObject(t, sets, "spec: {}", nil); !apierrors.IsForbidden(err) {
+		t.Errorf("/scale is forbidden: %v", err)
 	}
 }
 
 // The facts of a built-in kind need no request.
 func TestStatusFactsOfABuiltInKind(t *testing.T) {
 	t.Parallel()
-	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
-	kind := kinds.KindOf(&meta.RESTMapping{Resource: apps.WithResource("deployments"), GroupVersionKind: apps.WithKind("Deployment"), Scope: meta.RESTScopeNamespace})
-	if facts, err := StatusFacts(t.Context(), nil, kind, nil); err != nil || facts.Count != ".spec.replicas" {
+	if facts, err := StatusFacts(t.Context(), nil, deployments(), nil); err != nil || facts.Count != ".spec.replicas" {
 		t.Errorf("they are %+v, %v", facts, err)
 	}
 }

@@ -50,10 +50,10 @@ func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) {
 
 // waitForWeb waits until the Deployment is ready. It returns the shown observations, the duration,
 // and the error.
-func waitForWeb(t *testing.T, s *apiServer, limits Limits) (shown []Observation, took time.Duration, err error) {
+func waitForWeb(t *testing.T, s *server, limits Limits) (shown []Observation, took time.Duration, err error) {
 	t.Helper()
 	begun := time.Now()
-	a := &Waiter{Clients: s.factory(t), Limits: limits, Show: func(s Observation) { shown = append(shown, s) }}
+	a := &Waiter{Clients: s.factory(), Limits: limits, Show: func(s Observation) { shown = append(shown, s) }}
 	errs := a.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Ready()}}})
 	return shown, time.Since(begun), errors.Join(errs...)
 }
@@ -65,14 +65,12 @@ func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	for _, after := range []time.Duration{0, time.Minute} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
-			s.delays = map[string]time.Duration{"list events": hanging}
+			s.delay("list events", hanging)
 			ended := s.wait(t, web())
 			pass(after)
-			s.do(func() {
-				s.put("pods", podOf(t, "web-1", 1, true))
-				s.put("replicasets", replicaSet(t, "web-1", 2, 2))
-				s.put("deployments", deployment(t, 2, 2))
-			})
+			s.put(podOf(t, "web-1", 1, true))
+			s.put(replicaSet(t, "web-1", 2, 2))
+			s.put(deployment(t, 2, 2))
 			changed := time.Now()
 			pass(time.Minute)
 			if took := ended.Sub(changed); took < 0 || took > leastRest {
@@ -106,8 +104,8 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 			t.Parallel()
 			bubble.Test(t, func(t *testing.T) {
 				s := serveWeb(t, 1)
-				s.do(func() { s.put("events", eventOf(t, "web-1-1", "FailedMount", "no such secret")) })
-				s.delays = map[string]time.Duration{"list events": test.delay}
+				s.put(eventOf(t, "web-1-1", "FailedMount", "no such secret"))
+				s.delay("list events", test.delay)
 				shown, took, err := waitForWeb(t, s, test.limits)
 				if !errors.Is(err, test.want) || strings.Contains(err.Error(), "no such secret") != test.has {
 					t.Errorf("it ended with %v", err)
@@ -142,7 +140,7 @@ func TestWhenAWaitGivesUp(t *testing.T) {
 			t.Parallel()
 			bubble.Test(t, func(t *testing.T) {
 				s := serveWeb(t, 1)
-				s.do(func() { s.put("events", eventOf(t, "web-1-1", "FailedMount", "no such secret")) })
+				s.put(eventOf(t, "web-1-1", "FailedMount", "no such secret"))
 				shown, took, _ := waitForWeb(t, s, test.limits)
 				last := shown[len(shown)-1]
 				switch {
@@ -167,12 +165,10 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 		s := serveWeb(t, 2)
 		probed := podOf(t, "web-1", 1, true)
 		probe(t, probed, 0)
-		s.do(func() {
-			s.put("pods", probed)
-			s.put("events", eventOf(t, "web-1-1", corev1.EventTypeNormal, "it is fine"))
-			s.put("events", eventOf(t, "web-1-1", problem.EventKilling, "Container main failed liveness probe, will be restarted"))
-		})
-		s.delays = map[string]time.Duration{"list events": 3 * time.Second}
+		s.put(probed)
+		s.put(eventOf(t, "web-1-1", corev1.EventTypeNormal, "it is fine"))
+		s.put(eventOf(t, "web-1-1", problem.EventKilling, "Container main failed liveness probe, will be restarted"))
+		s.delay("list events", 3*time.Second)
 		shown, _, err := waitForWeb(t, s, Limits{Timeout: time.Minute})
 		if !errors.Is(err, outcome.ErrTimeout) {
 			t.Errorf("it ended with %v", err)
@@ -193,10 +189,10 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 }
 
 // followAsFleet follows the Deployment for a minute as one of many, and returns the shown reports.
-func followAsFleet(t *testing.T, s *apiServer) (shown []status.Report) {
+func followAsFleet(t *testing.T, s *server) (shown []status.Report) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	f, err := NewFollower(ctx, s.factory(t), nil, closely(), true, false)
+	f, err := NewFollower(ctx, s.factory(), nil, closely(), true, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +215,8 @@ func TestFleetShowsReasons(t *testing.T) {
 			t.Parallel()
 			bubble.Test(t, func(t *testing.T) {
 				s := serveWeb(t, 1)
-				s.do(func() { s.put("events", eventOf(t, "web-1-1", "FailedMount", "no such secret")) })
-				s.delays = map[string]time.Duration{"list events": delay}
+				s.put(eventOf(t, "web-1-1", "FailedMount", "no such secret"))
+				s.delay("list events", delay)
 				var codes []problem.Code
 				for _, r := range followAsFleet(t, s) {
 					codes = append(codes, r.ReasonCode)

@@ -15,9 +15,9 @@ import (
 )
 
 // followPods starts to follow the pods of the Deployment, and records the pods of each observation.
-func (s *apiServer) followPods(ctx context.Context, t *testing.T, seen *[]string) *waiting {
+func (s *server) followPods(ctx context.Context, t *testing.T, seen *[]string) *waiting {
 	t.Helper()
-	f, err := NewFollower(ctx, s.factory(t), nil, Extent{Depth: Below}, false, true)
+	f, err := NewFollower(ctx, s.factory(), nil, Extent{Depth: Below}, false, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,25 +45,25 @@ func TestFollowPods(t *testing.T) {
 	t.Parallel()
 	stopped := errors.New("somebody has stopped it")
 	for what, test := range map[string]struct {
-		end  func(*apiServer, context.CancelCauseFunc)
+		end  func(*server, context.CancelCauseFunc)
 		want error
 	}{
-		"it is gone":       {func(s *apiServer, _ context.CancelCauseFunc) { s.remove("deployments", s.all("deployments")[0]) }, outcome.ErrGone},
-		"the command ends": {func(_ *apiServer, stop context.CancelCauseFunc) { stop(stopped) }, stopped},
+		"it is gone":       {func(s *server, _ context.CancelCauseFunc) { s.remove(s.List("deployments", "ns")[0]) }, outcome.ErrGone},
+		"the command ends": {func(_ *server, stop context.CancelCauseFunc) { stop(stopped) }, stopped},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			ctx, stop := context.WithCancelCause(t.Context())
 			var seen []string
 			w := s.followPods(ctx, t, &seen)
-			s.do(func() { s.put("pods", podOf(t, "web-1", 1, true)) })
+			s.put(podOf(t, "web-1", 1, true))
 			pass(time.Second)
-			s.do(func() { s.remove("pods", podOf(t, "web-1", 0, true)) })
+			s.remove(podOf(t, "web-1", 0, true))
 			pass(time.Second)
 			if want := []string{"[web-1-0 true web-1-1 false]", "[web-1-0 true web-1-1 true]", "[web-1-1 true]"}; w.over() || !slices.Equal(seen, want) {
 				t.Errorf("%s: it has seen %q, ended: %t, %v", what, seen, w.over(), w.err)
 			}
-			s.do(func() { test.end(s, stop) })
+			test.end(s, stop)
 			if pass(time.Second); !w.over() || !errors.Is(w.err, test.want) {
 				t.Errorf("%s: it has ended: %t, %v", what, w.over(), w.err)
 			}
@@ -78,22 +78,22 @@ func TestFollowPodsOfAServerThatFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		var seen []string
-		if w := newAPIServer().followPods(t.Context(), t, &seen); !w.over() || !apierrors.IsNotFound(w.err) || len(seen) > 0 {
+		if w := newServer(t).followPods(t.Context(), t, &seen); !w.over() || !apierrors.IsNotFound(w.err) || len(seen) > 0 {
 			t.Errorf("of what is not there it says %v, %q", w.err, seen)
 		}
 		s := serveWeb(t, 1)
-		s.forbidden["list pods"] = true
+		s.forbid("list pods")
 		if w := s.followPods(t.Context(), t, &seen); !w.over() || !apierrors.IsForbidden(w.err) || len(seen) > 0 {
 			t.Errorf("without a right it says %v, %q", w.err, seen)
 		}
 		s = serveWeb(t, 1)
-		s.failing["list pods"] = true
+		back := s.fail("list pods")
 		ctx, stop := context.WithCancel(t.Context())
 		w := s.followPods(ctx, t, &seen)
 		if w.over() || len(seen) > 0 {
 			t.Errorf("of a server that fails it says %v, %q", w.err, seen)
 		}
-		s.do(func() { delete(s.failing, "list pods") })
+		back()
 		if pass(5 * time.Second); w.over() || len(seen) != 1 {
 			t.Errorf("of a server that is back it says %v, %q", w.err, seen)
 		}

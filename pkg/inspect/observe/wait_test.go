@@ -56,9 +56,9 @@ func limits(timeout, failAfter time.Duration) Limits {
 }
 
 // waitFor starts to wait for conditions of a target. The wait ends with the error of the target.
-func (s *apiServer) waitFor(t *testing.T, a *Waiter, target Target, all ...Condition) *waiting {
+func (s *server) waitFor(t *testing.T, a *Waiter, target Target, all ...Condition) *waiting {
 	t.Helper()
-	a.Clients = s.factory(t)
+	a.Clients = s.factory()
 	return begin(func() error { return a.Wait(t.Context(), []WaitTarget{{Target: target, Conditions: all}})[0] })
 }
 
@@ -70,13 +70,11 @@ func broken(t *testing.T, number int) *unstructured.Unstructured {
 }
 
 // readyAll makes the second pod ready, and with it the Deployment.
-func (s *apiServer) readyAll(t *testing.T) {
+func (s *server) readyAll(t *testing.T) {
 	t.Helper()
-	s.do(func() {
-		s.put("pods", podOf(t, "web-1", 1, true))
-		s.put("replicasets", replicaSet(t, "web-1", 2, 2))
-		s.put("deployments", deployment(t, 2, 2))
-	})
+	s.put(podOf(t, "web-1", 1, true))
+	s.put(replicaSet(t, "web-1", 2, 2))
+	s.put(deployment(t, 2, 2))
 }
 
 // always returns a condition that is always met.
@@ -129,7 +127,7 @@ func TestWaitThatSeesNothing(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		s.latency = time.Minute
+		s.delay("* *", time.Minute)
 		w := s.waitFor(t, &Waiter{Limits: limits(10*time.Second, 0)}, web(), Ready())
 		pass(time.Minute)
 		if want := "wait for deployment/web to be ready: timed out; last seen: nothing"; !w.over() || w.err == nil || w.err.Error() != want {
@@ -168,7 +166,7 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
-			s.do(func() { s.put("pods", broken(t, 1)) })
+			s.put(broken(t, 1))
 			w := s.waitFor(t, &Waiter{Limits: test.limits}, web(), test.condition)
 			pass(3 * time.Second)
 			if w.over() {
@@ -199,9 +197,9 @@ func TestWaitForWhatHasFailedForAMoment(t *testing.T) {
 		s := serveWeb(t, 1)
 		w := s.waitFor(t, &Waiter{Limits: limits(0, 10*time.Second)}, web(), Ready())
 		for range 3 {
-			s.do(func() { s.put("pods", broken(t, 1)) })
+			s.put(broken(t, 1))
 			pass(8 * time.Second)
-			s.do(func() { s.put("pods", podOf(t, "web-1", 1, false)) })
+			s.put(podOf(t, "web-1", 1, false))
 			pass(time.Second)
 		}
 		if w.over() {
@@ -219,11 +217,11 @@ func TestWaitForWhatHasFailedForAMoment(t *testing.T) {
 func TestWaitForWhatIsPaused(t *testing.T) {
 	t.Parallel()
 	count := Scaled(2, true)
-	paused := func(t *testing.T, s *apiServer, ready int) { // only the new template is paused
+	paused := func(t *testing.T, s *server, ready int) { // only the new template is paused
 		t.Helper()
 		obj := set(t, deployment(t, 2, ready), true, "spec", "paused")
 		set(t, obj, []any{map[string]any{"name": "main", "image": "web"}}, "spec", "template", "spec", "containers")
-		s.put("deployments", set(t, obj, int64(1), "status", "updatedReplicas"))
+		s.put(set(t, obj, int64(1), "status", "updatedReplicas"))
 	}
 	for what, test := range map[string]struct {
 		limits    Limits
@@ -237,7 +235,7 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
-			s.do(func() { paused(t, s, 1) })
+			paused(t, s, 1)
 			w := s.waitFor(t, &Waiter{Limits: test.limits}, web(), test.condition)
 			if w.over() != test.paused || test.paused && (!errors.Is(w.err, outcome.ErrPaused) || !strings.HasPrefix(w.err.Error(), "deployment/web is paused: ")) {
 				t.Fatalf("%s: it has ended: %t, %v", what, w.over(), w.err)
@@ -251,11 +249,9 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 	// If the whole object is paused, the count does not take effect either.
 	bubble.Test(t, func(t *testing.T) {
 		s := serveFoo(t, 1)
-		s.do(func() {
-			obj := imoocPod(t, 2, 1)
-			obj.SetAnnotations(map[string]string{apis.AnnotationPausedUntil: "2000-01-01T01:00:00Z"})
-			s.put("imoocpods", obj)
-		})
+		obj := imoocPod(t, 2, 1)
+		obj.SetAnnotations(map[string]string{apis.AnnotationPausedUntil: "2000-01-01T01:00:00Z"})
+		s.put(obj)
 		w := s.waitFor(t, &Waiter{Limits: limits(0, 0)}, foo(), count)
 		if !w.over() || !errors.Is(w.err, outcome.ErrPaused) {
 			t.Errorf("it has ended: %t, %v", w.over(), w.err)
@@ -267,20 +263,20 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 func TestWaitForOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		s := newAPIServer()
+		s := newServer(t)
 		var met []string
 		refused := errors.New("it is refused")
-		a := &Waiter{Clients: s.factory(t), Show: func(s Observation) { met = append(met, fmt.Sprint(s.Report.Verdict, " ", s.Met)) }}
+		a := &Waiter{Clients: s.factory(), Show: func(s Observation) { met = append(met, fmt.Sprint(s.Report.Verdict, " ", s.Met)) }}
 		var reached Observation
 		w := begin(func() error {
 			return a.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Created(), Ready(), Gone()}, Reached: func(s Observation) error { reached = s; return refused }}})[0]
 		})
-		s.do(func() { s.put("deployments", deployment(t, 0, 0)) })
+		s.put(deployment(t, 0, 0))
 		pass(time.Second)
 		if w.over() {
 			t.Errorf("it has ended: %v", w.err)
 		}
-		s.do(func() { s.remove("deployments", deployment(t, 0, 0)) })
+		s.remove(deployment(t, 0, 0))
 		pass(time.Second)
 		if !w.over() || !errors.Is(w.err, refused) || !reached.Met || reached.Report.Verdict != status.Deleted {
 			t.Errorf("it has ended: %t, %v, with %+v", w.over(), w.err, reached)
@@ -299,9 +295,9 @@ func TestWaitForWhatHolds(t *testing.T) {
 		s := serveWeb(t, 2)
 		w := s.waitFor(t, &Waiter{Limits: Limits{Settle: 7 * time.Second}}, web(), Ready())
 		pass(5 * time.Second)
-		s.do(func() { s.put("deployments", deployment(t, 2, 1)) })
+		s.put(deployment(t, 2, 1))
 		pass(time.Second)
-		s.do(func() { s.put("deployments", deployment(t, 2, 2)) })
+		s.put(deployment(t, 2, 2))
 		pass(6 * time.Second)
 		if w.over() {
 			t.Errorf("it has ended too soon: %v", w.err)
@@ -318,11 +314,11 @@ func TestWaitForWhatIsNotThere(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		w := s.waitFor(t, &Waiter{}, web(), Ready())
-		s.do(func() { s.remove("deployments", deployment(t, 2, 1)) })
+		s.remove(deployment(t, 2, 1))
 		if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) || w.err.Error() != "deployment/web was deleted during the wait" {
 			t.Errorf("of what is gone it says %v", w.err)
 		}
-		w = newAPIServer().waitFor(t, &Waiter{}, web(), Ready())
+		w = newServer(t).waitFor(t, &Waiter{}, web(), Ready())
 		if !w.over() || !apierrors.IsNotFound(w.err) || strings.HasPrefix(w.err.Error(), "wait for") {
 			t.Errorf("of what never was it says %v", w.err)
 		}
@@ -335,19 +331,17 @@ func TestWaitForSeveral(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		s.do(func() {
-			obj := deployment(t, 0, 0)
-			obj.SetName("zero")
-			obj.SetUID("zero")
-			s.put("deployments", obj)
-			for i := range 3 {
-				other := podOf(t, "other", i, true)
-				other.SetLabels(map[string]string{"app": "other"})
-				s.put("pods", other)
-			}
-		})
+		obj := deployment(t, 0, 0)
+		obj.SetName("zero")
+		obj.SetUID("zero")
+		s.put(obj)
+		for i := range 3 {
+			other := podOf(t, "other", i, true)
+			other.SetLabels(map[string]string{"app": "other"})
+			s.put(other)
+		}
 		named := func(name string) Target { return Target{Kind: deployments(), Namespace: "ns", Name: name} }
-		a := &Waiter{Clients: s.factory(t), Limits: Limits{Timeout: time.Minute}}
+		a := &Waiter{Clients: s.factory(), Limits: Limits{Timeout: time.Minute}}
 		errs := a.Wait(t.Context(), []WaitTarget{
 			{Target: named("web"), Conditions: []Condition{Ready()}},
 			{Target: named("zero"), Conditions: []Condition{always()}},
@@ -356,8 +350,8 @@ func TestWaitForSeveral(t *testing.T) {
 		if len(errs) != 3 || !errors.Is(errs[0], outcome.ErrTimeout) || errs[1] != nil || !apierrors.IsNotFound(errs[2]) {
 			t.Errorf("the errors are %v", errs)
 		}
-		if s.requests["list pods"] != 1 || s.listed["pods"] != 5 {
-			t.Errorf("%d lists of pods, with %d", s.requests["list pods"], s.listed["pods"])
+		if s.count("list pods") != 1 || !s.selected("list pods", "") {
+			t.Errorf("%d lists of pods", s.count("list pods"))
 		}
 	})
 }
@@ -367,14 +361,12 @@ func TestWaitForOneReadsItsOwnPods(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		s.do(func() {
-			other := podOf(t, "other", 0, true)
-			other.SetLabels(map[string]string{"app": "other"})
-			s.put("pods", other)
-		})
+		other := podOf(t, "other", 0, true)
+		other.SetLabels(map[string]string{"app": "other"})
+		s.put(other)
 		w := s.waitFor(t, &Waiter{Limits: limits(time.Minute, 0)}, web(), Ready())
-		if pass(time.Minute); !w.over() || s.requests["list pods"] != 1 || s.listed["pods"] != 2 {
-			t.Errorf("%d lists of pods, with %d, %v", s.requests["list pods"], s.listed["pods"], w.err)
+		if pass(time.Minute); !w.over() || s.count("list pods") != 1 || !s.selected("list pods", "app=web") {
+			t.Errorf("%d lists of pods, %v", s.count("list pods"), w.err)
 		}
 	})
 }
@@ -382,7 +374,7 @@ func TestWaitForOneReadsItsOwnPods(t *testing.T) {
 // If a wait cannot begin, it returns one error, however many targets there are.
 func TestWaitWithoutAServer(t *testing.T) {
 	t.Parallel()
-	c := newAPIServer().factory(t)
+	c := newServer(t).factory()
 	*c.Flags.APIServer = "http://[broken"
 	if errs := (&Waiter{Clients: c}).Wait(t.Context(), []WaitTarget{{Target: web()}, {Target: foo()}}); len(errs) != 1 || errs[0] == nil {
 		t.Errorf("the errors are %v", errs)
@@ -400,12 +392,12 @@ func TestWaitShows(t *testing.T) {
 			if n := shown.Swap(0); n < 1 || n > 1 && !closely {
 				t.Errorf("looking closely: %t, at first it has shown %d", closely, n)
 			}
-			s.do(func() { s.put("deployments", deployment(t, 2, 1)) }) // the report stays the same
+			s.put(deployment(t, 2, 1)) // the report stays the same
 			pass(time.Second)
 			if n, want := shown.Load(), map[bool]int64{false: 0, true: 1}[closely]; n != want {
 				t.Errorf("looking closely: %t, it has shown %d, want %d", closely, n, want)
 			}
-			s.do(func() { s.put("deployments", deployment(t, 3, 1)) })
+			s.put(deployment(t, 3, 1))
 			pass(time.Second)
 			if n, want := shown.Swap(0), map[bool]int64{false: 1, true: 2}[closely]; n != want {
 				t.Errorf("looking closely: %t, after a change it has shown %d, want %d", closely, n, want)
@@ -441,7 +433,7 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			if test.doubt { // the Deployment counts two ready pods, but there is only one
-				s.do(func() { s.put("deployments", deployment(t, 2, 2)) })
+				s.put(deployment(t, 2, 2))
 			}
 			var looks atomic.Int64
 			limits := limits(20*time.Second, 0)

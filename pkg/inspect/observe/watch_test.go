@@ -43,29 +43,27 @@ func replicaSet(t testing.TB, name string, desired, ready int) *unstructured.Uns
 		spec: {replicas: %[2]d}, status: {observedGeneration: 1, replicas: %[2]d, readyReplicas: %[3]d, availableReplicas: %[3]d}}`, name, desired, ready))
 }
 
-// deployment returns the Deployment web.
+// deployment returns the Deployment web, whose controller has seen each of its generations.
 func deployment(t testing.TB, desired, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns, uid: web, generation: 1},
 		spec: {replicas: %[1]d, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}},
-		status: {observedGeneration: 1, replicas: %[1]d, updatedReplicas: %[1]d, readyReplicas: %[2]d, availableReplicas: %[2]d}}`, desired, ready))
+		status: {observedGeneration: 99, replicas: %[1]d, updatedReplicas: %[1]d, readyReplicas: %[2]d, availableReplicas: %[2]d}}`, desired, ready))
 }
 
 // web returns the Deployment as a target.
 func web() Target { return Target{Kind: deployments(), Namespace: "ns", Name: "web"} }
 
 // serveWeb returns a server with the Deployment and two pods. ready is the number of ready pods.
-func serveWeb(t *testing.T, ready int) *apiServer {
+func serveWeb(t *testing.T, ready int) *server {
 	t.Helper()
-	s := newAPIServer()
-	s.do(func() {
-		s.put("nodes", parse(t, "{apiVersion: v1, kind: Node, metadata: {name: node-1}}"))
-		s.put("deployments", deployment(t, 2, ready))
-		s.put("replicasets", replicaSet(t, "web-1", 2, ready))
-		for i := range 2 {
-			s.put("pods", podOf(t, "web-1", i, i < ready))
-		}
-	})
+	s := newServer(t)
+	s.put(parse(t, "{apiVersion: v1, kind: Node, metadata: {name: node-1}}"))
+	s.put(deployment(t, 2, ready))
+	s.put(replicaSet(t, "web-1", 2, ready))
+	for i := range 2 {
+		s.put(podOf(t, "web-1", i, i < ready))
+	}
 	return s
 }
 
@@ -80,27 +78,23 @@ func setOf(t testing.TB, ready int) *unstructured.Unstructured {
 // theSet returns the Set as a target.
 func theSet() Target {
 	path := fieldpath.Fields("spec", "replicas")
-	return Target{Kind: kindOf("sets"), Namespace: "ns", Name: "web", Path: &path}
+	return Target{Kind: kindOf("example.com/v1", "Set"), Namespace: "ns", Name: "web", Path: &path}
 }
 
 // serveSet returns a server with the Set and two pods. ready is the number of ready pods.
-func serveSet(t *testing.T, ready int) *apiServer {
+func serveSet(t *testing.T, ready int) *server {
 	t.Helper()
 	s := serveWeb(t, ready)
-	s.do(func() {
-		crd := crdOf(t, "sets", nil, "{status: {}}")
-		s.put(crd.resource, crd.object)
-		s.put("sets", setOf(t, ready))
-		s.objects["deployments"] = nil
-	})
+	s.put(setOf(t, ready))
+	s.remove(deployment(t, 2, ready))
 	return s
 }
 
 // wait starts to wait until a target is ready. ended points to the time at which the wait ended,
 // which is zero until then.
-func (s *apiServer) wait(t *testing.T, target Target) (ended *time.Time) {
+func (s *server) wait(t *testing.T, target Target) (ended *time.Time) {
 	t.Helper()
-	a := &Waiter{Clients: s.factory(t), Limits: Limits{Timeout: time.Hour}}
+	a := &Waiter{Clients: s.factory(), Limits: Limits{Timeout: time.Hour}}
 	ended = &time.Time{}
 	go func() {
 		for _, err := range a.Wait(t.Context(), []WaitTarget{{Target: target, Conditions: []Condition{Ready()}}}) {
@@ -121,30 +115,30 @@ func TestWaitEndsSoon(t *testing.T) {
 	t.Parallel()
 	const latency = 50 * time.Millisecond
 	for what, test := range map[string]struct {
-		server func(*testing.T, int) *apiServer
+		server func(*testing.T, int) *server
 		target Target
-		change func(*testing.T, *apiServer)
+		change func(*testing.T, *server)
 		within time.Duration
 		pods   int // number of lists of pods
 	}{
-		"a Deployment": {serveWeb, web(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("deployments", deployment(t, 2, 2)) }, leastRest, 1},
-		"a Set":        {serveSet, theSet(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("sets", setOf(t, 2)) }, leastRest + 2*latency, 2},
+		"a Deployment": {serveWeb, web(), func(t *testing.T, s *server) { t.Helper(); s.put(deployment(t, 2, 2)) }, leastRest, 1},
+		"a Set":        {serveSet, theSet(), func(t *testing.T, s *server) { t.Helper(); s.put(setOf(t, 2)) }, leastRest + 2*latency, 2},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := test.server(t, 1)
-			s.latency = latency
+			s.delay("* *", latency)
 			ended := s.wait(t, test.target)
-			s.do(func() { s.put("pods", podOf(t, "web-1", 1, true)) })
+			s.put(podOf(t, "web-1", 1, true))
 			pass(time.Millisecond)
-			s.do(func() { s.put("replicasets", replicaSet(t, "web-1", 2, 2)) })
+			s.put(replicaSet(t, "web-1", 2, 2))
 			pass(time.Millisecond)
-			s.do(func() { test.change(t, s) })
+			test.change(t, s)
 			changed := time.Now()
 			pass(time.Minute)
 			if took := ended.Sub(changed); took < 0 || took > test.within {
 				t.Errorf("%s: the wait ended %s after the last change", what, took)
 			}
-			if n := s.requests["list pods"]; n != test.pods {
+			if n := s.count("list pods"); n != test.pods {
 				t.Errorf("%s: %d lists of pods", what, n)
 			}
 		})
@@ -158,18 +152,18 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveSet(t, 1)
 		ended := s.wait(t, theSet())
-		s.do(func() { s.put("pods", podOf(t, "web-1", 1, true)); s.put("replicasets", replicaSet(t, "web-1", 2, 2)) })
+		s.put(podOf(t, "web-1", 1, true))
+		s.put(replicaSet(t, "web-1", 2, 2))
 		pass(time.Second)
-		s.do(func() { s.stalled["replicasets"] = true })
-		s.do(func() {
-			s.put("replicasets", replicaSet(t, "web-1", 2, 1))
-			s.put("sets", setOf(t, 2)) // the program has not seen the pod yet
-		})
+		s.Stall("replicasets")
+		s.put(replicaSet(t, "web-1", 2, 1))
+		s.put(setOf(t, 2)) // the program has not seen the pod yet
 		pass(time.Minute)
 		if !ended.IsZero() {
 			t.Fatal("it ended with a pod that is not ready")
 		}
-		s.do(func() { s.put("replicasets", replicaSet(t, "web-1", 2, 2)); s.stalled["replicasets"] = false })
+		s.put(replicaSet(t, "web-1", 2, 2))
+		s.Stall()
 		pass(time.Second)
 		if ended.IsZero() {
 			t.Error("it does not end")
@@ -177,33 +171,21 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	})
 }
 
-// Following a single object reads only its own pods, and no events of normal pod starts, whatever
-// else is in the namespace.
+// Following a single object reads only its own pods, and no events of normal pod starts.
 func TestOthersAreNotRead(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := serveWeb(t, 1)
-		s.do(func() {
-			for i := range 100 {
-				other := podOf(t, "other", i, true)
-				other.SetLabels(map[string]string{"app": "other"})
-				s.put("pods", other)
-				s.put("events", parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: other-%[1]d, namespace: ns, uid: event-%[1]d}, type: Normal, reason: Scheduled,
-					involvedObject: {kind: Pod, name: other-%[1]d, namespace: ns, uid: other-%[1]d}}`, i)))
-			}
-		})
 		f := &followers{shown: map[string]string{}}
 		var running sync.WaitGroup
-		if err := f.followFleet(ctx, s.factory(t), &running, "fleet of one", false, func(error) {}); err != nil {
+		if err := f.followFleet(ctx, s.factory(), &running, "fleet of one", false, func(error) {}); err != nil {
 			t.Error(err)
 		}
 		pass(time.Second)
-		s.mu.Lock()
-		if s.listed["pods"] != 2 || s.listed["events"] != 0 {
-			t.Errorf("it has read %v", s.listed)
+		if !s.selected("list pods", "app=web") || !s.selected("list events", unlessRoutine()) {
+			t.Errorf("it has sent %v", s.Requests(nil))
 		}
-		s.mu.Unlock()
 		stop()
 		running.Wait()
 	})
@@ -215,7 +197,7 @@ func TestSelectorThatChanges(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := serveWeb(t, 1)
-		c := s.factory(t)
+		c := s.factory()
 		f := &followers{shown: map[string]string{}}
 		var running sync.WaitGroup
 		if err := f.follow(ctx, c, &running); err != nil {
@@ -223,21 +205,19 @@ func TestSelectorThatChanges(t *testing.T) {
 		}
 		pass(time.Second)
 		labels := map[string]string{"app": "web2"}
-		s.do(func() {
-			obj := deployment(t, 2, 1)
-			obj.SetGeneration(2)
-			for _, path := range [][]string{{"spec", "selector", "matchLabels"}, {"spec", "template", "metadata", "labels"}} {
-				if err := unstructured.SetNestedStringMap(obj.Object, labels, path...); err != nil {
-					t.Error(err)
-				}
+		obj := deployment(t, 2, 1)
+		obj.SetGeneration(2)
+		for _, path := range [][]string{{"spec", "selector", "matchLabels"}, {"spec", "template", "metadata", "labels"}} {
+			if err := unstructured.SetNestedStringMap(obj.Object, labels, path...); err != nil {
+				t.Error(err)
 			}
-			for _, obj := range append(s.all("pods"), s.all("replicasets")...) {
-				obj = obj.DeepCopy()
-				obj.SetLabels(labels)
-				s.put(map[string]string{"Pod": "pods", "ReplicaSet": "replicasets"}[obj.GetKind()], obj)
-			}
-			s.put("deployments", obj)
-		})
+		}
+		for _, obj := range append(s.List("pods", "ns"), s.List("replicasets", "ns")...) {
+			obj = obj.DeepCopy()
+			obj.SetLabels(labels)
+			s.put(obj)
+		}
+		s.put(obj)
 		pass(time.Second)
 		e, _, err := Read(ctx, c, web(), Extent{Depth: Reasons})
 		f.mu.Lock()
@@ -288,13 +268,11 @@ func TestWatchObject(t *testing.T) {
 			}
 			see()
 			for _, obj := range test.changes {
-				s.do(func() {
-					if obj == nil {
-						s.remove("deployments", s.all("deployments")[0])
-					} else {
-						s.put("deployments", obj)
-					}
-				})
+				if obj == nil {
+					s.remove(s.List("deployments", "ns")[0])
+				} else {
+					s.put(obj)
+				}
 				synctest.Wait()
 				see()
 			}
@@ -417,7 +395,7 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
-		s.failing["list pods"] = true
+		s.fail("list pods")
 		w := s.waitFor(t, &Waiter{}, web(), Ready())
 		if !w.over() || !apierrors.IsInternalError(w.err) || !strings.HasPrefix(w.err.Error(), "wait for deployment/web to be ready: ") {
 			t.Errorf("at the first look: it has ended: %t, %v", w.over(), w.err)
@@ -426,17 +404,17 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveSet(t, 1)
 		w := s.waitFor(t, &Waiter{}, theSet(), Ready())
-		s.failing["list pods"] = true // a wait lists pods again before it ends
+		back := s.fail("list pods") // a wait lists pods again before it ends
 		s.readyAll(t)
-		s.do(func() { s.put("sets", setOf(t, 2)) })
+		s.put(setOf(t, 2))
 		pass(10 * time.Second)
 		if w.over() {
 			t.Fatalf("later: it has ended: %v", w.err)
 		}
-		if n := s.requests["list pods"]; n < 5 || n > 12 {
+		if n := s.count("list pods"); n < 5 || n > 12 {
 			t.Errorf("it has asked %d times in ten seconds", n)
 		}
-		s.do(func() { delete(s.failing, "list pods") })
+		back()
 		if pass(2 * time.Second); !w.over() || w.err != nil {
 			t.Errorf("later: it has ended: %t, %v", w.over(), w.err)
 		}
@@ -444,9 +422,9 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := serveSet(t, 1)
 		w := s.waitFor(t, &Waiter{}, theSet(), Ready())
-		s.forbidden["list pods"] = true
+		s.forbid("list pods")
 		s.readyAll(t)
-		s.do(func() { s.put("sets", setOf(t, 2)) })
+		s.put(setOf(t, 2))
 		if pass(time.Second); !w.over() || !apierrors.IsForbidden(w.err) {
 			t.Errorf("with a right that was taken: it has ended: %t, %v", w.over(), w.err)
 		}
@@ -459,24 +437,26 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	listed := []string{"list deployments"}
 	for what, test := range map[string]struct {
-		server    func(*testing.T) *apiServer
+		server    func(*testing.T) *server
 		target    Target
 		condition Condition
 		forbidden bool // the user is not allowed to list pods
 		want      []string
 		pods      int // number of lists of pods
 	}{
-		"one that is there":            {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Created(), false, listed, 0},
-		"one that is ready":            {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), false, nil, 1},
-		"one of another program":       {func(t *testing.T) *apiServer { t.Helper(); return serveSet(t, 2) }, theSet(), Ready(), false, nil, 2},
-		"whatever it comes to":         {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Condition{Tree: true, Met: Ready().Met}, false, nil, 1},
-		"one of this program":          {func(t *testing.T) *apiServer { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), false, nil, 1},
-		"one without a right to pods":  {func(t *testing.T) *apiServer { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), true, nil, 1},
-		"one of another, without that": {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), true, nil, 1},
+		"one that is there":            {func(t *testing.T) *server { t.Helper(); return serveWeb(t, 2) }, web(), Created(), false, listed, 0},
+		"one that is ready":            {func(t *testing.T) *server { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), false, nil, 1},
+		"one of another program":       {func(t *testing.T) *server { t.Helper(); return serveSet(t, 2) }, theSet(), Ready(), false, nil, 2},
+		"whatever it comes to":         {func(t *testing.T) *server { t.Helper(); return serveWeb(t, 2) }, web(), Condition{Tree: true, Met: Ready().Met}, false, nil, 1},
+		"one of this program":          {func(t *testing.T) *server { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), false, nil, 1},
+		"one without a right to pods":  {func(t *testing.T) *server { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), true, nil, 1},
+		"one of another, without that": {func(t *testing.T) *server { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), true, nil, 1},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := test.server(t)
-			s.forbidden["list pods"] = test.forbidden
+			if test.forbidden {
+				s.forbid("list pods")
+			}
 			var last Observation
 			w := s.waitFor(t, &Waiter{Show: func(s Observation) { last = s }}, test.target, test.condition)
 			refused := test.forbidden && test.target.Kind.BuiltIn()
@@ -485,8 +465,8 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 			}
 			// The wait may have ended before it began to watch.
 			sent := slices.DeleteFunc(s.sent(), func(request string) bool { return request == "watch deployments" })
-			if test.want != nil && !slices.Equal(sent, test.want) || s.requests["list pods"] != test.pods {
-				t.Errorf("%s: it sends %v, %d lists of pods", what, sent, s.requests["list pods"])
+			if test.want != nil && !slices.Equal(sent, test.want) || s.count("list pods") != test.pods {
+				t.Errorf("%s: it sends %v, %d lists of pods", what, sent, s.count("list pods"))
 			}
 		})
 	}
@@ -503,16 +483,14 @@ func TestWaitConfirmsOnce(t *testing.T) {
 		g.Met = func(Observation) (bool, error) { return stop, nil }
 		w := s.waitFor(t, &Waiter{}, theSet(), g)
 		for _, step := range []struct{ ready, lists int }{{2, 2}, {2, 2}, {1, 2}, {2, 3}, {2, 3}} {
-			s.do(func() {
-				s.put("replicasets", replicaSet(t, "web-1", 2, step.ready))
-				s.put("sets", setOf(t, step.ready))
-			})
-			if pass(time.Second); s.requests["list pods"] != step.lists {
-				t.Errorf("with %d ready there were %d lists of pods, want %d", step.ready, s.requests["list pods"], step.lists)
+			s.put(replicaSet(t, "web-1", 2, step.ready))
+			s.put(setOf(t, step.ready))
+			if pass(time.Second); s.count("list pods") != step.lists {
+				t.Errorf("with %d ready there were %d lists of pods, want %d", step.ready, s.count("list pods"), step.lists)
 			}
 		}
 		stop = true
-		s.do(func() { s.put("sets", setOf(t, 2)) })
+		s.put(setOf(t, 2))
 		if pass(time.Second); !w.over() || w.err != nil {
 			t.Errorf("it has ended: %t, %v", w.over(), w.err)
 		}
@@ -527,11 +505,9 @@ func TestWaitForRecreatedObject(t *testing.T) {
 		var last Observation
 		a := &Waiter{Show: func(s Observation) { last = s }, Closely: true}
 		w := s.waitFor(t, a, foo(), Condition{Tree: true, Met: Ready().Met})
-		s.do(func() {
-			again := imoocPod(t, 1, 1)
-			again.SetUID("again")
-			s.put("imoocpods", again)
-		})
+		again := imoocPod(t, 1, 1)
+		again.SetUID("again")
+		s.put(again)
 		if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) {
 			t.Errorf("it has ended: %t, %v, with %s", w.over(), w.err, last.State())
 		}
@@ -543,20 +519,20 @@ func TestWaitForRecreatedObject(t *testing.T) {
 func BenchmarkChangeOfOnePod(b *testing.B) {
 	for _, pods := range []int{100, 10_000} {
 		b.Run(strconv.Itoa(pods), func(b *testing.B) {
-			s := newAPIServer()
-			s.put("deployments", deployment(b, pods, pods))
-			s.put("replicasets", replicaSet(b, "web-1", pods, pods))
+			s := newServer(b)
+			s.put(deployment(b, pods, pods))
+			s.put(replicaSet(b, "web-1", pods, pods))
 			for i := range pods {
-				s.put("pods", podOf(b, "web-1", i, true))
+				s.put(podOf(b, "web-1", i, true))
 			}
-			from, err := feeds.New(b.Context(), s.factory(b), nil, feeds.Mode{})
+			from, err := feeds.New(b.Context(), s.factory(), nil, feeds.Mode{})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer from.Stop()
 			m := newModel(from, web(), closely(), func() {})
 			look := func() {
-				_, r, err := m.look(b.Context(), s.objects["deployments"]["ns/web"])
+				_, r, err := m.look(b.Context(), s.Get("deployments", "ns", "web"))
 				if err != nil || r.Verdict != status.Ready || len(r.Pods) != pods {
 					b.Fatal(r.Verdict, r.Reason, err)
 				}

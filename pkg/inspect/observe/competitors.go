@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -73,13 +74,13 @@ func listAs[T any](ctx context.Context, client dynamic.Interface, resource schem
 
 // recount sets the counts of each budget from the pods, because the status of a budget lags behind.
 func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
-	f := m.Pods(m.target.Namespace, "")
-	pods, _, err := contents(ctx, m, f)
+	pods, err := contents(ctx, m, m.Pods(m.target.Namespace, ""))
 	if err != nil {
 		return unlessUnavailable("pods", e, err)
 	}
+	all := problem.Pods(slices.Concat(slices.Collect(maps.Values(pods.Of))...)).Objects()
 	for i := range e.Budgets {
-		budget.Recount(&e.Budgets[i], problem.Pods(pods).Objects())
+		budget.Recount(&e.Budgets[i], all)
 	}
 	return nil
 }

@@ -124,16 +124,8 @@ type subscribable interface {
 	Known() <-chan struct{}
 }
 
-// contents waits until a feed has synced, and returns its objects and whether they are polled.
-func contents[T follow.Object, V any](ctx context.Context, m *model, f *follow.Feed[T, V]) (all []V, polled bool, err error) {
-	if !isKnown(f) {
-		defer func() { m.begun = time.Now() }()
-	}
-	return f.All(ctx)
-}
-
-// indexed is like contents, but returns the index of a feed.
-func indexed[T follow.Object, V any](ctx context.Context, m *model, f *follow.Feed[T, V]) (index follow.Index[V], polled bool, err error) {
+// contents waits until a feed has synced, and returns its contents.
+func contents[T follow.Object, V any](ctx context.Context, m *model, f *follow.Feed[T, V]) (follow.Index[V], error) {
 	if !isKnown(f) {
 		defer func() { m.begun = time.Now() }()
 	}
@@ -187,11 +179,11 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	}
 	pods := m.beginTree()
 	m.subscribe(pods)
-	index, polled, err := indexed(ctx, m, pods)
+	index, err := contents(ctx, m, pods)
 	if err != nil {
 		return err
 	}
-	if polled {
+	if index.Polled {
 		e.Unread = append(e.Unread, "changes of pods")
 	}
 	e.Pods = m.ownPods(index, nil)
@@ -244,7 +236,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 		}
 		f := m.childrenOf(m.between[i])
 		m.subscribe(f)
-		index, _, err := indexed(ctx, m, f)
+		index, err := contents(ctx, m, f)
 		if cause := context.Cause(ctx); err != nil && cause != nil {
 			return cause
 		}

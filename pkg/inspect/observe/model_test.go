@@ -69,14 +69,14 @@ func TestAllPods(t *testing.T) {
 	pod.SetAnnotations(map[string]string{apis.AnnotationDefaultContainer: "main"})
 	s.put(pod)
 	c := s.factory()
-	read := func(selector string) (problem.Pods, error) {
+	read := func(selector string) ([]*problem.Pod, error) {
 		from, err := feeds.New(t.Context(), c, nil, feeds.Mode{Once: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer from.Stop()
-		pods, _, err := from.Pods("ns", selector).All(t.Context())
-		return pods, err
+		pods, err := from.Pods("ns", selector).Index(t.Context())
+		return pods.Of["web-1"], err
 	}
 	pods, err := read("app=web")
 	if err != nil || len(pods) != 2 || s.count("list pods") != 1 {
@@ -85,11 +85,11 @@ func TestAllPods(t *testing.T) {
 	if got := pods[1].Object; len(got.ManagedFields) > 0 || got.Annotations[apis.AnnotationDefaultContainer] != "main" {
 		t.Errorf("it is kept as %v", got)
 	}
-	if pods, err := read("app=none"); err != nil || pods == nil || len(pods) != 0 {
+	if pods, err := read("app=none"); err != nil || len(pods) != 0 {
 		t.Errorf("of none: %v, %v", pods, err)
 	}
 	s.fail("list pods")
-	if pods, err := read("app=web"); err == nil || pods == nil {
+	if pods, err := read("app=web"); err == nil {
 		t.Errorf("from a server that fails: %v, %v", pods, err)
 	}
 	nowhere := s.factory()

@@ -145,7 +145,7 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds
 	about := belonging(*e)
 	e.Events = nil
 	for _, f := range from {
-		index, _, err := indexed(ctx, m, f)
+		index, err := contents(ctx, m, f)
 		if err != nil {
 			return unlessUnavailable("events", e, err)
 		}
@@ -170,12 +170,12 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem
 		if m.lacks(f) {
 			continue
 		}
-		all, _, err := contents(ctx, m, f)
+		index, err := contents(ctx, m, f)
 		if err != nil {
 			return unlessUnavailable("nodes", e, err)
 		}
 		e.Nodes[name] = nil // stays nil if there is no such node
-		for _, node := range all {
+		for _, node := range index.Of[""] {
 			e.Nodes[name] = node
 		}
 	}
@@ -201,8 +201,8 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	loops := []leaserecord.Loop{}
 	for _, namespace := range namespaces {
 		f := m.Leases(namespace)
-		leases, _, err := contents(ctx, m, f)
-		for _, lease := range leases {
+		leases, err := contents(ctx, m, f)
+		for _, lease := range leases.Of[""] {
 			err = cmp.Or(err, lease.Err)
 			loop := lease.Loop
 			loop.Ended = lease.Here && !holder.Alive(loop.PID)

@@ -32,8 +32,8 @@ type Feed[T Object, V any] struct {
 	keep func(T) V
 	// compare orders the values. It returns zero only for two values of the same object.
 	compare func(a, b V) int
-	// refers, if set, returns the UID and the kind of the object to which a value refers: its
-	// controller, or what an event is about. Both are empty if there is none.
+	// refers returns the UID and the kind of the object to which a value refers: its controller, or
+	// what an event is about. Both are empty if there is none. A nil function means none for all.
 	refers func(V) (types.UID, schema.GroupVersionKind)
 	// known is closed once, by learned, when the feed has synced or failed.
 	known   chan struct{}
@@ -52,10 +52,13 @@ type Feed[T Object, V any] struct {
 
 // Index groups the values of a feed by the objects to which they refer.
 type Index[V any] struct {
-	// Of maps the UID of an object to the values that refer to it, in order.
+	// Of maps the UID of an object to the values that refer to it, in order. The values that refer
+	// to no object have the empty UID.
 	Of map[types.UID][]V
 	// Kinds lists the kinds of the objects to which values refer, each once.
 	Kinds []schema.GroupVersionKind
+	// Polled means that the user can list the objects but not watch them.
+	Polled bool
 }
 
 // Subscriber is notified of changes. Matters, if set, gets the UIDs of a changed object and of the
@@ -65,15 +68,9 @@ type Subscriber struct {
 	Notify  func()
 }
 
-// New returns an empty feed, which List or Run fills.
-func New[T Object, V any](keep func(T) V, compare func(a, b V) int) *Feed[T, V] {
-	return &Feed[T, V]{keep: keep, compare: compare, known: make(chan struct{}), subscribers: map[any]Subscriber{}, all: []V{}}
-}
-
-// By sets how to find the object to which a value refers, as required by Index. It must be called
-// before Run and Index.
-func (f *Feed[T, V]) By(refers func(V) (types.UID, schema.GroupVersionKind)) {
-	f.refers = refers
+// New returns an empty feed, which List or Run fills. refers may be nil.
+func New[T Object, V any](keep func(T) V, compare func(a, b V) int, refers func(V) (types.UID, schema.GroupVersionKind)) *Feed[T, V] {
+	return &Feed[T, V]{keep: keep, compare: compare, refers: refers, known: make(chan struct{}), subscribers: map[any]Subscriber{}}
 }
 
 // Whole is a keep function for New that returns the object unchanged.
@@ -205,22 +202,13 @@ func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 // Known returns a channel that is closed when the feed has synced or failed.
 func (f *Feed[T, V]) Known() <-chan struct{} { return f.known }
 
-// All waits until the feed has synced or failed, and returns its values in order. polled reports
-// whether the feed polls, and err is the error of Refuse.
-func (f *Feed[T, V]) All(ctx context.Context) (all []V, polled bool, err error) {
-	if err := f.await(ctx); err != nil {
-		return nil, false, err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.all), f.polled, f.err
-}
-
-// Index is like All, but returns the index of a feed for which By was called. All callers share
-// the index until the next change, so they must not modify it.
-func (f *Feed[T, V]) Index(ctx context.Context) (index Index[V], polled bool, err error) {
-	if err := f.await(ctx); err != nil {
-		return Index[V]{}, false, err
+// Index waits until the feed has synced or failed, and returns its values and the error of Refuse.
+// All callers share the index until the next change, so they must not modify it.
+func (f *Feed[T, V]) Index(ctx context.Context) (Index[V], error) {
+	select {
+	case <-f.known:
+	case <-ctx.Done():
+		return Index[V]{}, context.Cause(ctx)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -228,7 +216,11 @@ func (f *Feed[T, V]) Index(ctx context.Context) (index Index[V], polled bool, er
 		f.index = &Index[V]{Of: map[types.UID][]V{}}
 		known := sets.Set[schema.GroupVersionKind]{}
 		for _, value := range f.all {
-			uid, kind := f.refers(value)
+			var uid types.UID
+			var kind schema.GroupVersionKind
+			if f.refers != nil {
+				uid, kind = f.refers(value)
+			}
 			f.index.Of[uid] = append(f.index.Of[uid], value)
 			if uid != "" && !known.Has(kind) {
 				known.Insert(kind)
@@ -236,15 +228,7 @@ func (f *Feed[T, V]) Index(ctx context.Context) (index Index[V], polled bool, er
 			}
 		}
 	}
-	return *f.index, f.polled, f.err
-}
-
-// await waits until the feed has synced or failed.
-func (f *Feed[T, V]) await(ctx context.Context) error {
-	select {
-	case <-f.known:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	index := *f.index
+	index.Polled = f.polled
+	return index, f.err
 }

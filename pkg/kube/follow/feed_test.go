@@ -172,11 +172,9 @@ func aPod(name string, uid int) *corev1.Pod {
 type podFeed = Feed[*corev1.Pod, *corev1.Pod]
 
 func newFeed() *podFeed {
-	f := New(Whole[*corev1.Pod], Compare)
-	f.By(func(pod *corev1.Pod) (types.UID, schema.GroupVersionKind) {
+	return New(Whole[*corev1.Pod], Compare, func(pod *corev1.Pod) (types.UID, schema.GroupVersionKind) {
 		return types.UID(pod.Name), corev1.SchemeGroupVersion.WithKind(pod.Name)
 	})
-	return f
 }
 
 // pass advances the time in the bubble of the test, and waits until all goroutines are blocked.
@@ -185,23 +183,19 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// versions returns the resourceVersions of the pods in a feed by name, and checks the index.
+// versions returns the resourceVersions of the pods in a feed by name.
 func versions(ctx context.Context, t *testing.T, f *podFeed) map[string]string {
 	t.Helper()
 	known := map[string]string{}
-	pods, _, err := f.All(ctx)
-	if err != nil {
-		t.Fatal(err)
+	index, err := f.Index(ctx)
+	if err != nil || len(index.Kinds) != len(index.Of) {
+		t.Fatalf("the index has %d of %v, %v", len(index.Of), index.Kinds, err)
 	}
-	index, _, err := f.Index(ctx)
-	if err != nil || len(index.Of) != len(pods) || len(index.Kinds) != len(pods) {
-		t.Fatalf("%d pods, and the index has %d of %v, %v", len(pods), len(index.Of), index.Kinds, err)
-	}
-	for _, pod := range pods {
-		known[pod.Name] = pod.ResourceVersion
-		if indexed := index.Of[types.UID(pod.Name)]; len(indexed) != 1 || indexed[0] != pod {
-			t.Errorf("the index has %v instead of %v", indexed, pod)
+	for uid, pods := range index.Of {
+		if len(pods) != 1 || pods[0].Name != string(uid) {
+			t.Errorf("of %s the index has %v", uid, pods)
 		}
+		known[pods[0].Name] = pods[0].ResourceVersion
 	}
 	return known
 }
@@ -303,8 +297,8 @@ func TestFeedThatMayNotWatchLists(t *testing.T) {
 		if got := versions(ctx, t, f); len(got) != 1 {
 			t.Errorf("it knows %v", got)
 		}
-		if _, polled, err := f.All(ctx); !polled || err != nil {
-			t.Errorf("it says polled: %t, error: %v", polled, err)
+		if index, err := f.Index(ctx); !index.Polled || err != nil {
+			t.Errorf("it says polled: %t, error: %v", index.Polled, err)
 		}
 		stop()
 		running.Wait()
@@ -322,11 +316,11 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 		var running sync.WaitGroup
 		running.Go(func() { f.Run(ctx, s.source(), metav1.ListOptions{}, nil) })
 		synctest.Wait()
-		if _, _, err := f.All(ctx); !apierrors.IsServiceUnavailable(err) {
+		if _, err := f.Index(ctx); !apierrors.IsServiceUnavailable(err) {
 			t.Errorf("the error is %v", err)
 		}
 		pass(time.Minute)
-		if _, _, err := f.All(ctx); err != nil {
+		if _, err := f.Index(ctx); err != nil {
 			t.Errorf("the error is still %v", err)
 		}
 		stop()
@@ -354,7 +348,7 @@ func TestUIDs(t *testing.T) {
 // Each subscriber is notified of the changes that matter to it, of every list, and of every error.
 func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	t.Parallel()
-	f := New(func(pod *corev1.Pod) *corev1.Pod { pod.Annotations = nil; return pod }, Compare)
+	f := New(func(pod *corev1.Pod) *corev1.Pod { pod.Annotations = nil; return pod }, Compare, nil)
 	told := map[types.UID]int{}
 	for _, uid := range []types.UID{"a-0", "b-0"} {
 		f.Subscribe(uid, Subscriber{Matters: func(all ...types.UID) bool { return slices.Contains(all, uid) }, Notify: func() { told[uid]++ }})
@@ -387,14 +381,14 @@ func TestFeedThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	f := newFeed()
 	f.Refuse(errOdd)
-	if _, _, err := f.All(t.Context()); !errors.Is(err, errOdd) {
+	if _, err := f.Index(t.Context()); !errors.Is(err, errOdd) {
 		t.Error(err)
 	}
 	<-f.Known()
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(errOdd)
-	if pods, _, err := newFeed().All(ctx); !errors.Is(err, errOdd) || len(pods) > 0 {
-		t.Error(pods, err)
+	if index, err := newFeed().Index(ctx); !errors.Is(err, errOdd) || len(index.Of) > 0 {
+		t.Error(index, err)
 	}
 }
 
@@ -412,7 +406,7 @@ func TestFeedThatMayNotList(t *testing.T) {
 		bubble.Test(t, func(t *testing.T) {
 			f := newFeed()
 			f.Run(t.Context(), test.script.source(), metav1.ListOptions{}, nil)
-			if _, _, err := f.All(t.Context()); !apierrors.IsForbidden(err) || test.script.listed != test.lists {
+			if _, err := f.Index(t.Context()); !apierrors.IsForbidden(err) || test.script.listed != test.lists {
 				t.Errorf("%s: %v after %d lists", what, err, test.script.listed)
 			}
 		})

@@ -148,8 +148,9 @@ func (s *Feeds) Pods(namespace, selector string) *Pods {
 			trimPod(pod)
 			return problem.NewPod(pod)
 		}
-		f := follow.New(keep, problem.ComparePods)
-		f.By(func(pod *problem.Pod) (types.UID, schema.GroupVersionKind) { return pod.Owner, pod.OwnerKind })
+		f := follow.New(keep, problem.ComparePods, func(pod *problem.Pod) (types.UID, schema.GroupVersionKind) {
+			return pod.Owner, pod.OwnerKind
+		})
 		s.run(f, follow.SourceOf(s.core.Pods(namespace)), metav1.ListOptions{LabelSelector: selector})
 		return f
 	})
@@ -158,8 +159,7 @@ func (s *Feeds) Pods(namespace, selector string) *Pods {
 // Events returns the feed of the events that a field selector selects.
 func (s *Feeds) Events(namespace, selector string) *Events {
 	return feedOf(s, core("Event", namespace, selector), func() *Events {
-		f := follow.New(follow.Whole[*corev1.Event], follow.Compare)
-		f.By(func(event *corev1.Event) (types.UID, schema.GroupVersionKind) {
+		f := follow.New(follow.Whole[*corev1.Event], follow.Compare, func(event *corev1.Event) (types.UID, schema.GroupVersionKind) {
 			return event.InvolvedObject.UID, event.InvolvedObject.GroupVersionKind()
 		})
 		s.run(f, follow.SourceOf(s.core.Events(namespace)), metav1.ListOptions{FieldSelector: selector})
@@ -170,7 +170,7 @@ func (s *Feeds) Events(namespace, selector string) *Events {
 // Node returns the feed of a node.
 func (s *Feeds) Node(name string) *Nodes {
 	return feedOf(s, core("Node", "", name), func() *Nodes {
-		f := follow.New(follow.Whole[*corev1.Node], follow.Compare)
+		f := follow.New(follow.Whole[*corev1.Node], follow.Compare, nil)
 		s.run(f, follow.SourceOf(s.core.Nodes()), follow.ByName(name))
 		return f
 	})
@@ -182,7 +182,7 @@ func (s *Feeds) Leases(namespace string) *Leases {
 		f := follow.New(func(obj *unstructured.Unstructured) Lease {
 			loop, err := holder.Read(obj)
 			return Lease{obj.GetName(), loop, holder.Here(loop), err}
-		}, func(a, b Lease) int { return strings.Compare(a.name, b.name) })
+		}, func(a, b Lease) int { return strings.Compare(a.name, b.name) }, nil)
 		s.run(f, follow.SourceOf(holder.Leases(s.Dynamic, namespace)), metav1.ListOptions{LabelSelector: holder.Selector})
 		return f
 	})
@@ -205,8 +205,8 @@ func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string
 			}
 			return Child{facts.Child(obj), schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)}
 		}
-		f := follow.New(keep, func(a, b Child) int { return strings.Compare(string(a.UID), string(b.UID)) })
-		f.By(func(c Child) (types.UID, schema.GroupVersionKind) { return c.Controller, c.Owner })
+		byUID := func(a, b Child) int { return strings.Compare(string(a.UID), string(b.UID)) }
+		f := follow.New(keep, byUID, func(c Child) (types.UID, schema.GroupVersionKind) { return c.Controller, c.Owner })
 		objects, err := s.objectsOf(gvk, namespace)
 		if err != nil {
 			f.Refuse(err)

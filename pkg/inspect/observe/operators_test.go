@@ -69,7 +69,8 @@ func TestOperators(t *testing.T) {
 			{10, `{Pod/b: {is: ready}, Pod/c: null}`, "ready", ""},
 		}},
 		"a failed job": {`{spec: {}, status: {observedGeneration: integer}}`, "", []step{
-			{0, `{spec: {}, status: {observedGeneration: 1}, Pod/a: {of: it, is: ready}, Job/j: {of: it, spec: {}, status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]}}}`, "progressing: ChildNotReady", ""},
+			{0, `{spec: {}, status: {observedGeneration: 1}, Pod/a: {of: Job/i, is: ready},
+				Job/i: {of: it, spec: {}, status: {active: 1, ready: 1}}, Job/j: {of: it, spec: {}, status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]}}}`, "progressing: ChildNotReady", ""},
 			{10, `{Job/k: {of: it, spec: {}, status: {conditions: [{type: Complete, status: "True"}]}}}`, "ready", ""},
 		}},
 		"a count above its maximum": {`{spec: {size: integer, maxSize: integer}, status: {observedGeneration: integer}}`, ".spec.size", []step{

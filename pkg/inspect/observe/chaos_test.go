@@ -236,7 +236,7 @@ func (s *server) changeAnything(t *testing.T, random *rand.Rand) {
 	default:
 		pod := podOf(t, set, random.IntN(4), random.IntN(2) == 0)
 		if random.IntN(2) == 0 {
-			probe(t, pod, random.IntN(2))
+			pod = probe(t, pod, random.IntN(2))
 		}
 		s.put(pod)
 	}

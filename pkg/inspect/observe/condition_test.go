@@ -31,7 +31,8 @@ func parse(t testing.TB, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// A condition counts only if it is about the current generation.
+// A condition counts only if it is about the current generation. Invalid conditions of a status are
+// ignored.
 func TestConditionsOfAnObject(t *testing.T) {
 	t.Parallel()
 	const object = `
@@ -52,6 +53,14 @@ status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, sta
 		{"condition=None", object, false},
 		{"condition=Ready", behind, false},
 		{"condition=Fresh", behind, true},
+		{"condition=Ready", "{metadata: {generation: 3}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 3}]}}", true},
+		{"condition=Ready", "{metadata: {generation: 3}, status: {conditions: [{type: Ready, status: 'True'}]}}", true},
+		{"condition=Ready", "{metadata: {generation: 3}, status: {conditions: [odd, {type: Ready, status: 'True'}]}}", true},
+		{"condition=Ready", "{metadata: {generation: 3}, status: {conditions: [{status: 'True'}, {type: Ready, status: 'False'}]}}", false},
+		{"condition=Ready", "{metadata: {generation: 3}, status: {observedGeneration: odd, conditions: [{type: Ready, status: 'True'}]}}", true},
+		{"condition=Ready", "{metadata: {generation: 3}, status: {observedGeneration: 4, conditions: [{type: Ready, status: 'True'}]}}", true},
+		{"condition=Ready", "{metadata: {generation: 3}, status: {conditions: odd}}", false},
+		{"condition=Ready", "{metadata: {generation: 3}}", false},
 		{"jsonpath={.status.readyReplicas}=2", object, true},
 		{"jsonpath=.status.readyReplicas=3", object, false},
 		{"jsonpath={.spec.replicas}", object, true},
@@ -232,28 +241,6 @@ func TestConditionsSayWhatTheyAre(t *testing.T) {
 	}
 	if _, err := ParseCondition("none"); err == nil || err.Error() != `cannot wait for "none": must be ready, create, delete, condition=NAME[=VALUE] or jsonpath=EXPRESSION[=VALUE]` {
 		t.Error(err)
-	}
-}
-
-// Invalid conditions of a status are ignored.
-func TestConditionOfAnOddStatus(t *testing.T) {
-	t.Parallel()
-	for object, test := range map[string]struct{ met, fails bool }{
-		"{metadata: {generation: 3}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 3}]}}":   {true, false},
-		"{metadata: {generation: 3}, status: {conditions: [{type: Ready, status: 'True'}]}}":                          {true, false},
-		"{metadata: {generation: 3}, status: {conditions: [odd, {type: Ready, status: 'True'}]}}":                     {true, false},
-		"{metadata: {generation: 3}, status: {conditions: [{status: 'True'}, {type: Ready, status: 'False'}]}}":       {false, false},
-		"{metadata: {generation: 3}, status: {observedGeneration: odd, conditions: [{type: Ready, status: 'True'}]}}": {true, false},
-		"{metadata: {generation: 3}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}}":   {false, false},
-		"{metadata: {generation: 3}, status: {observedGeneration: 4, conditions: [{type: Ready, status: 'True'}]}}":   {true, false},
-		"{metadata: {generation: 3}, status: {conditions: odd}}":                                                      {false, false},
-		"{metadata: {generation: 3}}": {false, false},
-	} {
-		var s Observation
-		s.Object = parse(t, object)
-		if met, err := statusCondition("Ready", "true").Met(s); met != test.met || (err != nil) != test.fails {
-			t.Errorf("of %s it is %t, %v", object, met, err)
-		}
 	}
 }
 

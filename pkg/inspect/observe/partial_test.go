@@ -28,8 +28,9 @@ func eventOf(t *testing.T, pod, reason, message string) *unstructured.Unstructur
 		pod, reason, message, time.Now().UTC().Format(time.RFC3339)))
 }
 
-// probe gives a pod a running container that its liveness probe has restarted a number of times.
-func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) {
+// probe gives a pod a running container that its liveness probe has restarted a number of times, and
+// returns the pod.
+func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) *unstructured.Unstructured {
 	t.Helper()
 	containers := []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"tcpSocket": map[string]any{"port": int64(80)}}}}
 	c := map[string]any{
@@ -39,13 +40,7 @@ func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) {
 	if restarts > 0 {
 		c["lastState"] = map[string]any{"terminated": map[string]any{"exitCode": int64(1), "startedAt": "1999-12-31T22:00:00Z", "finishedAt": "1999-12-31T22:59:00Z"}}
 	}
-	err := unstructured.SetNestedSlice(pod.Object, containers, "spec", "containers")
-	if err == nil {
-		err = unstructured.SetNestedSlice(pod.Object, []any{c}, "status", "containerStatuses")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	return set(t, set(t, pod, containers, "spec", "containers"), []any{c}, "status", "containerStatuses")
 }
 
 // waitForWeb waits until the Deployment is ready. It returns the shown observations, the duration,
@@ -163,9 +158,7 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 2)
-		probed := podOf(t, "web-1", 1, true)
-		probe(t, probed, 0)
-		s.put(probed)
+		s.put(probe(t, podOf(t, "web-1", 1, true), 0))
 		s.put(eventOf(t, "web-1-1", corev1.EventTypeNormal, "it is fine"))
 		s.put(eventOf(t, "web-1-1", problem.EventKilling, "Container main failed liveness probe, will be restarted"))
 		s.delay("list events", 3*time.Second)

@@ -66,10 +66,8 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	tree := []string{"list pods", "list replicasets"}
 	with := func(more ...string) []string { return slices.Sorted(slices.Values(slices.Concat(tree, more))) }
 	probed := func(s *server) {
-		for i, pod := range s.List("pods", "ns") {
-			containers := []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"periodSeconds": int64(10)}}}
-			s.put(set(t, podOf(t, "web-1", i, true), containers, "spec", "containers"))
-			_ = pod
+		for i := range 2 {
+			s.put(probe(t, podOf(t, "web-1", i, true), 0))
 		}
 	}
 	for _, test := range []struct {
@@ -117,10 +115,7 @@ func TestReadSeesWhatProbesEnd(t *testing.T) {
 		{"stopped by somebody", "Stopping container main", status.Ready, 1},
 	} {
 		s := serveWeb(t, 2)
-		pod := podOf(t, "web-1", 0, true)
-		set(t, pod, []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"periodSeconds": int64(10)}}}, "spec", "containers")
-		set(t, pod, []any{map[string]any{"name": "main", "ready": true, "state": map[string]any{"running": map[string]any{"startedAt": "1999-12-31T23:00:00Z"}}}}, "status", "containerStatuses")
-		s.put(pod)
+		s.put(probe(t, podOf(t, "web-1", 0, true), 0))
 		s.put(event(t, "kill", "Pod", "web-1-0", "Killing", test.message))
 		s.put(event(t, "other", "Pod", "web-1-1", "Unhealthy", "it fails"))
 		e, _, err := Read(t.Context(), s.factory(), web(), Extent{Depth: Reasons})
@@ -214,8 +209,7 @@ func TestReadWithoutRights(t *testing.T) {
 		}
 	}
 	s := serveWeb(t, 2)
-	containers := []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"periodSeconds": int64(10)}}}
-	s.put(set(t, podOf(t, "web-1", 0, true), containers, "spec", "containers"))
+	s.put(probe(t, podOf(t, "web-1", 0, true), 0))
 	s.forbid("list events")
 	c := s.factory()
 	if e, _, err := Read(t.Context(), c, web(), Extent{Depth: Reasons}); err != nil || !slices.Equal(e.Unread, []string{"events"}) || !status.NewReport(e).Verdict.Settled() {

@@ -336,7 +336,8 @@ func TestCauseOf(t *testing.T) {
 	}
 }
 
-// The actions of the controller are remembered until the spec changes or the object is replaced.
+// The actions of the controller are remembered until the spec changes or the object is replaced. If
+// a wait is for a count that was just written, every look is Counted.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	first := time.Unix(1000, 0)
@@ -348,7 +349,7 @@ func TestHistory(t *testing.T) {
 		}
 		return e
 	}
-	var h history
+	h, plain := history{counted: true}, history{}
 	for i, test := range []struct {
 		look         status.Snapshot
 		acted, below bool
@@ -365,10 +366,11 @@ func TestHistory(t *testing.T) {
 		{look("b", 2, 0, 8), false, false, 8},
 		{look("b", 2, 0, 9), false, false, 8},
 	} {
-		e := test.look
+		e, uncounted := test.look, test.look
 		h.add(&e)
-		if e.Acted != test.acted || e.ActedBelow != test.below || !e.Since.Equal(first.Add(time.Duration(test.since)*time.Second)) {
-			t.Errorf("%d: acted: %t, below: %t, since %s", i, e.Acted, e.ActedBelow, e.Since)
+		plain.add(&uncounted)
+		if e.Acted != test.acted || e.ActedBelow != test.below || !e.Counted || uncounted.Counted || !e.Since.Equal(first.Add(time.Duration(test.since)*time.Second)) {
+			t.Errorf("%d: acted: %t, below: %t, counted: %t, since %s", i, e.Acted, e.ActedBelow, e.Counted, e.Since)
 		}
 		if len(e.Pods) != 1 || len(e.Events) != 1 || len(h.first.Pods)+len(h.first.Events) > 0 {
 			t.Errorf("%d: it keeps %d pods and %d events", i, len(h.first.Pods), len(h.first.Events))
@@ -468,6 +470,9 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 			if test.want != nil && !slices.Equal(sent, test.want) || s.count("list pods") != test.pods {
 				t.Errorf("%s: it sends %v, %d lists of pods", what, sent, s.count("list pods"))
 			}
+			if test.target.Kind.BuiltIn() && !s.selected("list pods", "app=web") {
+				t.Errorf("%s: it reads the pods of others", what)
+			}
 		})
 	}
 }
@@ -497,21 +502,30 @@ func TestWaitConfirmsOnce(t *testing.T) {
 	})
 }
 
-// An object that is created again is another object, which ends a wait for the old one.
-func TestWaitForRecreatedObject(t *testing.T) {
+// A wait for an object to be ready ends if the object is deleted. An object that is created again is
+// another object.
+func TestWaitForWhatGoes(t *testing.T) {
 	t.Parallel()
-	bubble.Test(t, func(t *testing.T) {
-		s := serveFoo(t, 1)
-		var last Observation
-		a := &Waiter{Show: func(s Observation) { last = s }, Closely: true}
-		w := s.waitFor(t, a, foo(), Condition{Tree: true, Met: Ready().Met})
-		again := imoocPod(t, 1, 1)
-		again.SetUID("again")
-		s.put(again)
-		if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) {
-			t.Errorf("it has ended: %t, %v, with %s", w.over(), w.err, last.State())
-		}
-	})
+	for what, change := range map[string]func(*testing.T, *server){
+		"deleted": func(t *testing.T, s *server) { t.Helper(); s.remove(imoocPod(t, 2, 1)) },
+		"created again": func(t *testing.T, s *server) {
+			t.Helper()
+			again := imoocPod(t, 1, 1)
+			again.SetUID("again")
+			s.put(again)
+		},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s := serveFoo(t, 1)
+			var last Observation
+			a := &Waiter{Show: func(s Observation) { last = s }, Closely: true}
+			w := s.waitFor(t, a, foo(), Condition{Tree: true, Met: Ready().Met})
+			change(t, s)
+			if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) || w.err.Error() != "imoocpod/foo was deleted during the wait" {
+				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())
+			}
+		})
+	}
 }
 
 // BenchmarkChangeOfOnePod measures a change of one pod of a Deployment, from the event to the
@@ -550,22 +564,5 @@ func BenchmarkChangeOfOnePod(b *testing.B) {
 				look()
 			}
 		})
-	}
-}
-
-// If a wait is for a count that was just written, its history sets Counted in every look. Since is
-// the time of the first look at the current spec.
-func TestHistoryOfACount(t *testing.T) {
-	t.Parallel()
-	at := time.Unix(1e9, 0)
-	for _, counted := range []bool{true, false} {
-		s := history{counted: counted}
-		for i, generation := range []int64{2, 2, 3} {
-			e := status.Snapshot{Object: status.Object{Identity: status.Identity{UID: "it"}, Evidence: status.Evidence{Generation: generation}}, Now: at.Add(time.Duration(i) * time.Second)}
-			s.add(&e)
-			if want := []time.Time{at, at, at.Add(2 * time.Second)}[i]; e.Counted != counted || !e.Since.Equal(want) {
-				t.Errorf("look %d: counted %t since %s, want %t since %s", i, e.Counted, e.Since, counted, want)
-			}
-		}
 	}
 }

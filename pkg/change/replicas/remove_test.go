@@ -1,12 +1,8 @@
 package replicas
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"path"
 	"strings"
 	"testing"
 	"time"
@@ -34,8 +30,6 @@ type shelf struct {
 	t *testing.T
 	// versions has the first resourceVersion of each object, by the name of the object.
 	versions map[string]string
-	// patches has the patches that the server accepted, each with the name of its object.
-	patches []string
 }
 
 func newShelf(t *testing.T) *shelf {
@@ -50,34 +44,24 @@ func newShelf(t *testing.T) *shelf {
 
 func (s *shelf) clients() (dynamic.Interface, corev1client.CoreV1Interface) {
 	s.t.Helper()
-	config := s.RESTConfig()
-	config.Transport = s
-	objects, err := dynamic.NewForConfig(config)
+	objects, err := dynamic.NewForConfig(s.RESTConfig())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	pods, err := corev1client.NewForConfig(config)
+	pods, err := corev1client.NewForConfig(s.RESTConfig())
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return objects, pods
 }
 
-// RoundTrip records the patches that the server accepts.
-func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
-	var patch []byte
-	if r.Method == http.MethodPatch {
-		var err error
-		if patch, err = io.ReadAll(r.Body); err != nil {
-			return nil, err
-		}
-		r.Body = io.NopCloser(bytes.NewReader(patch))
+// patched returns the patches that were sent, each with the name of its object.
+func (s *shelf) patched() []string {
+	var all []string
+	for _, r := range s.Requests(apiserver.On("patch", "*")) {
+		all = append(all, r.Name+" "+string(r.Body))
 	}
-	resp, err := s.Server.RoundTrip(r)
-	if patch != nil && err == nil && resp.StatusCode == http.StatusOK {
-		s.patches = append(s.patches, path.Base(r.URL.Path)+" "+string(patch))
-	}
-	return resp, err
+	return all
 }
 
 // put adds an object to the shelf.
@@ -205,8 +189,8 @@ func TestRemoveGivesUpSlots(t *testing.T) {
 		if err != nil || done.String() != test.says || done.UID != "uid-of-foo" {
 			t.Errorf("%s: %+v, %v, want %q", name, done, err, test.says)
 		}
-		if want := "foo [" + s.guard("foo") + "," + test.patch + remembered(t, test.says, true) + "]"; len(s.patches) != 1 || s.patches[0] != want {
-			t.Errorf("%s: the patches are\n%q, want\n%q", name, s.patches, want)
+		if want := "foo [" + s.guard("foo") + "," + test.patch + remembered(t, test.says, true) + "]"; len(s.patched()) != 1 || s.patched()[0] != want {
+			t.Errorf("%s: the patches are\n%q, want\n%q", name, s.patched(), want)
 		}
 	}
 }
@@ -237,8 +221,8 @@ func TestRemoveRefuses(t *testing.T) {
 		s.pod("foo-earlier", s.Get("imoocpods", "ns", "foo"))
 		s.pod("bar-1", s.put(kinds.ImoocPod().Resource.GroupVersion().String(), "ImoocPod", "bar", map[string]any{"spec": map[string]any{"template": template()}}))
 		done, err := s.remove(foo, Request{Remove: []string{test.pod}})
-		if err == nil || !strings.Contains(told(err), test.want) || (test.is != nil) != errors.Is(err, outcome.ErrPrecondition) || len(s.patches) > 0 {
-			t.Errorf("%s: %+v, %v, patches %q, want %q", name, done, err, s.patches, test.want)
+		if err == nil || !strings.Contains(told(err), test.want) || (test.is != nil) != errors.Is(err, outcome.ErrPrecondition) || len(s.patched()) > 0 {
+			t.Errorf("%s: %+v, %v, patches %q, want %q", name, done, err, s.patched(), test.want)
 		}
 	}
 }
@@ -274,8 +258,8 @@ func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 			t.Errorf("%s: %v", pods, err)
 		}
 	}
-	if _, err := s.remove(foo, Request{Remove: []string{name}}); err != nil || !strings.Contains(s.patches[0], `removed-slots":"1"`) {
-		t.Errorf("%v, %q", err, s.patches)
+	if _, err := s.remove(foo, Request{Remove: []string{name}}); err != nil || !strings.Contains(s.patched()[0], `removed-slots":"1"`) {
+		t.Errorf("%v, %q", err, s.patched())
 	}
 }
 
@@ -285,13 +269,13 @@ func TestRemoveAPodThatTerminates(t *testing.T) {
 	s := newShelf(t)
 	foo := s.foo(2, "", 0, 1)
 	s.Update("pods", "ns", podOf(1), terminate)
-	if _, err := s.remove(foo, Request{Remove: []string{podOf(1)}}); err != nil || len(s.patches) != 1 {
-		t.Errorf("%v, %q", err, s.patches)
+	if _, err := s.remove(foo, Request{Remove: []string{podOf(1)}}); err != nil || len(s.patched()) != 1 {
+		t.Errorf("%v, %q", err, s.patched())
 	}
 }
 
-// A change between the read and the patch is never overwritten: the command computes
-// the patch again.
+// A change between the read and the patch is never overwritten: the server refuses the first patch,
+// and the command computes the patch again.
 func TestRemoveRaces(t *testing.T) {
 	t.Parallel()
 	race := func(change func(*unstructured.Unstructured), c Request) (*shelf, Result, error) {
@@ -314,18 +298,18 @@ func TestRemoveRaces(t *testing.T) {
 	if _, done, err := race(scaled(5), one); err != nil || done.String() != "5 → 4, removing "+podOf(1) {
 		t.Errorf("scaled up meanwhile: %s, %v", done, err)
 	}
-	if s, done, err := race(removed, one); err != nil || done.String() != "2 → 1, removing "+podOf(1) || !strings.Contains(s.patches[0], `"0,1"`) {
-		t.Errorf("another pod was removed meanwhile: %s, %v, %q", done, err, s.patches)
+	if s, done, err := race(removed, one); err != nil || done.String() != "2 → 1, removing "+podOf(1) || !strings.Contains(s.patched()[1], `"0,1"`) {
+		t.Errorf("another pod was removed meanwhile: %s, %v, %q", done, err, s.patched())
 	}
-	if s, done, err := race(removed, Request{Remove: []string{podOf(0)}}); !errors.Is(err, outcome.ErrPrecondition) || len(s.patches) > 0 {
-		t.Errorf("the same pod was removed meanwhile: %s, %v, %q", done, err, s.patches)
+	if s, done, err := race(removed, Request{Remove: []string{podOf(0)}}); !errors.Is(err, outcome.ErrPrecondition) || len(s.patched()) > 1 {
+		t.Errorf("the same pod was removed meanwhile: %s, %v, %q", done, err, s.patched())
 	}
-	if s, done, err := race(scaled(1), one); !errors.Is(err, outcome.ErrPrecondition) || len(s.patches) > 0 {
-		t.Errorf("scaled below its slot meanwhile: %s, %v, %q", done, err, s.patches)
+	if s, done, err := race(scaled(1), one); !errors.Is(err, outcome.ErrPrecondition) || len(s.patched()) > 1 {
+		t.Errorf("scaled below its slot meanwhile: %s, %v, %q", done, err, s.patched())
 	}
 	one.Current = 3
-	if s, done, err := race(scaled(5), one); !errors.Is(err, outcome.ErrPrecondition) || len(s.patches) > 0 {
-		t.Errorf("scaled up meanwhile, with --current-replicas: %s, %v, %q", done, err, s.patches)
+	if s, done, err := race(scaled(5), one); !errors.Is(err, outcome.ErrPrecondition) || len(s.patched()) > 1 {
+		t.Errorf("scaled up meanwhile, with --current-replicas: %s, %v, %q", done, err, s.patched())
 	}
 }
 
@@ -335,8 +319,8 @@ func TestRemoveLookOnly(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	done, err := s.remove(s.foo(3, "", 0, 1, 2), Request{Remove: []string{podOf(1)}, LookOnly: true})
-	if err != nil || done.String() != "3 → 2, removing "+podOf(1) || len(s.patches) > 0 {
-		t.Fatalf("%s, %v, %q", done, err, s.patches)
+	if err != nil || done.String() != "3 → 2, removing "+podOf(1) || len(s.patched()) > 0 {
+		t.Fatalf("%s, %v, %q", done, err, s.patched())
 	}
 	n, _, _ := unstructured.NestedInt64(done.Object.Object, "spec", "replicas")
 	if n != 2 || done.Object.GetAnnotations()[apis.AnnotationRemovedSlots] != "1" {
@@ -370,14 +354,14 @@ func TestReuse(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", name, done, err, test.says)
 		}
 		if test.patch == "-" {
-			if len(s.patches) > 0 || done.Object.GetAnnotations()[apis.AnnotationRemovedSlots] != "" {
-				t.Errorf("%s: %q, shows %v", name, s.patches, done.Object)
+			if len(s.patched()) > 0 || done.Object.GetAnnotations()[apis.AnnotationRemovedSlots] != "" {
+				t.Errorf("%s: %q, shows %v", name, s.patched(), done.Object)
 			}
 			continue
 		}
 		want := fmt.Sprintf(`foo [%s,{"op":"replace","path":"/spec/replicas","value":%d}%s%s]`, s.guard("foo"), test.after, test.patch, remembered(t, test.says, test.removed != ""))
-		if len(s.patches) != 1 || s.patches[0] != want {
-			t.Errorf("%s: the patches are\n%q, want\n%q", name, s.patches, want)
+		if len(s.patched()) != 1 || s.patched()[0] != want {
+			t.Errorf("%s: the patches are\n%q, want\n%q", name, s.patched(), want)
 		}
 	}
 }
@@ -409,14 +393,14 @@ func TestRemoveFromACloneSet(t *testing.T) {
 		s.pod("web-a", web)
 		done, err := s.remove(observe.Target{Kind: kindOf("apps.kruise.io", "v1alpha1", "CloneSet"), Namespace: "ns", Name: "web"}, Request{Remove: []string{"web-a"}})
 		if test.want != "" {
-			if err == nil || !strings.Contains(err.Error(), test.want) || len(s.patches) > 0 {
-				t.Errorf("%s: %s, %v, %q", name, done, err, s.patches)
+			if err == nil || !strings.Contains(err.Error(), test.want) || len(s.patched()) > 0 {
+				t.Errorf("%s: %s, %v, %q", name, done, err, s.patched())
 			}
 			continue
 		}
 		want := fmt.Sprintf(`web [%s,{"op":"replace","path":"/spec/replicas","value":2},%s]`, s.guard("web"), test.patch)
-		if err != nil || done.String() != "3 → 2, removing web-a" || len(s.patches) != 1 || s.patches[0] != want {
-			t.Errorf("%s: %s, %v, the patches are\n%q, want\n%q", name, done, err, s.patches, want)
+		if err != nil || done.String() != "3 → 2, removing web-a" || len(s.patched()) != 1 || s.patched()[0] != want {
+			t.Errorf("%s: %s, %v, the patches are\n%q, want\n%q", name, done, err, s.patched(), want)
 		}
 	}
 }
@@ -449,12 +433,12 @@ func TestRemoveFromADeployment(t *testing.T) {
 		`web-1-a [` + s.guard("web-1-a") + `,{"op":"add","path":"/metadata/annotations","value":{"controller.kubernetes.io/pod-deletion-cost":"-2147483648"}}]`,
 		`web [` + s.guard("web") + `,{"op":"replace","path":"/spec/replicas","value":2}]`,
 	}
-	if err != nil || done.String() != "3 → 2"+note || len(s.patches) != 2 || s.patches[0] != want[0] || s.patches[1] != want[1] {
-		t.Errorf("%s, %v, %q", done, err, s.patches)
+	if err != nil || done.String() != "3 → 2"+note || len(s.patched()) != 2 || s.patched()[0] != want[0] || s.patched()[1] != want[1] {
+		t.Errorf("%s, %v, %q", done, err, s.patched())
 	}
 	s = newShelf(t)
-	if done, err = s.remove(s.deployment(3), Request{Remove: []string{"web-0-a"}, LookOnly: true}); err != nil || len(s.patches) > 0 || done.Replicas != 2 || *done.Before != 3 {
-		t.Errorf("dry run: %s, %v, %q", done, err, s.patches)
+	if done, err = s.remove(s.deployment(3), Request{Remove: []string{"web-0-a"}, LookOnly: true}); err != nil || len(s.patched()) > 0 || done.Replicas != 2 || *done.Before != 3 {
+		t.Errorf("dry run: %s, %v, %q", done, err, s.patched())
 	}
 	for name, test := range map[string]struct {
 		pods []int64
@@ -472,8 +456,8 @@ func TestRemoveFromADeployment(t *testing.T) {
 		s := newShelf(t)
 		web := s.deployment(test.pods...)
 		test.c.Remove = append([]string{test.pod}, test.c.Remove...)
-		if done, err := s.remove(web, test.c); err == nil || !strings.Contains(err.Error(), test.want) || len(s.patches) > 0 {
-			t.Errorf("%s: %s, %v, %q, want %q", name, done, err, s.patches, test.want)
+		if done, err := s.remove(web, test.c); err == nil || !strings.Contains(err.Error(), test.want) || len(s.patched()) > 0 {
+			t.Errorf("%s: %s, %v, %q, want %q", name, done, err, s.patched(), test.want)
 		}
 	}
 }
@@ -491,8 +475,8 @@ func TestRemoveFromADeploymentRaces(t *testing.T) {
 	}})
 	done, err := s.remove(web, Request{Remove: []string{"web-0-a"}})
 	if !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "to be 3, was 2") ||
-		!strings.Contains(told(err), "kubectl annotate pod -n ns web-0-a controller.kubernetes.io/pod-deletion-cost-"+pasted) || len(s.patches) != 1 {
-		t.Errorf("%s, %v, %q", done, err, s.patches)
+		!strings.Contains(told(err), "kubectl annotate pod -n ns web-0-a controller.kubernetes.io/pod-deletion-cost-"+pasted) || len(s.patched()) != 1 {
+		t.Errorf("%s, %v, %q", done, err, s.patched())
 	}
 }
 
@@ -534,11 +518,11 @@ func TestRemoveWithOtherReplicaSets(t *testing.T) {
 	web := s.deployment(3)
 	s.pod("stray-a", s.replicaSet("stray", 2, nil))
 	s.replicaSet("other", 2, s.put("apps/v1", "Deployment", "db", map[string]any{"spec": workload(2)}))
-	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); err != nil || done.Replicas != 2 || len(s.patches) != 2 {
-		t.Errorf("%s, %v, %q", done, err, s.patches)
+	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); err != nil || done.Replicas != 2 || len(s.patched()) != 2 {
+		t.Errorf("%s, %v, %q", done, err, s.patched())
 	}
 	if done, err := s.remove(observe.Target{Kind: kindOf("apps", "v1", "ReplicaSet"), Namespace: "ns", Name: "stray"}, Request{Remove: []string{"stray-a"}}); err != nil || done.Replicas != 1 {
-		t.Errorf("%s, %v, %q", done, err, s.patches)
+		t.Errorf("%s, %v, %q", done, err, s.patched())
 	}
 }
 
@@ -554,8 +538,8 @@ func TestRemoveRecreatedPod(t *testing.T) {
 			s.Update("pods", "ns", "web-0-a", func(pod *unstructured.Unstructured) { pod.SetUID("another") })
 		}
 	}})
-	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "another pod has the name web-0-a now") || len(s.patches) > 0 {
-		t.Errorf("%s, %v, %q", done, err, s.patches)
+	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "another pod has the name web-0-a now") || len(s.patched()) > 0 {
+		t.Errorf("%s, %v, %q", done, err, s.patched())
 	}
 }
 
@@ -594,8 +578,8 @@ func TestRemoveFromOddObjects(t *testing.T) {
 		}, "web-a", "read .spec.scaleStrategy.podsToDelete: "},
 	} {
 		s := newShelf(t)
-		if done, err := s.remove(test.begin(s), Request{Remove: []string{test.pod}}); err == nil || !strings.Contains(err.Error(), test.want) || len(s.patches) > 0 {
-			t.Errorf("%s: %s, %v, %q, want %q", name, done, err, s.patches, test.want)
+		if done, err := s.remove(test.begin(s), Request{Remove: []string{test.pod}}); err == nil || !strings.Contains(err.Error(), test.want) || len(s.patched()) > 0 {
+			t.Errorf("%s: %s, %v, %q, want %q", name, done, err, s.patched(), test.want)
 		}
 	}
 }

@@ -1,8 +1,18 @@
+// Package v1beta1 holds the Go types of MyDaemonSet, one pod on every node. The
+// CRD in deploy/crds is generated from them ("make generate").
+//
+// +groupName=apps.zhongmingmao.io
 package v1beta1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// GroupVersion returns the API group and version of the types in this package.
+func GroupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: "apps.zhongmingmao.io", Version: "v1beta1"}
+}
 
 // That the image is required is a rule of the whole object: a field that is
 // merely required is not missed where all of the spec is absent.

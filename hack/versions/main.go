@@ -80,9 +80,9 @@ func run(wanted []string, tableOnly bool) error {
 	if os.Geteuid() != 0 { // containers run as root
 		onNodes = nil
 	}
-	results := make([]map[string]string, len(versions))
-	for i, version := range versions {
-		results[i] = map[string]string{}
+	var failed []error
+	for _, version := range versions {
+		results := map[string]string{}
 		env := append(os.Environ(), "IMOOCPOD_CLUSTER_KUBERNETES="+version)
 		build := []string{"bin/cluster", "build"}
 		if len(onNodes) > 0 {
@@ -95,19 +95,20 @@ func run(wanted []string, tableOnly bool) error {
 		if !tableOnly && (version == known[0] || version == known[len(known)/2]) {
 			only = "-run=."
 		}
-		if err := test(env, results[i], "-vet=off", "-count=1", "-timeout=90m", "-parallel=8", only, "./test/e2e/..."); err != nil {
+		if err := test(env, results, "-vet=off", "-count=1", "-timeout=90m", "-parallel=8", only, "./test/e2e/..."); err != nil {
 			return err
 		}
 		if len(onNodes) > 0 {
-			if err := test(env, results[i], "-C=test/node", "-count=1", "-timeout=30m", "-run="+pattern(onNodes), "."); err != nil {
+			if err := test(env, results, "-C=test/node", "-count=1", "-timeout=30m", "-run="+pattern(onNodes), "."); err != nil {
 				return err
 			}
 		}
-		if err := write(version, slices.Concat(simulated, onNodes), results[i]); err != nil {
+		if err := write(version, slices.Concat(simulated, onNodes), results); err != nil {
 			return err
 		}
+		failed = append(failed, failures(version, results)...)
 	}
-	return failures(versions, results)
+	return errors.Join(failed...)
 }
 
 // write writes the column of a version to the table in the document, and keeps the others.
@@ -232,15 +233,13 @@ func render(columns map[string]map[string]string, rows []feature) string {
 	return b.String()
 }
 
-// failures returns an error that names the tests that did not pass, or nil if all passed.
-func failures(versions []string, results []map[string]string) error {
+// failures returns an error for each test that did not pass.
+func failures(version string, results map[string]string) []error {
 	var all []error
-	for i, version := range versions {
-		for _, name := range slices.Sorted(maps.Keys(results[i])) {
-			if results[i][name] != "pass" {
-				all = append(all, fmt.Errorf("%s: %s: %s", version, name, results[i][name]))
-			}
+	for _, name := range slices.Sorted(maps.Keys(results)) {
+		if results[name] != "pass" {
+			all = append(all, fmt.Errorf("%s: %s: %s", version, name, results[name]))
 		}
 	}
-	return errors.Join(all...)
+	return all
 }

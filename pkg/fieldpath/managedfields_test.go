@@ -59,10 +59,7 @@ func TestManager(t *testing.T) {
 		".spec.absent":                            {"", -1},
 		`.spec.sets[?(@.name=="lukewarm")].count`: {"", -1},
 	} {
-		path, err := ParsePath(word)
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := parse(t, word)
 		at := time.Time{}
 		if want.second >= 0 {
 			at = time.Date(2026, 1, 1, 10, 0, want.second, 0, time.UTC)

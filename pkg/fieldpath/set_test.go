@@ -34,10 +34,7 @@ func TestPut(t *testing.T) {
 		{`{"spec":3}`, ".spec.replicas", "", "set .spec.replicas: 3 is not an object"},
 		{`{"spec":{"a":"b"}}`, ".spec.a.c", "", `set .spec.a.c: the string "b" is not an object`},
 	} {
-		path, err := ParsePath(test.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := parse(t, test.path)
 		obj := fieldpathtest.Object(t, test.object)
 		switch err := path.Set(obj, int64(5)); {
 		case fmt.Sprint(err) != test.err && (err != nil || test.err != ""):
@@ -129,10 +126,7 @@ func TestTyped(t *testing.T) {
 		{".spec.open.any", "null", "null", ""},
 		{".spec.unknown.any", "v1.2", "v1.2", ""},
 	} {
-		path, err := ParsePath(test.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := parse(t, test.path)
 		got, err := path.Typed(schema, test.word)
 		if !reflect.DeepEqual(got, test.want) || (err != nil || test.err != "") && fmt.Sprint(err) != test.err {
 			t.Errorf("%s=%s is %#v (%v), want %#v (%s)", test.path, test.word, got, err, test.want, test.err)

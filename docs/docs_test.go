@@ -398,37 +398,23 @@ func commandLines(b block) []string {
 	return lines
 }
 
+var (
+	shellWord = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^ '"|;&<>])+|[|;&<>]`)
+	inQuotes  = regexp.MustCompile(`'([^']*)'|"([^"]*)"`)
+)
+
 // split returns the words of the first command of a line, as a shell does.
 func split(line string) []string {
 	var words []string
-	var word strings.Builder
-	quote, inWord := rune(0), false
-	end := func() {
-		if inWord {
-			words = append(words, word.String())
-		}
-		word.Reset()
-		inWord = false
-	}
-	for _, c := range line {
-		switch {
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote, inWord = c, true
-		case quote == 0 && strings.ContainsRune("|;&<>", c):
-			if word.String() != "2" { // as in 2>&1
-				end()
+	for _, word := range shellWord.FindAllString(line, -1) {
+		if strings.Contains("|;&<>", word) {
+			if last := len(words) - 1; last >= 0 && words[last] == "2" { // as in 2>&1
+				return words[:last]
 			}
 			return words
-		case quote == 0 && c == ' ':
-			end()
-		default:
-			word.WriteRune(c)
-			inWord = true
 		}
+		words = append(words, inQuotes.ReplaceAllString(word, "$1$2"))
 	}
-	end()
 	return words
 }
 

@@ -3,6 +3,7 @@ package deploy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -90,7 +91,7 @@ func (s Settings) put(obj *unstructured.Unstructured) error {
 	}
 	switch obj.GetKind() {
 	case "RoleBinding", "ClusterRoleBinding":
-		return edit(obj.Object, "subjects", func(account map[string]any) { account["namespace"] = s.Namespace })
+		return edit(obj.Object, func(account map[string]any) { account["namespace"] = s.Namespace }, "subjects")
 	case "Deployment":
 		return s.putDeployment(obj)
 	}
@@ -104,35 +105,28 @@ func (s Settings) putDeployment(obj *unstructured.Unstructured) error {
 	if err := unstructured.SetNestedField(obj.Object, int64(s.Replicas), "spec", "replicas"); err != nil {
 		return err
 	}
-	pod, found, err := unstructured.NestedMap(obj.Object, "spec", "template", "spec")
-	if err != nil || !found {
-		return fmt.Errorf("it has no pod template: %w", err)
-	}
+	pod := []string{"spec", "template", "spec"}
 	if !s.AllNamespaces {
-		delete(pod, "priorityClassName")
+		unstructured.RemoveNestedField(obj.Object, append(pod, "priorityClassName")...)
 	}
-	err = edit(pod, "containers", func(container map[string]any) {
+	return edit(obj.Object, func(container map[string]any) {
 		container["image"] = s.Image
 		if args, ok := container["args"].([]any); ok && !s.AllNamespaces {
 			container["args"] = slices.DeleteFunc(args, func(arg any) bool { return arg == allNamespaces })
 		}
-	})
-	if err != nil {
-		return err
-	}
-	return unstructured.SetNestedMap(obj.Object, pod, "spec", "template", "spec")
+	}, append(pod, "containers")...)
 }
 
-// edit calls change for each element of the list in a field, and stores the list.
-func edit(object map[string]any, field string, change func(map[string]any)) error {
-	list, found, err := unstructured.NestedSlice(object, field)
+// edit calls change for each element of the list in a field.
+func edit(object map[string]any, change func(map[string]any), fields ...string) error {
+	list, found, err := unstructured.NestedSlice(object, fields...)
 	if err != nil || !found {
-		return fmt.Errorf("it has no %s: %w", field, err)
+		return fmt.Errorf("it has no %s: %w", strings.Join(fields, "."), err)
 	}
 	for _, element := range list {
 		if element, ok := element.(map[string]any); ok {
 			change(element)
 		}
 	}
-	return unstructured.SetNestedSlice(object, list, field)
+	return unstructured.SetNestedSlice(object, list, fields...)
 }

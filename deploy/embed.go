@@ -4,8 +4,8 @@ package deploy
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,20 +18,8 @@ var files embed.FS
 // CRDs returns the custom resource definitions of the kinds that this program
 // ships, in the order of their file names.
 func CRDs() ([]*unstructured.Unstructured, error) {
-	// The file name of a definition has the form GROUP_RESOURCE.yaml.
-	names, err := fs.Glob(files, "crds/*_*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("read the embedded CRDs: %w", err)
-	}
-	crds := make([]*unstructured.Unstructured, 0, len(names))
-	for _, name := range names {
-		crd, err := read(name)
-		if err != nil {
-			return nil, err
-		}
-		crds = append(crds, crd)
-	}
-	return crds, nil
+	all, err := resources("crds")
+	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Namespace" }), err
 }
 
 // read reads a manifest with one object.

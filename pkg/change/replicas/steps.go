@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -65,13 +66,10 @@ func Steps(from, to int32, step Step) ([]int32, error) {
 	if n := distance / size; n > maxSteps {
 		return nil, fmt.Errorf("%w: from %d to %d takes %d steps: use a larger --step", outcome.ErrRefused, from, to, n)
 	}
+	direction := int64(cmp.Compare(to, from))
 	var counts []int32
 	for done := size; done < distance; done += size {
-		if to > from {
-			counts = append(counts, int32(int64(from)+done)) //nolint:gosec // between two of 32 bits
-		} else {
-			counts = append(counts, int32(int64(from)-done)) //nolint:gosec // as above
-		}
+		counts = append(counts, int32(int64(from)+direction*done)) //nolint:gosec // between two of 32 bits
 	}
 	return append(counts, to), nil
 }

@@ -48,21 +48,19 @@ func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, erro
 	if err != nil {
 		return Places{}, err
 	}
-	all := podtemplate.Candidates(schema, t.Object.Object)
-	if images {
-		chosen, is := podtemplate.Choose(all)
-		switch {
-		case !is:
-			return Places{}, f.Undeclared(t.Kind, &UnknownPlaceError{t, "image", all})
-		case chosen.Form == podtemplate.Image:
-			return Places{Image: &chosen.Path}, nil
-		}
-		return Places{Template: &chosen.Path}, nil
+	all, what := podtemplate.Candidates(schema, t.Object.Object), "image"
+	chosen, is := podtemplate.Choose(all)
+	if !images {
+		// A template next to an image field is ambiguous, because it may be a mere addition to what the
+		// operator generates.
+		all, what = slices.DeleteFunc(all, func(c podtemplate.Candidate) bool { return c.Form != podtemplate.Template }), "pod template"
+		is = is && chosen.Form == podtemplate.Template
 	}
-	chosen, is := podtemplate.ChooseTemplate(all)
-	if !is {
-		templates := slices.DeleteFunc(all, func(c podtemplate.Candidate) bool { return c.Form != podtemplate.Template })
-		return Places{}, f.Undeclared(t.Kind, &UnknownPlaceError{t, "pod template", templates})
+	switch {
+	case !is:
+		return Places{}, f.Undeclared(t.Kind, &UnknownPlaceError{t, what, all})
+	case chosen.Form == podtemplate.Image:
+		return Places{Image: &chosen.Path}, nil
 	}
 	return Places{Template: &chosen.Path}, nil
 }

@@ -29,36 +29,35 @@ func TestCandidates(t *testing.T) {
 	for name, row := range map[string]struct {
 		spec, obj string
 		want      []string
-		// chosen is the path to which an image is written, and template is the path of the pod
-		// template. Each is "" if there is none.
-		chosen, template string
+		// chosen is the path to which an image is written, or "" if there is none.
+		chosen string
 	}{
-		"one template":            {"template: " + podTemplate, "{}", []string{".spec.template template"}, ".spec.template", ".spec.template"},
-		"open template":           {"template: " + open, "template: {spec: {containers: [{image: a}]}}", []string{".spec.template template"}, ".spec.template", ".spec.template"},
-		"open template, no image": {"template: " + open, "template: {spec: {containers: [{name: a}]}}", nil, "", ""},
-		"two templates":           {"a: " + podTemplate + ", b: " + podTemplate, "{}", []string{".spec.a template", ".spec.b template"}, "", ""},
-		"one image":               {"image: " + text, "{}", []string{".spec.image image"}, ".spec.image", ""},
+		"one template":            {"template: " + podTemplate, "{}", []string{".spec.template template"}, ".spec.template"},
+		"open template":           {"template: " + open, "template: {spec: {containers: [{image: a}]}}", []string{".spec.template template"}, ".spec.template"},
+		"open template, no image": {"template: " + open, "template: {spec: {containers: [{name: a}]}}", nil, ""},
+		"two templates":           {"a: " + podTemplate + ", b: " + podTemplate, "{}", []string{".spec.a template", ".spec.b template"}, ""},
+		"one image":               {"image: " + text, "{}", []string{".spec.image image"}, ".spec.image"},
 		"image and template": {"image: " + text + ", podTemplate: " + podTemplate, "{}",
-			[]string{".spec.image image", ".spec.podTemplate template"}, "", ""},
+			[]string{".spec.image image", ".spec.podTemplate template"}, ""},
 		"image in parts": {"image: {type: object, properties: {tag: {type: string}, repository: {type: string}}}", "{}",
-			[]string{".spec.image parts [repository tag]"}, "", ""},
-		"image of a part":   {"backup: {type: object, properties: {image: " + text + "}}", "{}", []string{".spec.backup.image image"}, "", ""},
-		"another name":      {"applicationImage: " + text, "{}", []string{".spec.applicationImage image"}, "", ""},
-		"image and its tag": {"image: " + text + ", imageTag: " + text, "{}", []string{".spec.image image", ".spec.imageTag image"}, "", ""},
+			[]string{".spec.image parts [repository tag]"}, ""},
+		"image of a part":   {"backup: {type: object, properties: {image: " + text + "}}", "{}", []string{".spec.backup.image image"}, ""},
+		"another name":      {"applicationImage: " + text, "{}", []string{".spec.applicationImage image"}, ""},
+		"image and its tag": {"image: " + text + ", imageTag: " + text, "{}", []string{".spec.image image", ".spec.imageTag image"}, ""},
 		"image beside others": {"image: " + text + ", images: {type: object, properties: {a: {type: string}}}", "{}",
-			[]string{".spec.image image", ".spec.images parts [a]"}, "", ""},
-		"image of the object alone":    {"x-kubernetes-preserve-unknown-fields: true", "image: nginx", []string{".spec.image image"}, "", ""},
-		"containers, volumes, pulling": {"image: " + text + ", imagePullPolicy: " + text + ", sidecars: {type: array, items: {type: object, properties: {image: {type: string}}}}, volumes: {type: array, items: {type: object, properties: {image: {type: string}}}}", "{}", []string{".spec.image image"}, ".spec.image", ""},
+			[]string{".spec.image image", ".spec.images parts [a]"}, ""},
+		"image of the object alone":    {"x-kubernetes-preserve-unknown-fields: true", "image: nginx", []string{".spec.image image"}, ""},
+		"containers, volumes, pulling": {"image: " + text + ", imagePullPolicy: " + text + ", sidecars: {type: array, items: {type: object, properties: {image: {type: string}}}}, volumes: {type: array, items: {type: object, properties: {image: {type: string}}}}", "{}", []string{".spec.image image"}, ".spec.image"},
 		"templates in a list": {"tasks: {type: array, items: {type: object, properties: {name: {type: string}, template: " + podTemplate + "}}}", "tasks: [{name: a}, {name: b}]",
-			[]string{`.spec.tasks[?(@.name=="a")].template template`, `.spec.tasks[?(@.name=="b")].template template`}, "", ""},
+			[]string{`.spec.tasks[?(@.name=="a")].template template`, `.spec.tasks[?(@.name=="b")].template template`}, ""},
 		"empty list": {"tasks: {type: array, items: {type: object, properties: {name: {type: string}, template: " + podTemplate + "}}}", "{}",
-			[]string{`.spec.tasks[?(@.name=="<NAME>")].template template pattern`}, "", ""},
+			[]string{`.spec.tasks[?(@.name=="<NAME>")].template template pattern`}, ""},
 		"list of one": {"tasks: {type: array, items: {type: object, properties: {name: {type: string}, template: " + podTemplate + "}}}", "tasks: [{name: a}]",
-			[]string{`.spec.tasks[?(@.name=="a")].template template`}, `.spec.tasks[?(@.name=="a")].template`, `.spec.tasks[?(@.name=="a")].template`},
-		"open": {"x-kubernetes-preserve-unknown-fields: true", "template: {spec: {containers: [{image: a}]}}", []string{".spec.template template"}, ".spec.template", ".spec.template"},
+			[]string{`.spec.tasks[?(@.name=="a")].template template`}, `.spec.tasks[?(@.name=="a")].template`},
+		"open": {"x-kubernetes-preserve-unknown-fields: true", "template: {spec: {containers: [{image: a}]}}", []string{".spec.template template"}, ".spec.template"},
 		"open, of one of many": {"x-kubernetes-preserve-unknown-fields: true", "templates: {pods: [{name: a, spec: {containers: [{image: a}]}}]}",
-			[]string{`.spec.templates.pods[?(@.name=="a")] template`}, "", ""},
-		"nothing": {"replicas: {type: integer}", "replicas: 1", nil, "", ""},
+			[]string{`.spec.templates.pods[?(@.name=="a")] template`}, ""},
+		"nothing": {"replicas: {type: integer}", "replicas: 1", nil, ""},
 	} {
 		spec := "{type: object, properties: {" + row.spec + "}}"
 		if strings.HasPrefix(row.spec, "x-") {
@@ -77,15 +76,12 @@ func TestCandidates(t *testing.T) {
 		if !slices.Equal(got, row.want) {
 			t.Errorf("%s: found %q, want %q", name, got, row.want)
 		}
-		chosen, template := "", ""
+		chosen := ""
 		if c, is := Choose(all); is {
 			chosen = c.Path.String()
 		}
-		if c, is := ChooseTemplate(all); is {
-			template = c.Path.String()
-		}
-		if chosen != row.chosen || template != row.template {
-			t.Errorf("%s: chose %q for an image, want %q; %q for the template, want %q", name, chosen, row.chosen, template, row.template)
+		if chosen != row.chosen {
+			t.Errorf("%s: chose %q, want %q", name, chosen, row.chosen)
 		}
 	}
 }

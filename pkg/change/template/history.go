@@ -40,7 +40,7 @@ func History(ctx context.Context, client dynamic.Interface, t observe.Target) (r
 	}
 	var all []revision.Revision
 	for _, resource := range resources(t.Kind) {
-		found, err := revisions(ctx, client.Resource(resource).Namespace(t.Namespace), t, reader(t.Kind, resource))
+		found, err := revisions(ctx, client.Resource(resource).Namespace(t.Namespace), t)
 		if err != nil {
 			return revision.History{}, fmt.Errorf("read the %s of %s: %w", resource.Resource, t, err)
 		}
@@ -84,25 +84,15 @@ func resources(kind kinds.Kind) []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{controllerRevisions, replicaSets}
 }
 
-// reader returns the function that reads the revisions of a kind from objects of a resource.
-func reader(kind kinds.Kind, resource schema.GroupVersionResource) func(*unstructured.Unstructured) (revision.Revision, error) {
-	if resource.Resource == "replicasets" {
-		return revision.FromReplicaSet
-	}
+// revisions returns the revisions that a target controls, by owner reference. Names are not enough,
+// because an object of another kind, or an earlier one, may have had the same name.
+func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target) ([]revision.Revision, error) {
 	var paths []fieldpath.Path
-	if kind.Reconciled() {
-		for _, names := range kind.RevisionPaths() {
+	if t.Kind.Reconciled() {
+		for _, names := range t.Kind.RevisionPaths() {
 			paths = append(paths, fieldpath.Fields(names...))
 		}
 	}
-	return func(obj *unstructured.Unstructured) (revision.Revision, error) {
-		return revision.FromControllerRevision(obj, paths)
-	}
-}
-
-// revisions returns the revisions that a target controls, by owner reference. Names are not enough,
-// because an object of another kind, or an earlier one, may have had the same name.
-func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, read func(*unstructured.Unstructured) (revision.Revision, error)) ([]revision.Revision, error) {
 	list, err := follow.List(ctx, objects, metav1.ListOptions{LabelSelector: selector(t)})
 	if err != nil {
 		return nil, err
@@ -112,7 +102,7 @@ func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe
 		if !metav1.IsControlledBy(obj, t.Object) {
 			continue
 		}
-		r, err := read(obj)
+		r, err := revision.Read(obj, paths)
 		if err == nil && !t.Kind.Reconciled() {
 			err = missingFrom(t.Object, r.Fields)
 		}

@@ -46,3 +46,15 @@ func TestHas(t *testing.T) {
 		}
 	}
 }
+
+func TestMade(t *testing.T) {
+	t.Parallel()
+	_, client := serverOf(t, parse(t, "{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: ns, uid: one}, spec: {containers: [{name: main, image: b}]}}"))
+	template := func(image string) []revision.Field {
+		return []revision.Field{{Path: fieldpath.Fields("spec", "template"), Value: parse(t, "spec: {containers: [{name: main, image: "+image+"}]}").Object}}
+	}
+	made, err := Made(t.Context(), client, "ns", Result{Before: template("a"), After: template("b")})
+	if err != nil || len(made) != 1 || !made["one"] {
+		t.Errorf("%v, %v", made, err)
+	}
+}

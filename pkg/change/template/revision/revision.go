@@ -56,8 +56,16 @@ type Revision struct {
 	numbered time.Time
 }
 
-// FromReplicaSet reads a revision from a ReplicaSet of a Deployment or of an Argo Rollout.
-func FromReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
+// Read reads a revision from a ReplicaSet of a Deployment or of an Argo Rollout, or from a
+// ControllerRevision. If the kind declares the fields in its ControllerRevisions, paths lists them.
+func Read(obj *unstructured.Unstructured, paths []fieldpath.Path) (Revision, error) {
+	if obj.GetKind() == "ReplicaSet" {
+		return readReplicaSet(obj)
+	}
+	return readControllerRevision(obj, paths)
+}
+
+func readReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	annotation := annotationDeployment
 	if obj.GetAnnotations()[annotation] == "" {
 		annotation = annotationRollout
@@ -75,16 +83,15 @@ func FromReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 		unstructured.RemoveNestedField(template, "metadata", "labels", label)
 	}
 	dropEncoded(template)
-	r := read(obj, number)
+	r := newRevision(obj, number)
 	_, r.numbered = fieldpath.Fields("metadata", "annotations", annotation).Manager(obj)
 	r.Fields = []Field{{fieldpath.Fields("spec", "template"), template}}
 	return r, nil
 }
 
-// FromControllerRevision reads a revision from a ControllerRevision. If the kind declares the
-// fields in its revisions, paths lists them. Otherwise, the data is a patch with directives to
-// replace fields, and only pod templates count.
-func FromControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Path) (Revision, error) {
+// readControllerRevision reads the fields at paths. Without paths, the data is a patch with
+// directives to replace fields, and only pod templates count.
+func readControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Path) (Revision, error) {
 	number, found, err := unstructured.NestedInt64(obj.Object, "revision")
 	if err != nil || !found {
 		return Revision{}, errNoNumber
@@ -93,7 +100,7 @@ func FromControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 	if err != nil || !found {
 		return Revision{}, errNoTemplate
 	}
-	r := read(obj, number)
+	r := newRevision(obj, number)
 	if _, at := fieldpath.Fields("revision").Manager(obj); at.After(r.Created) {
 		r.Created = at // when the revision got its number
 	}
@@ -125,7 +132,7 @@ func isTemplate(names []string, value map[string]any) bool {
 	return slices.Equal(names, []string{"spec", "template"}) || names[0] == "spec" && len(names) > 1 && len(containers) > 0
 }
 
-func read(obj *unstructured.Unstructured, number int64) Revision {
+func newRevision(obj *unstructured.Unstructured, number int64) Revision {
 	created := obj.GetCreationTimestamp().Time
 	return Revision{
 		first: created, Number: number, Name: obj.GetName(), Created: created, labels: obj.GetLabels(),

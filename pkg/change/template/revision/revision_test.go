@@ -55,13 +55,7 @@ func TestRead(t *testing.T) {
 		"field in the way": {`{revision: 3, data: {spec: 1}}`, ofTemplate, "", "not an object"},
 	} {
 		obj := object(t, row.obj)
-		var r Revision
-		var err error
-		if obj.GetKind() == "ReplicaSet" {
-			r, err = FromReplicaSet(obj)
-		} else {
-			r, err = FromControllerRevision(obj, row.paths)
-		}
+		r, err := Read(obj, row.paths)
 		if row.err != "" {
 			if err == nil || !strings.Contains(err.Error(), row.err) {
 				t.Errorf("%s: %v, want %q", name, err, row.err)
@@ -227,8 +221,8 @@ func TestReusedReplicaSet(t *testing.T) {
 	t.Parallel()
 	const noon = "2026-01-02T12:00:0"
 	set := func(number int, created, written string) Revision {
-		r, err := FromReplicaSet(object(t, fmt.Sprintf(`{metadata: {creationTimestamp: %q, annotations: {deployment.kubernetes.io/revision: "%d"}, managedFields: [
-			{manager: m, operation: Update, time: %q, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:annotations": {"f:deployment.kubernetes.io/revision": {}}}}}]}, spec: {template: {}}}`, noon+created+"Z", number, noon+written+"Z")))
+		r, err := Read(object(t, fmt.Sprintf(`{kind: ReplicaSet, metadata: {creationTimestamp: %q, annotations: {deployment.kubernetes.io/revision: "%d"}, managedFields: [
+			{manager: m, operation: Update, time: %q, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:annotations": {"f:deployment.kubernetes.io/revision": {}}}}}]}, spec: {template: {}}}`, noon+created+"Z", number, noon+written+"Z")), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,6 +49,9 @@ func TestTable(t *testing.T) {
 	if got := render(columns, rows); got != want {
 		t.Errorf("the table is\n%s\nwant\n%s", got, want)
 	}
+	if got, want := pattern(rows), "^(TestWait|TestWaitInJSON|TestPark)$"; got != want {
+		t.Errorf("the tests are %s, want %s", got, want)
+	}
 }
 
 func TestFailures(t *testing.T) {

@@ -50,23 +50,23 @@ func TestConvergenceIsCountedOnce(t *testing.T) {
 // The memory of an object does not apply to a later object with its name.
 func TestMemoryIsOfOneObject(t *testing.T) {
 	t.Parallel()
-	m, k := New(metrics.New("")), Key{Name: "foo"}
-	first := m.Get(k, "first")
-	first.Failing = 3
-	m.Said(k, "a line")
-	m.Failed(k, time.Unix(1_700_000_000, 0), errors.New("no"))
-	if m.Get(k, "first") != first {
-		t.Error("it is forgotten")
-	}
-	for name, forget := range map[string]func(){"another object": func() { m.Get(k, "second") }, "it is gone": func() { m.Forget(k) }} {
-		forget()
+	for name, forget := range map[string]func(*Memory, Key){
+		"another object": func(m *Memory, k Key) { m.Get(k, "second") },
+		"it is gone":     func(m *Memory, k Key) { m.Forget(k) },
+	} {
+		m, k := New(metrics.New("")), Key{Name: "foo"}
+		first := m.Get(k, "first")
+		first.Failing = 3
+		m.Said(k, "a line")
+		m.Failed(k, time.Unix(1_700_000_000, 0), errors.New("no"))
+		if m.Get(k, "first") != first {
+			t.Errorf("%s: it is forgotten", name)
+		}
+		forget(m, k)
 		_, planned := m.Progress(k)
-		if _, repeated := m.Said(k, "a line"); repeated || planned {
+		if _, repeated := m.Said(k, "a line"); repeated || planned || m.Get(k, "first").Failing != 0 {
 			t.Errorf("%s: something is remembered", name)
 		}
-	}
-	if m.Get(k, "first").Failing != 0 {
-		t.Error("something is remembered of an object that is gone")
 	}
 }
 

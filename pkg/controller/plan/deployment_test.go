@@ -155,6 +155,10 @@ func TestDeploymentIsNotWrittenForEver(t *testing.T) {
 	if p := Deployments(v); !p.Writes() {
 		t.Error("a change by somebody is no drift")
 	}
+	v.Deployments = []Deployment{with(deployment(3, "docker.io/nginx"), func(d *Deployment) { d.UID = "new" })}
+	if p := Deployments(v); !p.Writes() {
+		t.Error("a Deployment that was deleted and created again is not written")
+	}
 	v = deploymentView(2, deployment(3, "docker.io/nginx"))
 	v.Memory.Applied = &Applied{Wanted: Wanted{Name: "web", Fields: wantedFields(3, "nginx")}, UID: "d", Stored: v.Deployments[0].Fields}
 	if p := Deployments(v); !p.Writes() {
@@ -176,16 +180,6 @@ func TestRefusedDeploymentWaits(t *testing.T) {
 	v.Deployments = []Deployment{deployment(3, "nginx")}
 	if p := Deployments(v); len(p.Memory.Refusals) > 0 {
 		t.Error("the refusal is remembered although the Deployment is there")
-	}
-}
-
-func TestDeploymentOfAnOwnerThatIsBeingDeleted(t *testing.T) {
-	for _, d := range []Deployment{deployment(3, "nginx"), deployment(5, "busybox"), with(deployment(3, "nginx"), func(d *Deployment) { d.Name = "old" })} {
-		v := deploymentView(3, d)
-		v.Owner.Deleting = true
-		if p := Deployments(v); p.Writes() || p.WriteStatus {
-			t.Errorf("planned %q, status %v; want nothing", deploymentDeeds(p), p.WriteStatus)
-		}
 	}
 }
 
@@ -271,15 +265,6 @@ func TestDrifted(t *testing.T) {
 		if !reflect.DeepEqual(d.Fields, spec(test.there)) {
 			t.Errorf("%s: the Deployment was changed to %v", test.name, d.Fields)
 		}
-	}
-}
-
-// A Deployment that was deleted and created again is a new one, and is written once.
-func TestRecreatedDeploymentIsWritten(t *testing.T) {
-	v := deploymentView(3, deployment(3, "docker.io/nginx"))
-	v.Memory.Applied = &Applied{Wanted: v.Owner.Wanted, UID: "earlier", Stored: v.Deployments[0].Fields}
-	if p := Deployments(v); !p.Writes() {
-		t.Error("it is not written")
 	}
 }
 

@@ -143,34 +143,6 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-func TestTolerated(t *testing.T) {
-	taint := corev1.Taint{Key: "gpu", Value: "a100", Effect: corev1.TaintEffectNoSchedule}
-	const exists, noSchedule, noExecute = corev1.TolerationOpExists, corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute
-	for _, test := range []struct {
-		toleration corev1.Toleration
-		want       bool
-	}{
-		{corev1.Toleration{Operator: exists}, true},
-		{corev1.Toleration{Operator: exists, Effect: noSchedule}, true},
-		{corev1.Toleration{Operator: exists, Effect: noExecute}, false},
-		{corev1.Toleration{Key: "gpu", Operator: exists}, true},
-		{corev1.Toleration{Key: "disk", Operator: exists}, false},
-		{corev1.Toleration{Key: "gpu", Operator: exists, Effect: noSchedule}, true},
-		{corev1.Toleration{Key: "gpu", Operator: exists, Effect: noExecute}, false},
-		{corev1.Toleration{Key: "gpu", Value: "a100"}, true},
-		{corev1.Toleration{Key: "gpu", Value: "a100", Operator: corev1.TolerationOpEqual}, true},
-		{corev1.Toleration{Key: "gpu", Value: "v100", Operator: corev1.TolerationOpEqual}, false},
-		{corev1.Toleration{Key: "gpu"}, false},
-		{corev1.Toleration{Key: "disk", Value: "a100"}, false},
-	} {
-		tainted := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{taint}}}
-		should, _ := demandOf(corev1.PodSpec{Tolerations: []corev1.Toleration{test.toleration}}).runs(tainted)
-		if got := should; got != test.want {
-			t.Errorf("%+v tolerates %+v: %t, want %t", test.toleration, taint, got, test.want)
-		}
-	}
-}
-
 // Nodes does not check a terminating pod again, because it does not replace a lost pod.
 func TestEndingPodOfANodeIsNotRechecked(t *testing.T) {
 	if p := Nodes(nodesView(corev1.PodSpec{}, "a,b", "a b:t")); p.Recheck != 0 {

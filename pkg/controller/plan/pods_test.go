@@ -2,13 +2,13 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -159,13 +159,16 @@ func TestPodThatCannotBeReplacedStays(t *testing.T) {
 	}
 }
 
+// Nothing is planned for an owner that is being deleted.
 func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
-	for _, words := range []string{"", "0", "0 1 2 3", "0f 1t x"} {
-		v := view(3, words)
-		v.Owner.Deleting = true
-		p := Pods(v)
-		if p.Writes() || p.WriteStatus || p.Recheck != 0 {
-			t.Errorf("pods %q: planned %q, status %v, recheck %v; want nothing", words, deeds(p), p.WriteStatus, p.Recheck)
+	for name, decide := range map[string]func(View) Actions{"pods": Pods, "nodes": Nodes, "deployment": Deployments} {
+		for _, words := range []string{"", "0", "0 1 2 3", "0f 1t x"} {
+			v := deploymentView(3, deployment(5, "busybox"), with(deployment(3, "nginx"), func(d *Deployment) { d.Name = "old" }))
+			v.Pods, v.Nodes, v.Owner.Deleting = pods(words), []*corev1.Node{node("a")}, true
+			p := decide(v)
+			if p.Writes() || p.WriteStatus || p.Recheck != 0 {
+				t.Errorf("%s, pods %q: planned %q, status %v, recheck %v; want nothing", name, words, p.Operations, p.WriteStatus, p.Recheck)
+			}
 		}
 	}
 }
@@ -363,15 +366,6 @@ func TestLabelsAreRestored(t *testing.T) {
 	}
 }
 
-// The back-off of a slot is at most five minutes.
-func TestBackoffIsBounded(t *testing.T) {
-	v := view(1, "0f")
-	v.Memory.Failures = map[slots.Slot]Failure{0: {UID: "earlier", Count: 1000}}
-	if p := Pods(v); p.Recheck != maxFailureDelay {
-		t.Errorf("waits %v, want %v", p.Recheck, maxFailureDelay)
-	}
-}
-
 func TestRefusal(t *testing.T) {
 	v := view(3, "0")
 	refuse := func(slot slots.Slot) { // as the loop does when the server has refused a create
@@ -470,11 +464,6 @@ func TestTakenNameHoldsUpOnlyItsSlot(t *testing.T) {
 	p := Pods(v)
 	if deeds(p) != "+2" || p.Recheck != time.Second {
 		t.Errorf("planned %q, recheck %v; want +2 and another look at slot 1 in a second", deeds(p), p.Recheck)
-	}
-	// When the slot is filled after all, the refusal is forgotten.
-	v.Pods = pods("0 1 2")
-	if p = Pods(v); len(p.Memory.Refusals) != 0 {
-		t.Errorf("remembers %v of a filled slot", slices.Collect(maps.Keys(p.Memory.Refusals)))
 	}
 }
 

@@ -316,16 +316,6 @@ func TestReportedRefusal(t *testing.T) {
 	}
 }
 
-// Writes is true for a plan with one operation, and false for a plan with only a status.
-func TestWrites(t *testing.T) {
-	if !(Actions{Operations: make([]Operation, 1)}).Writes() {
-		t.Error("an operation is no write")
-	}
-	if (Actions{WriteStatus: true, Recheck: time.Second}).Writes() {
-		t.Error("a status is more than a status")
-	}
-}
-
 // A part of the status for which the kind has no field is not written.
 func TestMasked(t *testing.T) {
 	all := Status{

@@ -15,17 +15,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
-
-// change replaces the lease of a store.
-func (s *leaseStore) change(lease *coordinationv1.Lease) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lease = lease
-}
 
 // renewedLease returns a lease that another loop has just renewed.
 func renewedLease() *coordinationv1.Lease {
@@ -80,22 +74,22 @@ func TestForeignLeaseIsBounded(t *testing.T) {
 // expires without a renewal, but never before.
 func TestLeaseIsTakenOverInTime(t *testing.T) {
 	for name, test := range map[string]struct {
-		ending   func(s *leaseStore) // of the other loop
-		from, to time.Duration       // after that
+		last     func() *coordinationv1.Lease // as the other loop leaves it
+		from, to time.Duration                // after that
 	}{
-		"it gives it up":              {func(s *leaseStore) { s.change(leaseOf("", 1, 0)) }, 0, readPeriod + alivePeriod},
-		"it is not heard of any more": {func(s *leaseStore) { s.change(renewedLease()) }, leaseDuration, leaseDuration + readPeriod + alivePeriod},
+		"it gives it up":              {func() *coordinationv1.Lease { return leaseOf("", 1, 0) }, 0, readPeriod + alivePeriod},
+		"it is not heard of any more": {renewedLease, leaseDuration, leaseDuration + readPeriod + alivePeriod},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
-				s := &leaseStore{lease: renewedLease()}
-				began := held(t, leaseIn(t, s))
+				s, l := leaseIn(t, renewedLease())
+				began := held(t, l)
 				for range 8 {
 					<-time.After(renewPeriod + 300*time.Millisecond)
-					s.change(renewedLease())
+					change(s, renewedLease())
 				}
 				<-time.After(1500 * time.Millisecond)
-				test.ending(s)
+				change(s, test.last())
 				end := time.Now()
 				if took := (<-began).Sub(end); took < test.from || took > test.to {
 					t.Errorf("it is taken over after %s, want %s to %s", took, test.from, test.to)
@@ -125,11 +119,11 @@ func TestExitIfHeld(t *testing.T) {
 					lease.Spec.RenewTime = new(metav1.NewMicroTime(time.Now().Add(test.clock)))
 					return lease
 				}
-				s, begun := &leaseStore{lease: renewed()}, time.Now()
+				s, l := leaseIn(t, renewed())
+				begun, works := time.Now(), false
 				if test.renews {
-					time.AfterFunc(renewPeriod, func() { s.change(renewed()) })
+					time.AfterFunc(renewPeriod, func() { change(s, renewed()) })
 				}
-				l, works := leaseIn(t, s), false
 				l.ExitIfHeld = true
 				err := l.Hold(t.Context(), func(context.Context, bool) error { works = true; return nil })
 				if errors.As(err, new(*HeldError)) != test.renews || works == test.renews {
@@ -147,20 +141,24 @@ func TestExitIfHeld(t *testing.T) {
 // lease, whatever the clocks show.
 func TestOverlapsAreReported(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		lease := func(name string, clock time.Duration, scope leaserecord.Scope) *coordinationv1.Lease {
-			l := renewedLease()
-			l.Name, l.Annotations = name, leaserecord.Loop{Scope: scope}.Annotations()
-			l.Spec.HolderIdentity, l.Spec.RenewTime = &name, new(metav1.NewMicroTime(time.Now().Add(clock)))
-			return l
+		s, l := leaseIn(t, nil)
+		renew := func(name string, clock time.Duration, scope leaserecord.Scope) {
+			lease := renewedLease()
+			lease.Name, lease.Annotations = "of-"+name, leaserecord.Loop{Scope: scope}.Annotations()
+			lease.Labels = map[string]string{apis.LabelController: apis.RunController}
+			lease.Spec.HolderIdentity, lease.Spec.RenewTime = &name, new(metav1.NewMicroTime(time.Now().Add(clock)))
+			change(s, lease)
 		}
-		crashed := lease("crashed", 0, leaserecord.Scope{})
-		s := &leaseStore{list: func() []*coordinationv1.Lease {
-			return []*coordinationv1.Lease{
-				crashed, lease("runs", 0, leaserecord.Scope{}), lease("behind", -time.Hour, leaserecord.Scope{}), lease("ahead", time.Hour, leaserecord.Scope{}),
-				lease("elsewhere", 0, leaserecord.Scope{Kinds: []string{"widgets.example.com"}}), lease("", 0, leaserecord.Scope{}),
-			}
-		}}
-		l := leaseIn(t, s)
+		renewAll := func() {
+			renew("runs", 0, leaserecord.Scope{})
+			renew("behind", -time.Hour, leaserecord.Scope{})
+			renew("ahead", time.Hour, leaserecord.Scope{})
+			renew("elsewhere", 0, leaserecord.Scope{Kinds: []string{"widgets.example.com"}})
+			renew("", 0, leaserecord.Scope{})
+		}
+		renew("crashed", 0, leaserecord.Scope{})
+		renewAll()
+		time.AfterFunc(renewPeriod, renewAll)
 		var said []string
 		l.Log = func(format string, args ...any) {
 			who, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf(format, args...), "another controller is running: "), ",")
@@ -168,7 +166,7 @@ func TestOverlapsAreReported(t *testing.T) {
 		}
 		begun := time.Now()
 		l.reportOverlaps(t.Context())
-		if want := []string{"runs", "behind", "ahead"}; !slices.Equal(said, want) {
+		if want := []string{"ahead", "behind", "runs"}; !slices.Equal(said, want) {
 			t.Errorf("it names %q, want %q", said, want)
 		}
 		if took := time.Since(begun); took > leaseDuration {
@@ -187,8 +185,7 @@ func TestLeaseOfAProcessThatEnds(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		lease := renewedLease()
 		lease.Annotations = leaserecord.Loop{Machine: machine, PID: child.Process.Pid}.Annotations()
-		s := &leaseStore{lease: lease}
-		l := leaseIn(t, s)
+		_, l := leaseIn(t, lease)
 		began := held(t, l)
 		<-time.After(5500 * time.Millisecond)
 		if err := child.Process.Kill(); err != nil {

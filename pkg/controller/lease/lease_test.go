@@ -1,29 +1,24 @@
 package lease
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/holder"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -54,38 +49,11 @@ func TestDeadHolder(t *testing.T) {
 	}
 }
 
-// leaseServer returns a client for a server with one lease, which no other loop writes.
-func leaseServer(t *testing.T, lease *coordinationv1.Lease) coordinationv1client.LeasesGetter {
-	t.Helper()
-	var mu sync.Mutex
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		w.Header().Set("Content-Type", "application/json")
-		if r.Method != http.MethodGet {
-			lease = &coordinationv1.Lease{}
-			if err := json.NewDecoder(r.Body).Decode(lease); err != nil {
-				t.Error(err)
-			}
-		}
-		if lease == nil {
-			w.WriteHeader(http.StatusNotFound)
-			_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
-				Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound})
-			return
-		}
-		_ = json.NewEncoder(w).Encode(lease)
-	}))
-	t.Cleanup(server.Close)
-	client, err := coordinationv1client.NewForConfig(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
+// leaseName is the name of the lease of the namespace a.
+const leaseName = "imoocpod-run-controller"
 
 func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
-	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "imoocpod-run-controller"}, Spec: coordinationv1.LeaseSpec{
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: leaseName}, Spec: coordinationv1.LeaseSpec{
 		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, LeaseTransitions: &transitions,
 		RenewTime: new(metav1.NewMicroTime(time.Now().Add(1000 * time.Hour))),
 	}}
@@ -94,7 +62,6 @@ func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
 // A loop that had to wait for the lease resumes. A loop that finds the lease free at the start does
 // not.
 func TestHoldResumes(t *testing.T) {
-	t.Parallel()
 	for name, test := range map[string]struct {
 		lease   *coordinationv1.Lease
 		resumed bool
@@ -104,132 +71,89 @@ func TestHoldResumes(t *testing.T) {
 		"a lease that runs out":    {leaseOf("other", 1, 0), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var got bool
-			l := &Lease{
-				Client: leaseServer(t, test.lease), Clock: clock.RealClock{}, Log: func(string, ...any) {},
-				Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}},
-			}
-			if err := l.Hold(t.Context(), func(_ context.Context, resumed bool) error {
-				got = resumed
-				return nil
-			}); err != nil || got != test.resumed {
-				t.Errorf("it resumes: %v, error: %v", got, err)
-			}
+			bubble.Test(t, func(t *testing.T) {
+				var got bool
+				_, l := leaseIn(t, test.lease)
+				if err := l.Hold(t.Context(), func(_ context.Context, resumed bool) error {
+					got = resumed
+					return nil
+				}); err != nil || got != test.resumed {
+					t.Errorf("it resumes: %v, error: %v", got, err)
+				}
+			})
 		})
 	}
 }
 
-// leaseStore holds one lease, for a test in a bubble with a clock of its own.
-type leaseStore struct {
-	mu    sync.Mutex
-	lease *coordinationv1.Lease
-	// writes lists all requested writes. refuse, if set, returns an error for each write to refuse.
-	writes []*coordinationv1.Lease
-	refuse func(*coordinationv1.Lease) error
-	// list, if set, returns the leases in the response to a list of the namespace a.
-	list func() []*coordinationv1.Lease
+// Without the right to read the lease, Hold returns an error at once, with the flag that helps.
+func TestHoldMayNotReadTheLease(t *testing.T) {
+	t.Parallel()
+	s, l := leaseIn(t, nil)
+	s.Forbid(apiserver.On("get", "leases"))
+	err := l.Hold(t.Context(), func(context.Context, bool) error {
+		t.Error("it works without the lease")
+		return nil
+	})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "--leader-elect=false") {
+		t.Errorf("the error is %v", err)
+	}
 }
 
-// RoundTrip reads or writes the lease.
-func (s *leaseStore) RoundTrip(r *http.Request) (*http.Response, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.Method != http.MethodGet {
-		lease := &coordinationv1.Lease{}
-		if err := json.NewDecoder(r.Body).Decode(lease); err != nil {
-			return nil, err
-		}
-		s.writes = append(s.writes, lease)
-		if s.refuse != nil {
-			if err := s.refuse(lease); err != nil {
-				return answer(r, nil, err)
-			}
-		}
-		s.lease = lease
-	}
-	if strings.HasSuffix(r.URL.Path, "/leases") && r.Method == http.MethodGet {
-		items := []any{}
-		if s.list != nil && strings.Contains(r.URL.Path, "/namespaces/a/") {
-			for _, lease := range s.list() {
-				items = append(items, lease)
-			}
-		}
-		return answer(r, map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "LeaseList", "items": items}, nil)
-	}
-	if s.lease == nil {
-		return answer(r, nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "a"))
-	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.lease)
-	return answer(r, fields, err)
-}
-
-// answer returns a response with an object or an error of the API.
-func answer(r *http.Request, obj map[string]any, err error) (*http.Response, error) {
-	code, content := http.StatusOK, any(obj)
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-		told := status.Status()
-		told.APIVersion, told.Kind = "v1", "Status"
-		code, content = int(told.Code), told
-	}
-	text, err := json.Marshal(content)
-	if err != nil {
-		return nil, err
-	}
-	return &http.Response{
-		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text)),
-	}, nil
-}
-
-// holder returns the holder of the stored lease.
-func (s *leaseStore) holder() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return *s.lease.Spec.HolderIdentity
-}
-
-// clientOf returns the client of an election for a lease.
-func clientOf(l *Lease) *client {
-	return &client{LeaseInterface: l.Client.Leases("a"), lease: l, stop: func(error) {}, lost: func(error) {}}
-}
-
-// leaseIn returns a Lease whose requests go to a store, for a loop that is called self.
-func leaseIn(t *testing.T, s *leaseStore) *Lease {
+// leaseIn returns a Lease for a loop that is called self, and its server, which has the given lease.
+func leaseIn(t *testing.T, lease *coordinationv1.Lease) (*apiserver.Server, *Lease) {
 	t.Helper()
-	client, err := coordinationv1client.NewForConfigAndClient(
-		&rest.Config{Host: "http://server", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, &http.Client{Transport: s})
+	s := apiserver.New(t)
+	s.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+	if lease != nil {
+		s.Create(lease)
+	}
+	client, err := coordinationv1client.NewForConfig(s.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Lease{Client: client, Clock: clock.RealClock{}, Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}}}
+	return s, &Lease{
+		Client: client, Clock: clock.RealClock{}, Log: func(string, ...any) {},
+		Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}},
+	}
+}
+
+// change replaces the lease of a server.
+func change(s *apiserver.Server, lease *coordinationv1.Lease) {
+	s.Remove("leases", lease.Namespace, lease.Name)
+	s.Create(lease)
+}
+
+// holderOf returns the holder of a lease.
+func holderOf(lease *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
+	return name
 }
 
 // A stopped loop renews its lease until its work is done, and then releases it.
 func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		s := &leaseStore{}
-		l := leaseIn(t, s)
-		s.refuse = func(written *coordinationv1.Lease) error {
-			if *written.Spec.HolderIdentity == "" && l.held() {
+		s, l := leaseIn(t, nil)
+		s.OnWrite(func(c apiserver.Change) {
+			if c.Resource.Resource == "leases" && holderOf(c.Object()) == "" && l.held() {
 				t.Error("the lease is given up, and writes are still let through")
 			}
-			return nil
-		}
+		})
+		stored := func() *unstructured.Unstructured { return s.Get("leases", "a", leaseName) }
 		ctx, stop := context.WithCancel(t.Context())
 		if err := l.Hold(ctx, func(working context.Context, _ bool) error {
 			stop()
 			<-working.Done()
 			<-time.After(2 * leaseDuration) // the writes under way come to their end
-			if !l.held() || s.holder() != "self" {
-				t.Errorf("before the work was done: held is %v, and the lease is that of %q", l.held(), s.holder())
+			if !l.held() || holderOf(stored()) != "self" {
+				t.Errorf("before the work was done: held is %v, and the lease is that of %q", l.held(), holderOf(stored()))
 			}
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if l.held() || s.holder() != "" || *s.lease.Spec.LeaseDurationSeconds != 1 {
-			t.Errorf("after the work: held is %v, and the lease is that of %q for %d seconds", l.held(), s.holder(), *s.lease.Spec.LeaseDurationSeconds)
+		seconds, _, _ := unstructured.NestedInt64(stored().Object, "spec", "leaseDurationSeconds")
+		if l.held() || holderOf(stored()) != "" || seconds != 1 {
+			t.Errorf("after the work: held is %v, and the lease is that of %q for %d seconds", l.held(), holderOf(stored()), seconds)
 		}
 	})
 }
@@ -238,29 +162,24 @@ func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 // not before.
 func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		s := &leaseStore{}
-		l := leaseIn(t, s)
+		s, l := leaseIn(t, nil)
 		ctx, stop := context.WithCancel(t.Context())
 		err := l.Hold(ctx, func(working context.Context, _ bool) error {
-			s.mu.Lock()
-			s.refuse = func(*coordinationv1.Lease) error { return apierrors.NewInternalError(errors.New("no leader")) }
-			s.mu.Unlock()
+			end := s.Fail(apiserver.On("update", "leases"), apiserver.Fault{Err: apierrors.NewInternalError(errors.New("no leader"))})
 			<-working.Done()
-			s.mu.Lock()
-			s.refuse = nil
-			s.mu.Unlock()
+			end()
 			stop() // otherwise, Hold would wait for the lease again
 			<-time.After(time.Second)
-			if s.holder() != "self" {
-				t.Errorf("before the work was done, the lease is that of %q", s.holder())
+			if holder := holderOf(s.Get("leases", "a", leaseName)); holder != "self" {
+				t.Errorf("before the work was done, the lease is that of %q", holder)
 			}
 			return nil
 		})
 		if !errors.Is(err, errLeaseLost) {
 			t.Errorf("the work ended with %v, want %v", err, errLeaseLost)
 		}
-		if s.holder() != "" {
-			t.Errorf("after the work, the lease is that of %q", s.holder())
+		if holder := holderOf(s.Get("leases", "a", leaseName)); holder != "" {
+			t.Errorf("after the work, the lease is that of %q", holder)
 		}
 	})
 }
@@ -283,21 +202,17 @@ func TestRelease(t *testing.T) {
 		"another has taken it meanwhile":   {"self", conflict, "other", 1, "other"},
 		"ours, and the server cannot tell": {"self", apierrors.NewInternalError(errors.New("no leader")), "self", 1, "self"},
 	} {
-		s := &leaseStore{lease: leaseOf(test.stored, 15, 3)}
-		s.refuse = func(*coordinationv1.Lease) error {
-			if len(s.writes) == 1 && test.first != nil {
-				s.lease = leaseOf(test.then, 15, 3)
-				return test.first
-			}
-			return nil
+		s, l := leaseIn(t, leaseOf(test.stored, 15, 3))
+		if test.first != nil {
+			s.Fail(apiserver.On("update", "leases"), apiserver.Fault{Err: test.first, Times: 1, Before: func() { change(s, leaseOf(test.then, 15, 3)) }})
 		}
-		c := clientOf(leaseIn(t, s))
-		c.leads = true
 		release(t.Context(), &resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Namespace: "a", Name: "imoocpod-run-controller"}, Client: c, LockConfig: resourcelock.ResourceLockConfig{Identity: "self"},
+			LeaseMeta: metav1.ObjectMeta{Namespace: "a", Name: leaseName}, LockConfig: resourcelock.ResourceLockConfig{Identity: "self"},
+			Client: &client{LeaseInterface: l.Client.Leases("a"), lease: l, leads: true, stop: func(error) {}, lost: func(error) {}},
 		})
-		if len(s.writes) != test.writes || s.holder() != test.holder {
-			t.Errorf("%s: %d writes, and the lease is that of %q; want %d and %q", name, len(s.writes), s.holder(), test.writes, test.holder)
+		writes, holder := len(s.Requests(apiserver.Writes)), holderOf(s.Get("leases", "a", leaseName))
+		if writes != test.writes || holder != test.holder {
+			t.Errorf("%s: %d writes, and the lease is that of %q; want %d and %q", name, writes, holder, test.writes, test.holder)
 		}
 	}
 }

@@ -8,16 +8,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic/fake"
-	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/dynamic"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 // A plan is given up at once if the cache shows that its object has changed. If only the server
@@ -57,14 +56,17 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 		"the object may not be read":                    {version("5", 1), version("5", 1), liveReadInterval, false, apierrors.NewForbidden(schema.GroupResource{}, "foo", nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var there []runtime.Object
+			s := apiserver.New(t)
+			s.CreateCRDs()
 			if test.stored != nil {
-				there = append(there, test.stored)
+				s.Create(test.stored)
 			}
-			client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-				map[schema.GroupVersionResource]string{kind.Resource: "ImoocPodList"}, there...)
 			if test.fail != nil {
-				client.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, test.fail })
+				s.Fail(apiserver.On("get", kind.Resource.Resource), apiserver.Fault{Err: test.fail})
+			}
+			client, err := dynamic.NewForConfig(s.RESTConfig())
+			if err != nil {
+				t.Fatal(err)
 			}
 			objects := informer.NewHealth(t.Logf).New(informer.Source{Example: &unstructured.Unstructured{}})
 			if test.cached != nil {

@@ -61,8 +61,8 @@ type server struct {
 	kinds map[schema.GroupVersionResource]served
 	// objects maps a resource to its objects by namespace/name.
 	objects map[schema.GroupVersionResource]map[string]*unstructured.Unstructured
-	// applied maps an object and subresource to the last configuration that the loop applied.
-	applied map[string]map[string]any
+	// applied maps an object to the last configuration that the loop applied.
+	applied map[types.UID]map[string]any
 	history []event
 	changed chan struct{} // closed and replaced on every event
 	writes  []write
@@ -86,8 +86,6 @@ type served struct {
 	kind string
 	// status means that the resource has /status, and that other writes do not change the status.
 	status bool
-	// keyed means that conditions are a list whose elements are identified by their type.
-	keyed bool
 }
 
 type event struct {
@@ -135,7 +133,7 @@ func newServer() *server {
 			eventsResource: {kind: "Event"}, strategy.DeploymentResource(): {kind: "Deployment", status: true}, strategy.RevisionResource(): {kind: "ControllerRevision"}, kinds.CRDResource(): {kind: "CustomResourceDefinition"},
 		},
 		objects: map[schema.GroupVersionResource]map[string]*unstructured.Unstructured{},
-		applied: map[string]map[string]any{}, unlisted: map[schema.GroupVersionResource]bool{},
+		applied: map[types.UID]map[string]any{}, unlisted: map[schema.GroupVersionResource]bool{},
 		changed: make(chan struct{}),
 	}
 }
@@ -452,15 +450,12 @@ func (s *server) patched(contentType string, body []byte, w *write, namespace st
 			return nil, err
 		}
 		if before == nil {
-			if uid, _, _ := unstructured.NestedString(asked, "metadata", "uid"); uid != "" || w.subresource != "" {
+			if uid, _, _ := unstructured.NestedString(asked, "metadata", "uid"); uid != "" {
 				return nil, apierrors.NewConflict(w.resource.GroupResource(), w.name, errors.New("there is no such object"))
 			}
 			before = &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": namespace, "name": w.name}}}
 		}
-		var err error
-		if after.Object, err = s.apply(before, asked, w); err != nil {
-			return nil, err
-		}
+		after.Object = s.apply(before, asked, w)
 	default:
 		text, err := json.Marshal(before.Object)
 		if err != nil {
@@ -505,60 +500,29 @@ func (s *server) patched(contentType string, body []byte, w *write, namespace st
 
 // apply merges the applied fields into an object, and removes those that the loop applied
 // before and omits now.
-func (s *server) apply(before *unstructured.Unstructured, asked map[string]any, w *write) (map[string]any, error) {
-	at := fmt.Sprint(before.GetUID(), w.subresource)
-	if conditions, found, _ := unstructured.NestedFieldNoCopy(before.Object, "status", "conditions"); found && w.subresource == "status" && s.kinds[w.resource].keyed {
-		if list, ok := conditions.([]any); !ok || !distinct(list) {
-			return nil, apierrors.NewInternalError(errors.New("failed to convert the old object: .status.conditions"))
-		}
-	}
-	asked = (&unstructured.Unstructured{Object: asked}).DeepCopy().Object
-	ours := map[string]any{}
-	for name, value := range asked {
-		if (name == "status") == (w.subresource == "status") && name != "apiVersion" && name != "kind" {
-			ours[name] = value
-		}
-	}
+func (s *server) apply(before *unstructured.Unstructured, asked map[string]any, w *write) map[string]any {
+	at := before.GetUID()
+	ours := (&unstructured.Unstructured{Object: asked}).DeepCopy().Object
+	delete(ours, "apiVersion")
+	delete(ours, "kind")
 	if metadata, ok := ours["metadata"].(map[string]any); ok {
 		for _, name := range []string{"name", "namespace", "uid", "resourceVersion"} {
 			delete(metadata, name)
 		}
 	}
-	merged, _ := merge(before.DeepCopy().Object, ours, s.applied[at], "", s.kinds[w.resource].keyed).(map[string]any)
-	if before.GetUID() == "" {
+	merged, _ := merge(before.DeepCopy().Object, ours, s.applied[at], "").(map[string]any)
+	if at == "" {
 		merged["apiVersion"], merged["kind"] = w.resource.GroupVersion().String(), s.kinds[w.resource].kind
-		at = fmt.Sprint(s.nextUID(), w.subresource) // the UID that it is about to get
+		at = s.nextUID() // the UID that it is about to get
 	}
 	s.applied[at] = ours
-	return merged, nil
-}
-
-func distinct(conditions []any) bool {
-	seen := map[any]bool{}
-	for _, c := range conditions {
-		c, ok := c.(map[string]any)
-		if !ok || c["type"] == nil || seen[c["type"]] {
-			return false
-		}
-		seen[c["type"]] = true
-	}
-	return true
+	return merged
 }
 
 // merge returns the value after an apply. applied is the new configuration of a manager, and last
 // is its previous one.
-func merge(is, applied, last any, name string, keyed bool) any {
-	key := ""
-	switch name {
-	case "conditions":
-		if keyed {
-			key = "type"
-		}
-	case "containers", "env":
-		key = "name"
-	case "ownerReferences":
-		key = "uid"
-	}
+func merge(is, applied, last any, name string) any {
+	key := map[string]string{"containers": "name", "env": "name", "ownerReferences": "uid"}[name]
 	switch applied := applied.(type) {
 	case map[string]any:
 		there, ok := is.(map[string]any)
@@ -572,7 +536,7 @@ func merge(is, applied, last any, name string, keyed bool) any {
 			}
 		}
 		for name, value := range applied {
-			there[name] = merge(there[name], value, before[name], name, keyed)
+			there[name] = merge(there[name], value, before[name], name)
 		}
 		return there
 	case []any:
@@ -596,7 +560,7 @@ func merge(is, applied, last any, name string, keyed bool) any {
 				owned = before[i]
 			}
 			if i := find(there, element); i >= 0 {
-				there[i] = merge(there[i], element, owned, "", keyed)
+				there[i] = merge(there[i], element, owned, "")
 			} else {
 				there = append(there, element)
 			}

@@ -126,7 +126,7 @@ func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 		paused: map[types.UID]time.Time{},
 	}
 	for _, kind := range kinds {
-		w.server.kinds[kind.Resource] = served{kind: kind.Kind, status: true, keyed: kind.Shipped()}
+		w.server.kinds[kind.Resource] = served{kind: kind.Kind, status: true}
 	}
 	w.judge = w.hold
 	w.reads = func(obj *unstructured.Unstructured) { w.looked[obj.GetUID()] = time.Now() }

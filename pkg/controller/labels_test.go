@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
@@ -20,14 +19,13 @@ import (
 // The labels of a pod are restored as soon as the server accepts the patch, even if nothing else
 // happens to the pod or its object. Without labels, the pod still belongs to the object.
 func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
-	pods := schema.GroupResource{Resource: "pods"}
 	for name, test := range map[string]struct {
 		err *apierrors.StatusError
 		// before means that the pod lost its labels before the loop started.
 		before bool
 	}{
-		"refused":                       {err: apierrors.NewForbidden(pods, "a", fmt.Errorf("a webhook denied the request"))},
-		"refused to a loop that starts": {err: apierrors.NewForbidden(pods, "a", fmt.Errorf("a webhook denied the request")), before: true},
+		"refused":                       {err: denied("a webhook denied the request")},
+		"refused to a loop that starts": {err: denied("a webhook denied the request"), before: true},
 		"failed":                        {err: apierrors.NewInternalError(fmt.Errorf("no leader"))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,14 +37,7 @@ func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 				if test.before {
 					w.end()
 				}
-				w.mu.Lock()
-				w.admit = func(is write) *apierrors.StatusError {
-					if podWrite("patch")(is) {
-						return test.err
-					}
-					return nil
-				}
-				w.mu.Unlock()
+				w.deny(test.err, podWrite("patch"))
 				for slot := range slots.Slot(2) {
 					w.edit(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", slot), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 				}
@@ -59,9 +50,7 @@ func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 				}
 				w.set(kind, "default", "foo", int64(1), "spec", "replicas")
 				w.converges()
-				w.mu.Lock()
-				w.admit = nil
-				w.mu.Unlock()
+				w.deny(nil, nil)
 				w.passes(time.Minute)
 				if made := len(w.done(podWrite("create"))); made != 2 {
 					t.Errorf("%d pods were made, want 2", made)

@@ -1,19 +1,15 @@
 package controller
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
@@ -182,13 +178,9 @@ func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, na
 // and reported once.
 func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		full := true
-		w.admit = func(is write) *apierrors.StatusError {
-			if full && is.verb == "create" && is.resource == podsResource && len(w.objects[podsResource]) >= 60 {
-				return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, is.name, fmt.Errorf("exceeded quota: few, requested: pods=1, used: pods=60, limited: pods=60"))
-			}
-			return nil
-		}
+		w.deny(denied("exceeded quota: few, requested: pods=1, used: pods=60, limited: pods=60"), func(is write) bool {
+			return podWrite("create")(is) && len(w.objects[podsResource]) >= 60
+		})
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(200), nil))
 		w.start()
 		refusals := func() []write {
@@ -224,9 +216,7 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 		if waited := refusals()[len(wave)].at.Sub(wave[0].at); waited > 2*time.Second {
 			t.Errorf("it was tried again after %s, want about 1s", waited)
 		}
-		w.mu.Lock()
-		full = false
-		w.mu.Unlock()
+		w.deny(nil, nil)
 		w.converges()
 	})
 }
@@ -234,13 +224,8 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 // After a repeated refusal, the status still reports the failure, and the next wait is longer.
 func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		kind, full := kinds.ImoocPod(), true
-		w.admit = func(is write) *apierrors.StatusError {
-			if full && is.verb == "create" && is.resource == podsResource {
-				return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, is.name, errors.New("exceeded quota: few"))
-			}
-			return nil
-		}
+		kind := kinds.ImoocPod()
+		w.deny(denied("exceeded quota: few"), podWrite("create"))
 		w.create(kind, "default", "foo", spec(int64(2), nil))
 		w.start()
 		w.untilFailure(kind, "foo")
@@ -257,9 +242,7 @@ func TestRepeatedRefusalKeepsTheFailure(t *testing.T) {
 			}
 			seen = seen || failing
 		}
-		w.mu.Lock()
-		full = false
-		w.mu.Unlock()
+		w.deny(nil, nil)
 		w.converges()
 	})
 }

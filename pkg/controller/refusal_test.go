@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -15,31 +14,24 @@ import (
 )
 
 // ofEndingNamespace returns the server's answer to a create in a namespace that is being deleted.
-func ofEndingNamespace(name string) *apierrors.StatusError {
-	err := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, name, errors.New("unable to create new content in namespace default because it is being terminated"))
+func ofEndingNamespace() *apierrors.StatusError {
+	err := denied("unable to create new content in namespace default because it is being terminated")
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type: corev1.NamespaceTerminatingCause, Message: "namespace default is being terminated", Field: "metadata.namespace",
 	})
 	return err
 }
 
-// ofMissingNamespace returns the server's answer to a create in a namespace that is gone.
-func ofMissingNamespace(string) *apierrors.StatusError {
-	return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
-}
-
 // The deletion of a namespace is not reported as a failure. The write of the status wakes the
 // object, so a create may be repeated, but only once.
 func TestCreatesInANamespaceThatEnds(t *testing.T) {
-	for name, answer := range map[string]func(string) *apierrors.StatusError{"terminating": ofEndingNamespace, "gone": ofMissingNamespace} {
+	for name, answer := range map[string]*apierrors.StatusError{
+		"terminating": ofEndingNamespace(),
+		"gone":        apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
-				w.admit = func(is write) *apierrors.StatusError {
-					if podWrite("create")(is) {
-						return answer(is.name)
-					}
-					return nil
-				}
+				w.deny(answer, podWrite("create"))
 				w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
 				w.start()
 				w.passes(time.Second)

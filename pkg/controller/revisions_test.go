@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -257,24 +256,15 @@ func TestRevisionsThatMayNotBeRead(t *testing.T) {
 // If a revision is rejected, the object still converges. The loop reports the rejection once, and
 // tries again only when something changes.
 func TestRefusedRevisionCostsNoPod(t *testing.T) {
-	for name, refusal := range map[string]func(name string) *apierrors.StatusError{
-		"rights": func(name string) *apierrors.StatusError {
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "controllerrevisions"}, name, errors.New("the role is an older one"))
-		},
-		"quota": func(name string) *apierrors.StatusError {
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "controllerrevisions"}, name, errors.New("exceeded quota: few"))
-		},
-		"broken webhook": func(string) *apierrors.StatusError { return apierrors.NewInternalError(errors.New("webhook failed")) },
+	for name, refusal := range map[string]*apierrors.StatusError{
+		"rights":         denied("the role is an older one"),
+		"quota":          denied("exceeded quota: few"),
+		"broken webhook": apierrors.NewInternalError(errors.New("webhook failed")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
 				w.historyless = true
-				w.admit = func(is write) *apierrors.StatusError {
-					if revisionWrite(is) {
-						return refusal(is.name)
-					}
-					return nil
-				}
+				w.deny(refusal, revisionWrite)
 				foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
 				w.start()
 				w.converges()
@@ -285,8 +275,9 @@ func TestRefusedRevisionCostsNoPod(t *testing.T) {
 				if said := w.said(func(l report.Line) bool { return strings.Contains(l.Text, "cannot keep the history") }); len(said) != 1 {
 					t.Errorf("it said %q, want one line", said)
 				}
+				w.deny(nil, nil)
 				w.mu.Lock()
-				w.historyless, w.admit = false, nil
+				w.historyless = false
 				w.mu.Unlock()
 				image("c")
 				w.converges()

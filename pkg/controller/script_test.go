@@ -443,17 +443,33 @@ func (st step) happen(w *world) {
 
 // refuse makes the server refuse a verb on the children of objects; "" ends that.
 func (w *world) refuse(verb string) {
+	if verb == "" {
+		w.deny(nil, nil)
+		return
+	}
+	w.deny(denied("a webhook denied the request"), func(is write) bool {
+		return is.verb == verb && (is.resource == podsResource || is.resource == strategy.DeploymentResource())
+	})
+}
+
+// deny makes the server answer the matching writes with an error. A nil match ends that.
+func (w *world) deny(err *apierrors.StatusError, match func(write) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.admit = func(is write) *apierrors.StatusError {
-		if is.verb == verb && (is.resource == podsResource || is.resource == strategy.DeploymentResource()) {
-			return apierrors.NewForbidden(schema.GroupResource{Resource: is.resource.Resource}, is.name, errors.New("a webhook denied the request"))
+	w.admit = nil
+	if match != nil {
+		w.admit = func(is write) *apierrors.StatusError {
+			if match(is) {
+				return err
+			}
+			return nil
 		}
-		return nil
 	}
-	if verb == "" {
-		w.admit = nil
-	}
+}
+
+// denied returns the answer to a write that is forbidden.
+func denied(why string) *apierrors.StatusError {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "children"}, "a", errors.New(why))
 }
 
 // mustSay fails the test if an object lacks something and its status does not report why, unless

@@ -11,13 +11,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apimachinery/pkg/watch"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/utils/ptr"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 // An outage is reported once, and not by each watch. A refusal is reported for each
@@ -83,28 +82,21 @@ func TestHealthForgets(t *testing.T) {
 // nothing is logged.
 func TestServerThatCannotStreamLists(t *testing.T) {
 	t.Parallel()
+	s := apiserver.New(t)
+	streams := func(r apiserver.Request) bool { return r.Query.Get("sendInitialEvents") == "true" }
+	s.Fail(streams, apiserver.Fault{Err: apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", field.ErrorList{
+		field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"),
+	})})
+	core, err := corev1client.NewForConfig(s.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
 	h := NewHealth(func(format string, args ...any) { t.Errorf(format, args...) })
+	pods := h.New(SourceOf("pods", core.Pods("default"), &corev1.Pod{}))
 	ctx, stop := context.WithCancel(t.Context())
-	streamed := make(chan bool, 1)
-	pods := h.New(Source{
-		Resource: "pods",
-		List: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
-			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
-		},
-		Watch: func(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			if ptr.Deref(opts.SendInitialEvents, false) {
-				streamed <- true
-				return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", field.ErrorList{
-					field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"),
-				})
-			}
-			return watch.NewFake(), nil
-		},
-		Example: &corev1.Pod{},
-	})
 	var running sync.WaitGroup
 	running.Go(func() { pods.RunWithContext(ctx) })
-	if !cache.WaitForCacheSync(t.Context().Done(), pods.HasSynced) || !<-streamed {
+	if !cache.WaitForCacheSync(t.Context().Done(), pods.HasSynced) || len(s.Requests(streams)) == 0 {
 		t.Error("nothing was listed")
 	}
 	stop()

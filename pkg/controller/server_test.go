@@ -21,17 +21,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
 const (
@@ -43,8 +41,6 @@ const (
 	podStarts       = 200 * time.Millisecond
 	podEnds         = 500 * time.Millisecond
 	deploymentTakes = 300 * time.Millisecond
-	// longestMessage is the API conventions' bound on the message of a condition.
-	longestMessage = 32768
 	// stuck marks a pod that does not terminate, because its node does not answer.
 	stuck = "test/stuck"
 )
@@ -414,7 +410,7 @@ func (s *server) change(r *http.Request, body []byte, w *write, namespace string
 		}
 	}
 	if after != nil {
-		if errs := s.validate(w.before, after, resource); len(errs) > 0 {
+		if errs := apiserver.Validate(w.before, after); len(errs) > 0 {
 			w.after = nil
 			return nil, apierrors.NewInvalid(schema.GroupKind{Group: resource.Group, Kind: s.kinds[resource].kind}, w.name, errs)
 		}
@@ -568,70 +564,6 @@ func merge(is, applied, last any, name string) any {
 		return there
 	}
 	return applied
-}
-
-// validate checks an object against the validation rules of the API.
-func (s *server) validate(before, after *unstructured.Unstructured, resource schema.GroupVersionResource) field.ErrorList {
-	errs := metav1validation.ValidateLabels(after.GetLabels(), field.NewPath("metadata", "labels"))
-	for _, problem := range validation.IsDNS1123Subdomain(after.GetName()) {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), after.GetName(), problem))
-	}
-	for key := range after.GetAnnotations() {
-		for _, problem := range validation.IsQualifiedName(strings.ToLower(key)) {
-			errs = append(errs, field.Invalid(field.NewPath("metadata", "annotations"), key, problem))
-		}
-	}
-	spec := field.NewPath("spec")
-	switch resource {
-	case podsResource:
-		errs = append(errs, validatePodSpec(after.Object["spec"], spec)...)
-	case strategy.DeploymentResource():
-		template, _, _ := unstructured.NestedMap(after.Object, "spec", "template")
-		errs = append(errs, validatePodSpec(template["spec"], spec.Child("template", "spec"))...)
-		set, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
-		errs = append(errs, metav1validation.ValidateLabels(set, spec.Child("template", "metadata", "labels"))...)
-		selector, _, _ := unstructured.NestedStringMap(after.Object, "spec", "selector", "matchLabels")
-		if len(selector) == 0 || !labels.SelectorFromSet(selector).Matches(labels.Set(set)) {
-			errs = append(errs, field.Invalid(spec.Child("template", "metadata", "labels"), set, "`selector` does not match template `labels`"))
-		}
-		if replicas, found, err := unstructured.NestedInt64(after.Object, "spec", "replicas"); found && (err != nil || replicas < 0) {
-			errs = append(errs, field.Invalid(spec.Child("replicas"), replicas, "must be greater than or equal to 0"))
-		}
-		if before != nil {
-			was, _, _ := unstructured.NestedMap(before.Object, "spec", "selector")
-			is, _, _ := unstructured.NestedMap(after.Object, "spec", "selector")
-			if !reflect.DeepEqual(was, is) {
-				errs = append(errs, field.Invalid(spec.Child("selector"), is, "field is immutable"))
-			}
-		}
-	default:
-		conditions, _, _ := unstructured.NestedSlice(after.Object, "status", "conditions")
-		for i, c := range conditions {
-			c, _ := c.(map[string]any)
-			if message, _ := c["message"].(string); len(message) > longestMessage {
-				errs = append(errs, field.TooLong(field.NewPath("status", "conditions").Index(i).Child("message"), "", longestMessage))
-			}
-		}
-	}
-	return errs
-}
-
-func validatePodSpec(spec any, at *field.Path) field.ErrorList {
-	fields, _ := spec.(map[string]any)
-	containers, _ := fields["containers"].([]any)
-	if len(containers) == 0 {
-		return field.ErrorList{field.Required(at.Child("containers"), "")}
-	}
-	var errs field.ErrorList
-	for i, c := range containers {
-		c, _ := c.(map[string]any)
-		for _, name := range []string{"name", "image"} {
-			if text, _ := c[name].(string); text == "" {
-				errs = append(errs, field.Required(at.Child("containers").Index(i).Child(name), ""))
-			}
-		}
-	}
-	return errs
 }
 
 func (s *server) nextUID() types.UID {

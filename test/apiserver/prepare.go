@@ -98,6 +98,16 @@ func defaultWorkload(obj *unstructured.Unstructured) {
 	}
 }
 
+// Validate checks the metadata of an object and, if its kind is built in, its spec, as the server does
+// for requests. before is nil for a new object.
+func Validate(before, after *unstructured.Unstructured) field.ErrorList {
+	errs := validateMetadata(after)
+	if gvk := after.GroupVersionKind(); scheme.Scheme.Recognizes(gvk) {
+		errs = append(errs, validateBuiltIn(write{resource: &resource{kind: gvk.Kind}}, before, after)...)
+	}
+	return errs
+}
+
 func validateMetadata(obj *unstructured.Unstructured) field.ErrorList {
 	metadata := field.NewPath("metadata")
 	errs := metav1validation.ValidateLabels(obj.GetLabels(), metadata.Child("labels"))

@@ -128,3 +128,10 @@ func (s *Server) Requests(match Match) []Request {
 func Writes(r Request) bool {
 	return r.Method != http.MethodGet && !r.dryRun() && !strings.HasSuffix(r.Resource, "reviews")
 }
+
+// Forget clears the log of requests.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = nil
+}

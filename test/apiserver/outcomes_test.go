@@ -253,7 +253,7 @@ func endings() []ending {
 		}, want: context.Canceled, left: asBeforeAndMore, of: func(v verb, _ workload) bool { return !v.creates && !strings.HasPrefix(v.line, "scale") }},
 		{what: "no answer to the write", happens: func(x *scene) { x.Fail(x.writes, apiserver.Fault{DropAfter: true, Times: 1}) }, want: outcome.ErrUnknown, says: "which the server may have carried out", left: itsChange},
 		{what: "no connection for a while", happens: later(soon, func(x *scene) {
-			x.EndWatches()
+			x.EndWatches("", nil)
 			x.After(10*time.Second, x.Fail(apiserver.Path("/"), apiserver.Fault{Drop: true}))
 		}), left: itsChange},
 		{what: "failed and reverted", flags: "--fail-after 5s " + revert, fate: "pull", want: outcome.ErrUndone, says: "undone: ", left: asBefore, of: starts},

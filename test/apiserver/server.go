@@ -45,7 +45,9 @@ type Server struct {
 	objects map[schema.GroupResource]map[string]*unstructured.Unstructured
 	// history has one change for each revision after the first.
 	history []Change
-	uids    int
+	// compacted is the oldest revision from which a watch can start.
+	compacted int
+	uids      int
 	// changed is closed and replaced at every change.
 	changed chan struct{}
 	// pages holds the remaining items of paged lists, by continue token.
@@ -58,6 +60,7 @@ type Server struct {
 	faults   []*fault
 	forbids  []Match
 	streams  map[*stream]bool
+	stalled  []string
 	closed   bool
 }
 
@@ -86,7 +89,7 @@ func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
 		t: t, resources: builtInResources(), objects: map[schema.GroupResource]map[string]*unstructured.Unstructured{}, changed: make(chan struct{}),
-		pages: map[string]page{}, streams: map[*stream]bool{},
+		pages: map[string]page{}, streams: map[*stream]bool{}, compacted: 1,
 	}
 	s.Actor = s.As("test")
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
@@ -20,8 +22,9 @@ type stream struct {
 	// since is the revision up to which all changes were sent.
 	since     int
 	bookmarks bool
-	// end is closed to end the watch.
-	end chan struct{}
+	// end receives the error that ends the watch, or nil to close the watch without
+	// an event.
+	end chan error
 }
 
 // watch sends the initial objects, and then all changes until one side ends the watch.
@@ -36,7 +39,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request) error 
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
 		defer cancel()
 	}
-	st := &stream{request: q, selects: selects, to: w, bookmarks: q.Query.Get("allowWatchBookmarks") == "true", end: make(chan struct{})}
+	st := &stream{request: q, selects: selects, to: w, bookmarks: q.Query.Get("allowWatchBookmarks") == "true", end: make(chan error, 1)}
 	s.mu.Lock()
 	initial, err := s.begin(st)
 	if err == nil {
@@ -71,6 +74,9 @@ func (s *Server) begin(st *stream) ([]*unstructured.Unstructured, error) {
 	}
 	if st.request.Query.Get("sendInitialEvents") != "true" && since != "" && since != "0" {
 		st.since, _ = strconv.Atoi(since)
+		if st.since < s.compacted {
+			return nil, errExpired()
+		}
 		return nil, nil
 	}
 	st.since = s.revision()
@@ -83,11 +89,17 @@ func (s *Server) begin(st *stream) ([]*unstructured.Unstructured, error) {
 	return initial, nil
 }
 
+func errExpired() error { return apierrors.NewResourceExpired("too old resource version") }
+
 // follow sends changes as they occur, until ctx is done or the server ends the watch.
 func (s *Server) follow(ctx context.Context, st *stream) {
 	for {
 		s.mu.Lock()
-		changed, news := s.changed, s.history[st.since-1:]
+		changed := s.changed
+		var news []Change
+		if !slices.Contains(s.stalled, st.request.Resource) {
+			news = s.history[st.since-1:]
+		}
 		s.mu.Unlock()
 		told := false
 		for _, c := range news {
@@ -99,7 +111,10 @@ func (s *Server) follow(ctx context.Context, st *stream) {
 		}
 		select {
 		case <-changed:
-		case <-st.end:
+		case err := <-st.end:
+			if err != nil {
+				st.send(watch.Error, statusOf(err))
+			}
 			return
 		case <-ctx.Done():
 			return
@@ -126,10 +141,7 @@ func (st *stream) tellChange(c Change) bool {
 }
 
 func (st *stream) tell(kind watch.EventType, obj *unstructured.Unstructured) {
-	_ = json.NewEncoder(st.to).Encode(map[string]any{"type": kind, "object": st.request.view(obj).Object})
-	if flusher, ok := st.to.(http.Flusher); ok {
-		flusher.Flush()
-	}
+	st.send(kind, st.request.view(obj).Object)
 }
 
 // bookmark sends a bookmark event with the revision of the stream.
@@ -141,12 +153,56 @@ func (st *stream) bookmark(annotations map[string]any) {
 	st.tell(watch.Bookmark, &unstructured.Unstructured{Object: map[string]any{"kind": st.request.resource.kind, "metadata": metadata}})
 }
 
-// EndWatches ends all watches.
-func (s *Server) EndWatches() {
+func (st *stream) send(kind watch.EventType, object any) {
+	_ = json.NewEncoder(st.to).Encode(map[string]any{"type": kind, "object": object})
+	if flusher, ok := st.to.(http.Flusher); ok {
+		flusher.Flush()
+	}
+}
+
+// EndWatches ends the watches of a resource, such as "pods", or all if resource is
+// empty. A non-nil error is sent as the last event.
+func (s *Server) EndWatches(resource string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for st := range s.streams {
-		close(st.end)
+		if resource == "" || st.request.Resource == resource {
+			st.end <- err
+			delete(s.streams, st)
+		}
 	}
-	clear(s.streams)
+}
+
+// Expire expires all revisions so far. Clients that watch from one of them or continue
+// a list get 410 Gone, and open watches end with that error.
+func (s *Server) Expire() {
+	s.mu.Lock()
+	// Add an empty change so that the latest revision expires, too.
+	s.history = append(s.history, Change{revision: s.revision() + 1})
+	s.compacted = s.revision()
+	clear(s.pages)
+	s.mu.Unlock()
+	s.EndWatches("", errExpired())
+}
+
+// Stall holds back the events of these resources until the next call of Stall.
+func (s *Server) Stall(resources ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stalled = resources
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Watches returns the number of open watches of a resource.
+func (s *Server) Watches(resource string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for st := range s.streams {
+		if st.request.Resource == resource {
+			n++
+		}
+	}
+	return n
 }

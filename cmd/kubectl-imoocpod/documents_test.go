@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -55,7 +59,7 @@ func TestDocumentedCommands(t *testing.T) {
 				continue
 			}
 			t.Run(filepath.Base(page), func(t *testing.T) {
-				bubble.Test(t, func(t *testing.T) { tried += tryBlock(t, block[1] == "console", block[2]) })
+				bubble.Test(t, func(t *testing.T) { tried += tryBlock(t, documented, block[1] == "console", block[2]) })
 			})
 		}
 	}
@@ -64,14 +68,43 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// tryBlock runs the commands of a block, and returns how many it ran. It skips a block that shows
-// output if one of its commands runs elsewhere, because the next ones depend on it.
-func tryBlock(t *testing.T, console bool, block string) (tried int) {
+// inShell matches the examples that need a shell, or an object that the example before them changes.
+var inShell = regexp.MustCompile(`(?m)^.*(\| | > |--remove|--to-revision|--cascade).*$`)
+
+// TestExamplesOfCommands runs the examples in the help of each command with new objects. They must
+// succeed.
+func TestExamplesOfCommands(t *testing.T) {
+	t.Parallel()
+	objects := strings.NewReplacer("name: app, image: web:1", "name: web, image: web:1", "name: shop}, ", "name: shop, labels: {tier: front}}, ").Replace(documented) + `
+% create {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: foos.samplecontroller.k8s.io}, spec: {group: samplecontroller.k8s.io, scope: Namespaced, names: {kind: Foo, plural: foos, singular: foo}, versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, deploymentName: {type: string}}}}}}}]}}
+% set deployments web spec.template.spec.terminationGracePeriodSeconds 7
+% pass 1m
+`
+	tried := 0
+	var try func(*cobra.Command)
+	try = func(command *cobra.Command) {
+		block := inShell.ReplaceAllString(command.Example, "")
+		t.Run(command.CommandPath(), func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) { tried += tryBlock(t, objects, false, block) })
+		})
+		for _, below := range command.Commands() {
+			try(below)
+		}
+	}
+	try(cmd.NewRootCommand("", genericiooptions.NewTestIOStreamsDiscard()))
+	if tried < 50 {
+		t.Errorf("only %d examples were tried", tried)
+	}
+}
+
+// tryBlock runs the commands of a block on objects, and returns how many it ran. It skips a block
+// that shows output if one of its commands runs elsewhere, because the next ones depend on it.
+func tryBlock(t *testing.T, objects string, console bool, block string) (tried int) {
 	if console && elsewhereRun.MatchString(block) {
 		return 0
 	}
 	x := newStage(t)
-	for line := range strings.Lines(strings.TrimSpace(documented)) {
+	for line := range strings.Lines(strings.ReplaceAll(strings.TrimSpace(objects), "\n\n", "\n")) {
 		x.follow(strings.TrimSpace(line))
 	}
 	if strings.Contains(block, "create foo") {

@@ -36,19 +36,19 @@ type feature struct {
 // features returns the rows for simulated kubelets, and those for real nodes.
 func features() (simulated, onNodes []feature) {
 	return []feature{
-			{"`install`, and what the CRDs reject", []string{"TestInstall", "TestServerRejects", "TestServerRejectsShippedKinds"}},
+			{"`install`, and what the CRDs reject", []string{"TestInstall", "TestServerRejectsShippedKinds"}},
 			{"`install --controller`, with the rights that it grants", []string{"TestInstallController", "TestLeastRights"}},
-			{"`run-controller`: no alarm in the log of a start", []string{"TestStartIsQuiet"}},
+			{"`run-controller`: no alarm in the log of a start", []string{"TestScaleWithTheControllerRunning"}},
 			{"`run-controller`: killed, and started again", []string{"TestSecondCopyTakesOver", "TestEveryCrashPoint"}},
 			{"`run-controller`: declared kinds", []string{"TestDeclaredKinds", "TestYourOwnKind"}},
-			{"every verb, by the examples in its help", []string{"TestExamples", "TestExamplesForAll"}},
+			{"every verb", []string{"TestEveryVerb", "TestUninstall"}},
 			{"`scale` as `kubectl scale`", []string{"TestScaleAsKubectlDoes"}},
 			{"`scale --remove`", []string{"TestRemovePodOfADeployment"}},
 			{"`status -w`, and `wait` on a terminal", []string{"TestLiveScreen", "TestLiveWait"}},
-			{"`set`, `history`, and `undo`", []string{"TestUndoWithTheController"}},
-			{"`pause`", []string{"TestOnceWithAPausedObject"}},
-			{"exit codes for bad input", []string{"TestBadNamespace", "TestTerminatingNamespace", "TestRulesOfAKind"}},
-			{"exit codes without permission", []string{"TestMissingRights", "TestCheck"}},
+			{"`set`, `history`, and `undo`", []string{"TestEveryKind"}},
+			{"`pause`", []string{"TestEveryVerb"}},
+			{"exit codes for bad input", []string{"TestEveryVerb"}},
+			{"exit codes without permission", []string{"TestEveryVerb", "TestCheck"}},
 			{"completion by its kubectl", []string{"TestCompletionInstall", "TestCompletionInShells"}},
 		}, []feature{
 			{"`logs`, with a real kubelet", []string{"TestLogsThroughARestart"}},

@@ -99,16 +99,16 @@ func (s kindStory) run(t *testing.T) {
 	has(n, "restarted")
 
 	if s.image != "" {
-		s.images(t, w, foo, n)
+		s.images(t, w, l, foo, n)
 	}
 	s.tamper(t, foo, n)
 	s.delete(t, foo, n)
 	l.Stop()
 }
 
-// images changes the image to a good one, then to one that cannot be pulled, and then to a good one
-// again. The broken rollout stops after the first pods.
-func (s kindStory) images(t *testing.T, w *harness.Witness, foo *harness.Owner, n int) {
+// images changes the image to a good one, then to one that cannot be pulled, undoes that, and
+// changes the image once more. The broken rollout stops after the first pods.
+func (s kindStory) images(t *testing.T, w *harness.Witness, l *harness.Process, foo *harness.Owner, n int) {
 	t.Helper()
 	of := func(image string) int {
 		count := 0
@@ -119,22 +119,29 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, foo *harness.Owner, 
 		}
 		return count
 	}
-	foo.Patch(s.image, "second")
+	object := s.kind.String() + "/foo"
+	cluster.Imoocpod(t, foo.Namespace, "set", "image", object, "second", "--timeout", "2m")
 	harness.Eventually(t, "all pods have the second image", func() bool { return of("second") == n && len(foo.LivePods()) == n })
-	foo.AwaitReady("the second image")
 
 	fewest := w.FewestHealthy()
 	foo.Patch(s.image, "no-such-image")
 	harness.Eventually(t, "a pod waits for its image", func() bool { return of("no-such-image") > 0 })
 	harness.Eventually(t, "the object is not ready", func() bool { return foo.Condition("Ready").Status == metav1.ConditionFalse })
+	if s.deployment == "" {
+		l.AwaitOutput("cannot pull its image")
+	}
 	w.AwaitQuiet(t, harness.QuietFor)
 	// A quarter of the pods, rounded down, but at least one, may be unavailable.
 	if now := fewest(); now < n-max(1, n/4) {
 		t.Errorf("of %d pods %d were healthy at one moment of a broken change", n, now)
 	}
-	foo.Patch(s.image, "third")
-	harness.Eventually(t, "all pods have the third image", func() bool { return of("third") == n && len(foo.LivePods()) == n })
-	foo.AwaitReady("the third image")
+	made := w.EverCreated(foo.Get().GetUID())
+	broken := of("no-such-image")
+	cluster.Imoocpod(t, foo.Namespace, "undo", object, "--timeout", "2m")
+	harness.Eventually(t, "all pods have the second image again", func() bool { return of("second") == n && len(foo.LivePods()) == n })
+	if more := w.EverCreated(foo.Get().GetUID()) - made; s.deployment == "" && more != broken {
+		t.Errorf("%d pods were made to undo what had come to %d", more, broken)
+	}
 }
 
 // tamper deletes a pod and, unless the pods belong to a Deployment, orphans a pod, as

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
-	l := cluster.StartRunController(t, ns)
+	l := cluster.StartRunController(t, ns, "--declared-kinds")
 	l.AwaitOutput("in namespace " + ns)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
 	foo := cluster.ImoocPod(t, ns, "foo")
@@ -57,6 +58,13 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	l.AwaitOutput("foo: 3 → 1 pod: deleting 2")
 	if code := l.Stop(); code != 0 {
 		t.Errorf("Ctrl-C ended the loop with exit code %d", code)
+	}
+	// The controller logs nothing alarming, even if the server lacks optional features.
+	alarm := regexp.MustCompile(`(?i)cannot|error|fail|warn|forbidden|refused|trying again|^[EW]\d{4} `)
+	for _, line := range l.Lines() {
+		if alarm.MatchString(line) && !strings.Contains(line, ".example.com") {
+			t.Errorf("it said %q", line)
+		}
 	}
 }
 

@@ -69,3 +69,13 @@ func kubeconfigIn(t *testing.T, env []string) string {
 	t.Fatal("the environment names no kubeconfig")
 	return ""
 }
+
+// inContext returns an environment with a kubeconfig that has a current namespace, and
+// in which the plugin is installed as by krew.
+func inContext(t *testing.T, namespace string) []string {
+	t.Helper()
+	_, env := asKrew(t)
+	kubeconfig := harness.WriteFile(t, harness.ReadFile(t, cluster.Kubeconfig))
+	harness.Must(t, cluster.Kubectl(t, "", "config", "set-context", "--current", "--namespace", namespace, "--kubeconfig", kubeconfig))
+	return append(append(cluster.Environment(), env...), "KUBECONFIG="+kubeconfig)
+}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
@@ -14,7 +15,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
 	driver := cluster.NewDriver(t, ns, w)
-	d := deployHere(t, ns, nil)
+	d := deployAs(t, deploy.Settings{Namespace: ns})
 	const n = 60
 	driver.Create(0)
 

@@ -42,14 +42,8 @@ type deployed struct {
 	rules      []rbacv1.PolicyRule
 }
 
-// deployHere creates what the controller of one namespace needs besides its Deployment.
-// edit, if not nil, changes the rules of the controller.
-func deployHere(t *testing.T, namespace string, edit func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) *deployed {
-	t.Helper()
-	return deployAs(t, deploy.Settings{Namespace: namespace}, edit)
-}
-
-func deployAs(t *testing.T, settings deploy.Settings, edit func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) *deployed {
+// deployAs creates what the controller needs besides its Deployment.
+func deployAs(t *testing.T, settings deploy.Settings) *deployed {
 	t.Helper()
 	d := &deployed{namespace: settings.Namespace}
 	objs, err := deploy.Controller(settings)
@@ -65,10 +59,6 @@ func deployAs(t *testing.T, settings deploy.Settings, edit func([]rbacv1.PolicyR
 			continue // for users
 		case kind == "ClusterRole", kind == "Role" && !settings.AllNamespaces:
 			d.rules = rulesOf(t, obj)
-			if edit != nil {
-				d.rules = edit(d.rules)
-				setRules(t, obj, d.rules)
-			}
 		case !slices.Contains([]string{"ServiceAccount", "Role", "RoleBinding", "ClusterRoleBinding"}, kind):
 			continue
 		}
@@ -114,15 +104,6 @@ func rulesOf(t *testing.T, obj *unstructured.Unstructured) []rbacv1.PolicyRule {
 		t.Fatal(err)
 	}
 	return role.Rules
-}
-
-func setRules(t *testing.T, obj *unstructured.Unstructured, rules []rbacv1.PolicyRule) {
-	t.Helper()
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&rbacv1.ClusterRole{Rules: rules})
-	if err != nil {
-		t.Fatal(err)
-	}
-	obj.Object["rules"] = fields["rules"]
 }
 
 func argsOf(t *testing.T, deployment *unstructured.Unstructured) []string {
@@ -261,22 +242,6 @@ func asked(t *testing.T, namespace, user string) (allowed, refused map[string]bo
 	return allowed, refused
 }
 
-// without returns a function that removes a right from rules.
-func without(right string) func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
-	return func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
-		var left []rbacv1.PolicyRule
-		for _, rule := range rules {
-			rule.Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(verb string) bool {
-				return rights([]rbacv1.PolicyRule{{Verbs: []string{verb}, APIGroups: rule.APIGroups, Resources: rule.Resources}})[right]
-			})
-			if len(rule.Verbs) > 0 {
-				left = append(left, rule)
-			}
-		}
-		return left
-	}
-}
-
 // With its service account the controller can do its work, uses each of its rights, and
 // needs no others.
 func TestLeastRights(t *testing.T) {
@@ -284,7 +249,7 @@ func TestLeastRights(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	w := cluster.WatchPods(t, ns)
 	driver := cluster.NewDriver(t, ns, w)
-	d := deployHere(t, ns, nil)
+	d := deployAs(t, deploy.Settings{Namespace: ns})
 	if other := d.mayDo(t, "default"); !maps.Equal(other, ruleSet(ofEverybody())) {
 		t.Errorf("in another namespace it may do %q", slices.Sorted(maps.Keys(other)))
 	}
@@ -348,7 +313,7 @@ func TestLeastRights(t *testing.T) {
 // affects all objects, so the test runs before the parallel tests.
 func TestLeastRightsInAllNamespaces(t *testing.T) {
 	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
-	d := deployAs(t, deploy.Settings{Namespace: ns, AllNamespaces: true}, nil)
+	d := deployAs(t, deploy.Settings{Namespace: ns, AllNamespaces: true})
 	l := d.start(t)
 	cluster.Imoocpod(t, other, "create", "foo", "--replicas", "2")
 	cluster.Apply(t, ns, manifest(myDaemonSet, "daemon", "spec: {image: nginx}"))
@@ -407,74 +372,4 @@ func takeSlot(t *testing.T, ns string, owner *unstructured.Unstructured, slot sl
 	name := slots.PodName(owner.GetName(), owner.GetUID(), "", slot)
 	cluster.Apply(t, ns, manifest("apiVersion: v1\nkind: Pod\n", name, "spec: {containers: [{name: main, image: busybox}]}"))
 	return name
-}
-
-// Without any one of these rights, something fails, and the controller reports that.
-func TestMissingRights(t *testing.T) {
-	t.Parallel()
-	scaleDown := func(t *testing.T, ns string) {
-		cluster.AwaitConverged(t, ns, "foo", 2)
-		cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1")
-	}
-	unlabel := func(t *testing.T, ns string) {
-		cluster.AwaitConverged(t, ns, "foo", 2)
-		harness.Must(t, cluster.Kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
-	}
-	takeName := func(t *testing.T, ns string) {
-		cluster.AwaitConverged(t, ns, "foo", 2)
-		takeSlot(t, ns, cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Get(), 2)
-		cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
-	}
-	converges := func(t *testing.T, ns string) { cluster.AwaitConverged(t, ns, "foo", 2) }
-	unlabelRevision := func(t *testing.T, ns string) {
-		converges(t, ns)
-		unlabelRevisions(t, ns)
-	}
-	moreRevisions := func(t *testing.T, ns string) {
-		converges(t, ns)
-		addRevisions(t, ns, cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Get())
-	}
-	const imoocpods = "batch.tutorial.kubebuilder.io/imoocpods"
-	for _, test := range []struct {
-		right string
-		// after runs when the object exists.
-		after func(t *testing.T, ns string)
-		// says is a part of what the controller prints.
-		says string
-	}{
-		{"list " + imoocpods, nil, `cannot list resource "imoocpods"`},
-		{"watch " + imoocpods, nil, `cannot watch resource "imoocpods"`},
-		{"get " + imoocpods, nil, `cannot get resource "imoocpods"`},
-		{"patch " + imoocpods + "/status", nil, `cannot patch resource "imoocpods/status"`},
-		{"update " + imoocpods + "/finalizers", nil, "cannot set blockOwnerDeletion"},
-		{"list /pods", nil, `cannot list resource "pods"`},
-		{"watch /pods", nil, `cannot watch resource "pods"`},
-		{"create /pods", nil, `cannot create resource "pods"`},
-		{"delete /pods", scaleDown, `cannot delete resource "pods"`},
-		{"get /pods", takeName, `cannot get resource "pods"`},
-		{"patch /pods", unlabel, `cannot patch resource "pods"`},
-		{"list apps/controllerrevisions", converges, `cannot list resource "controllerrevisions"`},
-		{"watch apps/controllerrevisions", converges, `cannot watch resource "controllerrevisions"`},
-		{"create apps/controllerrevisions", converges, `cannot create resource "controllerrevisions"`},
-		{"get apps/controllerrevisions", unlabelRevision, `cannot get resource "controllerrevisions"`},
-		{"patch apps/controllerrevisions", unlabelRevision, `cannot patch resource "controllerrevisions"`},
-		{"delete apps/controllerrevisions", moreRevisions, `cannot delete resource "controllerrevisions"`},
-		{"create /events", nil, "Server rejected event"},
-		{"get coordination.k8s.io/leases", nil, `cannot get resource "leases"`},
-		{"create coordination.k8s.io/leases", nil, `cannot create resource "leases"`},
-		{"update coordination.k8s.io/leases", nil, `cannot update resource "leases"`},
-	} {
-		t.Run(test.right, func(t *testing.T) {
-			t.Parallel()
-			ns := cluster.NewNamespace(t)
-			cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
-			d := deployHere(t, ns, without(test.right))
-			d.args = append(d.args, "-v=3", "--log-format=human") // JSON would escape the quotes in the messages
-			l := d.start(t)
-			if test.after != nil {
-				test.after(t, ns)
-			}
-			l.AwaitOutput(test.says)
-		})
-	}
 }

@@ -1,0 +1,444 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// lines is a buffer that is safe for concurrent use.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// cluster is a server in memory, in a bubble, with the CRDs, and with kubelets and the controllers
+// of built-in kinds.
+type cluster struct {
+	*testing.T
+	*apiserver.Server
+	// said has the lines of the controllers, and the log of client-go.
+	said lines
+}
+
+func inCluster(t *testing.T, do func(c *cluster)) {
+	t.Helper()
+	bubble.Test(t, func(t *testing.T) {
+		c := &cluster{T: t, Server: apiserver.New(t)}
+		c.CreateCRDs()
+		play.Cluster(c.Server)
+		do(c)
+	})
+}
+
+// imoocPod creates an ImoocPod. fields are the other fields of its spec.
+func (c *cluster) imoocPod(namespace, name, fields string) {
+	c.CreateYAML("{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {namespace: " + namespace + ", name: " + name +
+		"}, spec: {template: {spec: {containers: [{name: main, image: web}]}}, " + fields + "}}")
+}
+
+// set changes one field of an object in the namespace default, as a user does.
+func (c *cluster) set(resource, name string, value any, path ...string) {
+	c.As("user").Update(resource, "default", name, func(obj *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(obj.Object, value, path...); err != nil {
+			c.Error(err)
+		}
+	})
+}
+
+// ready returns the number of ready pods that an ImoocPod reports.
+func (c *cluster) ready(namespace, name string) int64 {
+	status, _ := c.Get("imoocpods", namespace, name).Object["status"].(map[string]any)
+	n, _ := status["readyReplicas"].(int64)
+	return n
+}
+
+// run runs a controller in some namespaces, separated by commas, until the context or the run ends.
+// It returns what the run printed.
+func (c *cluster) run(ctx context.Context, namespaces string, change func(*Options)) (printed string, err error) {
+	c.T.Helper()
+	var out lines
+	o := &Options{
+		Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}, Log: Log{Format: "human", lines: &c.said}, Version: "v1",
+		Workers: DefaultWorkers, Lease: Lease{Elect: true}, Matches: labels.Everything(),
+	}
+	change(o)
+	if err := o.Kinds.Complete(nil); err != nil {
+		c.Fatal(err)
+	}
+	clients := kube.New("v1", o.Streams)
+	c.Connect(clients.Flags)
+	*clients.Flags.Namespace = namespaces
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(3), textlogger.Output(&c.said)))
+	err = o.Run(klog.NewContext(ctx, logger), clients, io.Discard)
+	return out.String(), err
+}
+
+// A run with --once ends when everything is ready, or reports what is not, and why.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	const pull = "replicas: 1, template: {spec: {containers: [{name: main, image: pull}]}}"
+	for name, test := range map[string]struct {
+		prepare func(c *cluster)
+		limits  func(*Options)
+		// namespaces are those of the run, or "" for default.
+		namespaces string
+		// err is the error of a run that fails for an object.
+		err  error
+		says string
+		// ready is the number of pods of default/foo that are ready in the end.
+		ready int64
+	}{
+		"ready": {prepare: func(c *cluster) { c.imoocPod("default", "foo", "replicas: 3") }, says: "converged: 1 object", ready: 3},
+		"a status that is outdated": {prepare: func(c *cluster) {
+			c.imoocPod("default", "foo", "replicas: 3")
+			if _, err := c.run(c.Context(), "default", func(o *Options) { o.Once = true }); err != nil {
+				c.Error(err)
+			}
+			c.Remove("pods", "default", c.List("pods", "default")[0].GetName())
+		}, says: "converged: 1 object", ready: 3},
+		"nothing": {says: "converged: 0 objects"},
+		"a timeout": {prepare: func(c *cluster) { c.imoocPod("default", "foo", pull) }, limits: func(o *Options) { o.Limits.Timeout = 5 * time.Second },
+			err: outcome.ErrTimeout, says: "wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be ready: timed out; last seen: "},
+		"a failure": {prepare: func(c *cluster) { c.imoocPod("default", "foo", pull) }, limits: func(o *Options) { o.Limits.FailFast, o.Limits.FailAfter = true, time.Second },
+			err: outcome.ErrFailed, says: "imoocpod.batch.tutorial.kubebuilder.io/foo has failed: pod "},
+		"a pause": {prepare: func(c *cluster) {
+			c.imoocPod("default", "foo", "replicas: 1")
+			c.set("imoocpods", "foo", apis.PausedForever, "metadata", "annotations", apis.AnnotationPausedUntil)
+		}, limits: func(o *Options) { o.Limits.FailFast = true }, err: outcome.ErrPaused, says: "imoocpod.batch.tutorial.kubebuilder.io/foo is paused: "},
+		"a kind that cannot be listed": {prepare: func(c *cluster) {
+			c.imoocPod("default", "foo", "replicas: 2")
+			c.Forbid(apiserver.On("list", "helloworlds"))
+		}, says: "helloworlds.test.jiaozi.com are not reconciled: helloworlds.test.jiaozi.com is forbidden", ready: 2},
+		"an input that cannot be listed": {prepare: func(c *cluster) {
+			c.imoocPod("default", "foo", "replicas: 2")
+			c.CreateYAML("{apiVersion: apps.zhongmingmao.io/v1beta1, kind: MyDaemonSet, metadata: {name: agent}, spec: {image: web}}")
+			c.Forbid(apiserver.On("list", "nodes"))
+		}, says: "mydaemonsets.apps.zhongmingmao.io are not reconciled: nodes is forbidden", ready: 2},
+		"a missing namespace": {namespaces: "default,none", prepare: func(c *cluster) { c.imoocPod("default", "foo", "replicas: 1") },
+			says: `namespaces "none" not found`, ready: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inCluster(t, func(c *cluster) {
+				if test.prepare != nil {
+					test.prepare(c)
+				}
+				_, err := c.run(c.Context(), cmp.Or(test.namespaces, "default"), func(o *Options) {
+					o.Once = true
+					if test.limits != nil {
+						test.limits(o)
+					}
+				})
+				said := c.said.String()
+				if err != nil {
+					said += err.Error()
+				}
+				if test.err != nil && !errors.Is(err, test.err) || !strings.Contains(said, test.says) {
+					t.Errorf("it ended with %v, and said %s, want %q", err, said, test.says)
+				}
+				if test.ready > 0 && c.ready("default", "foo") != test.ready {
+					t.Errorf("it ended when %d pods were ready, want %d", c.ready("default", "foo"), test.ready)
+				}
+			})
+		})
+	}
+}
+
+// A dry run prints what the controller would do, and writes nothing.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	inCluster(t, func(c *cluster) {
+		c.imoocPod("default", "bar", "replicas: 1")
+		if _, err := c.run(c.Context(), "default", func(o *Options) { o.Once = true }); err != nil {
+			c.Fatal(err)
+		}
+		c.imoocPod("default", "foo", "replicas: 2")
+		c.CreateYAML("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, image: web}]}}}}\n---\n" +
+			"{apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: web}, spec: {deploymentName: web, image: web, replicas: 1}}")
+		c.Forget()
+		uid := c.Get("imoocpods", "default", "foo").GetUID()
+		want := "appservice.appcontroller.k8s.io/web (dry run): 0 → 1 pod: create revision 1; write the status; blocked: Deployment web already exists and is not owned by this AppService\n" +
+			"imoocpod.batch.tutorial.kubebuilder.io/bar (dry run): nothing to do\n" +
+			"imoocpod.batch.tutorial.kubebuilder.io/foo (dry run): 0 → 2 pods: create " + slots.PodName("foo", uid, "", 0) + ", " + slots.PodName("foo", uid, "", 1) +
+			"; create revision 1; write the status\n"
+		if printed, err := c.run(c.Context(), "default", func(o *Options) { o.DryRun = true }); err != nil || printed != want {
+			t.Errorf("got %v\n%s\nwant\n%s", err, printed, want)
+		}
+		var report planReport
+		printed, err := c.run(c.Context(), "default", func(o *Options) { o.DryRun, o.Output = true, "json" })
+		if err := errors.Join(err, json.Unmarshal([]byte(printed), &report)); err != nil {
+			t.Fatal(err)
+		}
+		if len(report.Items) != 3 || report.Items[2].Name != "foo" || len(report.Items[2].Plan.Create) != 2 || report.Items[1].Plan.WriteStatus {
+			t.Errorf("the JSON is %s", printed)
+		}
+		if writes := c.Requests(apiserver.Writes); len(writes) > 0 {
+			t.Errorf("a dry run wrote %v", writes)
+		}
+	})
+}
+
+// start starts a controller that runs until the test ends or stop is called. stop returns the error
+// of the run.
+func (c *cluster) start(namespaces string, change func(*Options)) (stop func() error) {
+	ctx, cancel := context.WithCancel(c.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.run(ctx, namespaces, change)
+		ended <- err
+	}()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+	c.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+func (*cluster) passes(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// A controller for several namespaces skips those that do not exist. If none exists, it ends.
+func TestSeveralNamespaces(t *testing.T) {
+	t.Parallel()
+	inCluster(t, func(c *cluster) {
+		c.imoocPod("a", "foo", "replicas: 1")
+		stop := c.start("a,default,none", func(*Options) {})
+		c.passes(time.Second)
+		c.imoocPod("default", "foo", "replicas: 1")
+		c.passes(time.Minute)
+		for _, says := range []string{"in namespaces a, default, none", "a/foo: 0 → 1 pod: creating 1", "default/foo: 0 → 1 pod: creating 1",
+			`namespace none: namespaces "none" not found; skipping this namespace`} {
+			if !strings.Contains(c.said.String(), says) {
+				t.Errorf("it did not say %q:\n%s", says, c.said.String())
+			}
+		}
+		if err := stop(); err != nil {
+			t.Errorf("it ended with %v", err)
+		}
+		if _, err := c.run(c.Context(), "none,nor-this", func(*Options) {}); !apierrors.IsNotFound(err) {
+			t.Errorf("without a namespace, it ended with %v", err)
+		}
+	})
+}
+
+// Workers limits the number of objects that are reconciled at the same time.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	for _, workers := range []int{2, 5} {
+		inCluster(t, func(c *cluster) {
+			for i := range 8 {
+				c.imoocPod("default", fmt.Sprint("foo-", i), "replicas: 1")
+			}
+			var creating atomic.Int64
+			c.Fail(apiserver.On("create", "pods"), apiserver.Fault{Before: func() { creating.Add(1) }, Delay: 10 * time.Second})
+			c.start("default", func(o *Options) { o.Workers = workers })
+			c.passes(8 * time.Second)
+			if n := creating.Load(); n != int64(workers) {
+				t.Errorf("%d workers create %d pods at the same time", workers, n)
+			}
+		})
+	}
+}
+
+// Requests beyond the burst wait for the rate limit, but the lease is renewed on time.
+func TestRequestLimit(t *testing.T) {
+	t.Parallel()
+	inCluster(t, func(c *cluster) {
+		c.imoocPod("default", "foo", "replicas: 50")
+		c.Forget()
+		const burst = 40
+		c.start("default", func(o *Options) { o.RateLimit = RateLimit{Qps: 0.0001, Burst: burst} })
+		c.passes(time.Minute)
+		limited := c.Requests(func(r apiserver.Request) bool {
+			return r.Resource != "leases" && r.Resource != "namespaces" && r.Verb != "watch"
+		})
+		renewals := c.Requests(apiserver.On("update", "leases"))
+		if len(limited) != burst || len(renewals) < 5 {
+			t.Errorf("%d requests were sent, want %d, and the lease was renewed %d times", len(limited), burst, len(renewals))
+		}
+	})
+}
+
+// gizmos is a CRD that declares a kind.
+const gizmos = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gizmos.example.com, annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}},
+  spec: {group: example.com, scope: Namespaced, names: {kind: Gizmo, plural: gizmos, singular: gizmo}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
+  schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {observedGeneration: {type: integer}}}}}}}]},
+  status: {conditions: [{type: Established, status: "True"}]}}`
+
+// Removing a declaration while the controller is listing the objects of its kind stops the list, but
+// not the controller.
+func TestDeclarationRemovedDuringList(t *testing.T) {
+	t.Parallel()
+	inCluster(t, func(c *cluster) {
+		c.CreateYAML(gizmos)
+		c.Fail(apiserver.On("list|watch", "gizmos"), apiserver.Fault{Delay: time.Hour})
+		c.start("default", func(o *Options) { o.Kinds.Declared = true })
+		c.passes(time.Minute)
+		c.As("user").Update("customresourcedefinitions", "", "gizmos.example.com", func(crd *unstructured.Unstructured) { crd.SetAnnotations(nil) })
+		c.passes(time.Minute)
+		if !strings.Contains(c.said.String(), "stopped reconciling gizmos.example.com") {
+			t.Errorf("it said %s", c.said.String())
+		}
+		c.imoocPod("default", "foo", "replicas: 1")
+		c.passes(time.Minute)
+		if c.ready("default", "foo") != 1 {
+			t.Error("the controller does not reconcile the other kinds")
+		}
+	})
+}
+
+// A file can declare a kind whose CRD has no annotations.
+func TestKindsOfFile(t *testing.T) {
+	t.Parallel()
+	bare := gizmos[:strings.Index(gizmos, ", annotations")] + gizmos[strings.Index(gizmos, "},\n"):]
+	for content, says := range map[string]string{
+		"\n---\n" + gizmos:            "",
+		bare:                          "declares no plan: annotate it with imoocpod.dev/plan",
+		"":                            "the file contains no CRD",
+		"{apiVersion: v1, kind: Pod}": "the file contains a Pod, but only CRDs can declare kinds",
+		strings.Replace(gizmos, "imoocpod.dev/image: nginx", "imoocpod.dev/replicas-path: .spec.sise", 1): "imoocpod.dev/replicas-path: .spec.sise is not in the schema of version v1",
+	} {
+		file := filepath.Join(t.TempDir(), "crd.yaml")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k := Kinds{Files: []string{file}}
+		switch err := k.Complete(nil); {
+		case says == "" && (err != nil || k.String() != "ImoocPods, AppServices, HelloWorlds, MyDaemonSets, Gizmos"):
+			t.Errorf("it declares %s (%v)", &k, err)
+		case says != "" && (err == nil || !strings.Contains(err.Error(), says)):
+			t.Errorf("got %v, want %q", err, says)
+		}
+	}
+}
+
+// permissions returns the permissions that the manifests grant to the controller of a namespace,
+// such as "patch imoocpods/status". It leaves out the kinds other than ImoocPod, which need the same,
+// the permissions that the server itself checks while it handles another request, and those that
+// only help to report something.
+func permissions(t *testing.T) (all []apiserver.Request) {
+	t.Helper()
+	objs, err := deploy.Controller(deploy.Settings{Namespace: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, obj := range objs {
+		var role rbacv1.Role
+		if obj.GetKind() != "Role" {
+			continue
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, verb := range rule.Verbs {
+				for _, resource := range rule.Resources {
+					name, subresource, _ := strings.Cut(resource, "/")
+					right := verb + " " + resource
+					others := slices.Contains([]string{"appservices", "helloworlds", "mydaemonsets", "events"}, name)
+					if !others && subresource != "finalizers" && right != "create deployments" && right != "get deployments" {
+						all = append(all, apiserver.Request{Verb: verb, Resource: name, Subresource: subresource})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// everything makes a controller use all of its permissions.
+func (c *cluster) everything() {
+	c.imoocPod("default", "foo", "replicas: 2")
+	c.CreateYAML("{apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: app}, spec: {deploymentName: web, image: web, replicas: 1}}")
+	c.passes(10 * time.Second)
+	taken := slots.PodName("foo", c.Get("imoocpods", "default", "foo").GetUID(), "", 2)
+	c.CreateYAML("{apiVersion: v1, kind: Pod, metadata: {name: " + taken + "}, spec: {containers: [{name: main, image: web}]}}")
+	c.set("imoocpods", "foo", int64(3), "spec", "replicas")
+	c.passes(time.Minute)
+	c.Remove("pods", "default", taken)
+	c.set("imoocpods", "foo", int64(1), "spec", "replicas")
+	c.passes(time.Minute)
+	for _, resource := range []string{"pods", "controllerrevisions"} {
+		for _, obj := range c.List(resource, "default") {
+			c.As("user").Update(resource, "default", obj.GetName(), func(obj *unstructured.Unstructured) { obj.SetLabels(nil) })
+		}
+	}
+	c.passes(10 * time.Second)
+	for image := range 12 {
+		c.set("imoocpods", "foo", []any{map[string]any{"name": "main", "image": fmt.Sprint("web:", image)}}, "spec", "template", "spec", "containers")
+		c.passes(10 * time.Second)
+	}
+	c.set("appservices", "app", "other", "spec", "deploymentName")
+	c.passes(time.Minute)
+}
+
+// Without any one of its permissions, the controller reports what it cannot do.
+func TestMissingRights(t *testing.T) {
+	t.Parallel()
+	for _, right := range permissions(t) {
+		t.Run(right.String(), func(t *testing.T) {
+			t.Parallel()
+			inCluster(t, func(c *cluster) {
+				c.Forbid(func(r apiserver.Request) bool {
+					return r.Verb == right.Verb && r.Resource == right.Resource && r.Subresource == right.Subresource
+				})
+				stop := c.start("default", func(*Options) {})
+				c.everything()
+				said := c.said.String()
+				if err := stop(); err != nil {
+					said += err.Error()
+				}
+				if says := strings.Replace(right.String(), " ", " resource \"", 1); !strings.Contains(said, "cannot "+says+"\"") {
+					t.Errorf("it did not say that it cannot %s", says)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// rightOf returns the right that a request needs, such as "patch imoocpods/scale". "check" asks for
+// the same rights on all shipped kinds, so these count as one.
+func rightOf(r apiserver.Request) string {
+	if slices.Contains([]string{"appservices", "helloworlds", "mydaemonsets"}, r.Resource) {
+		r.Resource = "imoocpods"
+	}
+	return r.Verb + " " + strings.Trim(r.Resource+"/"+r.Subresource, "/")
+}
+
+// A verb needs the permissions that "check" lists, uses each of them, and works without any other.
+// Further requests are optional. They find out what else sets the count, what reconciles the
+// object, and which budgets protect it.
+func TestRightsOfVerbs(t *testing.T) {
+	t.Parallel()
+	const (
+		get     = "get imoocpods"
+		list    = "list imoocpods"
+		watch   = "watch imoocpods"
+		patch   = "patch imoocpods"
+		history = "list controllerrevisions"
+		events  = "list events"
+	)
+	optional := []string{"list leases", "watch leases", "list horizontalpodautoscalers", "list poddisruptionbudgets", events, "list pods"}
+	for verb, test := range map[string]struct {
+		// commands run one after the other, and exit with code.
+		commands []string
+		rights   []string
+		// more lists permissions that the verb uses if it has them.
+		more  []string
+		image string
+		code  int
+	}{
+		"create":   {commands: []string{"create bar"}, rights: []string{"create imoocpods"}},
+		"scale":    {commands: []string{"scale foo --replicas 3"}, rights: []string{get, "patch imoocpods/scale"}, more: []string{patch}},
+		"restart":  {commands: []string{"restart foo"}, rights: []string{get, patch}},
+		"pause":    {commands: []string{"pause foo", "resume foo"}, rights: []string{get, patch}},
+		"set":      {commands: []string{"set image foo nginx:1.28"}, rights: []string{get, patch}},
+		"undo":     {commands: []string{"undo foo"}, rights: []string{get, patch, history}},
+		"park":     {commands: []string{"park foo"}, rights: []string{get, patch}},
+		"unpark":   {commands: []string{"unpark parked"}, rights: []string{get, patch}},
+		"delete":   {commands: []string{"delete foo"}, rights: []string{get, list, watch, "delete imoocpods"}},
+		"describe": {commands: []string{"describe foo"}, rights: []string{get, "list pods", events}},
+		"history":  {commands: []string{"history foo"}, rights: []string{get, history}},
+		"status": {
+			commands: []string{"status foo --wait --timeout 2s", "status imoocpods -l verb=status --wait --timeout 2s"},
+			rights:   []string{get, list, watch, "list pods", "watch pods", events}, more: []string{"watch events"}, image: "never", code: exitTimeout,
+		},
+		"wait": {commands: []string{"wait foo --timeout 2s"}, rights: []string{list, watch, "list pods", "watch pods"}, image: "never", code: exitTimeout},
+	} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				x := newStage(t)
+				play.Cluster(x.Server)
+				play.Operator(x.Server, "imoocpods", "ImoocPod")
+				const object = "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: NAME, labels: {verb: status}}, spec: {replicas: 1, template: {spec: {containers: [{name: main, image: IMAGE}]}}}}"
+				for _, name := range []string{"foo", "parked"} {
+					x.CreateYAML(strings.NewReplacer("NAME", name, "IMAGE", "web").Replace(object))
+				}
+				<-time.After(time.Minute)
+				for _, line := range []string{"park parked", "set image foo web:2"} {
+					if o := runOn(t.Context(), x.Server, line); o.code != exitDone {
+						t.Fatalf("%s: %+v", line, o)
+					}
+				}
+				play.SetFate(x.Server, test.image)
+				<-time.After(time.Minute)
+				if verb == "delete" { // it waits until the object is gone
+					setFinalizers := func(list ...string) {
+						x.As("user").Update("imoocpods", "default", "foo", func(obj *unstructured.Unstructured) { obj.SetFinalizers(list) })
+					}
+					setFinalizers("example.com/later")
+					x.After(time.Minute, func() { setFinalizers() })
+				}
+				x.Forbid(func(r apiserver.Request) bool {
+					return r.User == "alice" && r.Resource != "" && !slices.Contains(test.rights, rightOf(r))
+				})
+				o := runOn(t.Context(), x.Server, "check -o json --as alice")
+				var report struct{ Checks []check.Result }
+				if err := json.Unmarshal([]byte(o.stdout), &report); err != nil {
+					t.Fatalf("%v: %+v", err, o)
+				}
+				i := slices.IndexFunc(report.Checks, func(c check.Result) bool { return c.Name == "permission to "+verb })
+				if i < 0 || report.Checks[i].State != check.Passed {
+					t.Errorf("check does not agree that the rights are enough: %+v", report.Checks)
+				}
+				x.Forget()
+				for _, line := range test.commands {
+					if o := runOn(t.Context(), x.Server, line+" --as alice"); o.code != test.code {
+						t.Errorf("%s: %+v, want exit code %d", line, o, test.code)
+					}
+				}
+				var used []string
+				for _, r := range x.Requests(func(r apiserver.Request) bool { return r.Namespace != "" }) {
+					right := rightOf(r)
+					used = append(used, right)
+					if !slices.Contains(test.rights, right) && !slices.Contains(optional, right) && !slices.Contains(test.more, right) {
+						t.Errorf("it also asks for %q", right)
+					}
+				}
+				for _, right := range test.rights {
+					if !slices.Contains(used, right) {
+						t.Errorf("it does not use %q", right)
+					}
+				}
+			})
+		})
+	}
+}

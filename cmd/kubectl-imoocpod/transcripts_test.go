@@ -212,6 +212,7 @@ func (x *stage) run(line string) string {
 	ctx, cancel := context.WithTimeout(x.t.Context(), time.Hour)
 	defer cancel()
 	o := runOn(ctx, x.Server, strings.ReplaceAll(line, "DIR", x.dir))
+	checkHints(x.t, strings.Fields(line), o.stdout+"\n"+o.stderr)
 	if ctx.Err() != nil {
 		x.t.Errorf("%s did not end", line)
 	}

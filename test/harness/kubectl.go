@@ -42,11 +42,7 @@ func (c *Cluster) KubectlFrom(t *testing.T, stdin string, env []string, namespac
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Bin, "kubectl"), args...)
 	cmd.Env = append(c.Environment(), env...)
 	cmd.Stdin = strings.NewReader(stdin)
-	r := run(t, cmd, "kubectl "+strings.Join(args, " "))
-	if args[0] == "imoocpod" {
-		CheckHints(t, args[1:], r.Stdout+"\n"+r.Stderr)
-	}
-	return r
+	return run(t, cmd, "kubectl "+strings.Join(args, " "))
 }
 
 // run runs a command and waits for it.
@@ -120,20 +116,6 @@ func (c *Cluster) AwaitEstablished(t *testing.T, crds ...string) {
 	Eventually(t, strings.Join(crds, " ")+" are served", func() bool {
 		return c.Kubectl(t, "", append([]string{"wait", "--for=condition=Established", "--timeout=2m"}, crds...)...).Code == 0
 	})
-}
-
-// Shell runs a printed command line in a shell, as a user would paste it.
-func (c *Cluster) Shell(t *testing.T, line string) Result {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Env = c.Environment()
-	r := run(t, cmd, line)
-	if rest, is := strings.CutPrefix(line, "kubectl imoocpod "); is {
-		CheckHints(t, firstCommand(rest), r.Stdout+"\n"+r.Stderr)
-	}
-	return r
 }
 
 // Words splits a command line at blanks; " stands for an empty word.

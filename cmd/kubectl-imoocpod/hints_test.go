@@ -1,4 +1,4 @@
-package harness
+package main
 
 import (
 	"regexp"
@@ -18,10 +18,10 @@ import (
 // excludes commands in single quotes, as in help texts.
 var printedCommand = regexp.MustCompile(`(?m)(^|[ "(])(kubectl imoocpod )`)
 
-// CheckHints fails the test for each command in the output of a plugin run that is
+// checkHints fails the test for each command in the output of a plugin run that is
 // invalid, or that would act on another cluster or as another user than the run. args do
 // not include "kubectl imoocpod".
-func CheckHints(t testing.TB, args []string, output string) {
+func checkHints(t testing.TB, args []string, output string) {
 	t.Helper()
 	if len(args) == 0 || !printedCommand.MatchString(output) || slices.ContainsFunc(args, func(arg string) bool { return arg == "-h" || arg == "--help" }) ||
 		slices.Contains([]string{"help", "options", "completion", "__complete", "__completeNoDesc"}, args[0]) {

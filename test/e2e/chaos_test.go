@@ -282,7 +282,7 @@ func (c *chaos) start(f *harness.Faults) {
 	if !c.alone {
 		check = c.CheckWith(func(int, *corev1.Pod, int32) { tally.excess.Add(1) })
 	}
-	l := cluster.StartControllerWith(c.t, controller.Options{Kinds: []kinds.Kind{kinds.ImoocPod()}, Namespace: c.namespace, Resumed: true},
+	l := cluster.StartController(c.t, controller.Options{Kinds: []kinds.Kind{kinds.ImoocPod()}, Namespace: c.namespace, Resumed: true},
 		count, f.Intercept, check)
 	c.mu.Lock()
 	c.loops = append(c.loops, l)

@@ -1,14 +1,17 @@
 package e2e
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -28,7 +31,7 @@ func TestEveryCrashPoint(t *testing.T) {
 		w := cluster.WatchPods(t, ns)
 		d := cluster.NewDriver(t, ns, w)
 		d.Create(0)
-		writes := startCrashing(t, ns, d, kinds.ImoocPod(), k, way, d.Check())
+		writes := startCrashing(t, ns, d, k, way, d.Check())
 		for _, n := range steps {
 			d.Scale(n)
 			w.AwaitConverged(t, "foo", n)
@@ -52,7 +55,7 @@ func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64
 	if total < least {
 		t.Fatalf("the story took only %d writes", total)
 	}
-	ways := []string{harness.CrashBeforeWrite, harness.CrashAfterWrite, harness.ReplyLost}
+	ways := []string{crashBeforeWrite, crashAfterWrite, replyLost}
 	drawn := harness.Draw(t, 3*len(ways))
 	// After a crash, a run may take more writes than the undisturbed one.
 	for k := 1; k <= int(total)+3; k++ {
@@ -70,17 +73,47 @@ func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64
 
 // startCrashing starts a controller whose k-th write fails in the given way, and a new
 // one if that kills the first. It returns the counter of the writes of both.
-func startCrashing(t *testing.T, namespace string, d *harness.Driver, kind kinds.Kind, k int64, way string, interceptors ...harness.Interceptor) *atomic.Int64 {
+func startCrashing(t *testing.T, namespace string, d *harness.Driver, k int64, way string, interceptors ...harness.Interceptor) *atomic.Int64 {
 	t.Helper()
 	writes := &atomic.Int64{}
 	var start func()
 	start = func() {
 		started := make(chan *harness.Controller, 1) // the controller may write before StartController returns
-		started <- cluster.StartControllerFor(t, namespace, []kinds.Kind{kind}, nil, append(slices.Clone(interceptors), harness.CrashAt(k, way, writes, func() {
+		started <- cluster.StartController(t, controller.Options{Namespace: namespace, Kinds: []kinds.Kind{kinds.ImoocPod()}}, append(slices.Clone(interceptors), crashAt(k, way, writes, func() {
 			(<-started).Kill()
 			d.Go(start)
 		}))...)
 	}
 	start()
 	return writes
+}
+
+var errCrashed = errors.New("the loop crashed")
+
+// The ways in which crashAt makes a write fail.
+const (
+	crashBeforeWrite = "before" // the controller dies before the request is sent
+	crashAfterWrite  = "after"  // the controller dies after the response
+	replyLost        = "lost"   // the server applies the write, but the connection breaks before the response
+)
+
+// crashAt returns an interceptor that makes the k-th write fail in the given way, and
+// counts the writes in writes. It calls crash if the controller is to die.
+func crashAt(k int64, way string, writes *atomic.Int64, crash func()) harness.Interceptor {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if !harness.IsWrite(r) || writes.Add(1) != k {
+			return next.RoundTrip(r)
+		}
+		switch way {
+		case crashBeforeWrite:
+			crash()
+			return nil, errCrashed
+		case crashAfterWrite:
+			resp, err := next.RoundTrip(r)
+			crash()
+			return resp, err
+		default:
+			return harness.LoseReply(next.RoundTrip(r))
+		}
+	}
 }

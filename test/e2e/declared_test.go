@@ -1,12 +1,9 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
@@ -15,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -227,111 +223,5 @@ func TestAnnotateAKind(t *testing.T) {
 	harness.Eventually(t, "the kind is reconciled once more", func() bool { return len(foo.LivePods()) == 2 })
 	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--once", "--kinds", "nothing."+group); r.Code != harness.ExitError || !strings.Contains(r.Stderr, "nothing.annotated.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan") {
 		t.Errorf("a kind that nobody declares: %+v", r)
-	}
-}
-
-// The verbs kinds and check report an invalid declaration. The test is not parallel, because check
-// fails in all tests while the declaration exists.
-func TestInvalidDeclaration(t *testing.T) { //nolint:paralleltest // see above
-	const group = "wrong.example.com"
-	crd := strings.Replace(gadget(group), ".status.live", ".status.alive", 1)
-	cluster.InstallKind(t, kindIn(t, gadget(group)), crd)
-	const problem = "imoocpod.dev/current-path: .status.alive is not in the schema of version v1"
-	if listed := cluster.Imoocpod(t, "", "kinds", "-o", "wide"); !strings.Contains(listed, "the annotations of the CRD gadgets.wrong.example.com are invalid: "+problem) {
-		t.Errorf("kinds lists\n%s", listed)
-	}
-	if checked := cluster.Kubectl(t, "", "imoocpod", "check"); checked.Code == 0 || !strings.Contains(checked.Stdout, problem) || !strings.Contains(checked.Stdout, "kubectl edit crd gadgets.wrong.example.com") {
-		t.Errorf("check says, with exit code %d,\n%s", checked.Code, checked.Stdout)
-	}
-}
-
-// A file can declare a kind whose CRD has no annotations.
-func TestKindFile(t *testing.T) {
-	t.Parallel()
-	const group = "filed.example.com"
-	crd := gadget(group)
-	bare := crd[:strings.Index(crd, "  annotations:")] + crd[strings.Index(crd, "spec:\n"):]
-	cluster.InstallKind(t, kindIn(t, crd), bare)
-	ns := cluster.NewNamespace(t)
-	file := harness.WriteFile(t, "\n---\n"+crd)
-	cluster.StartRunController(t, ns, "--kind-file", file)
-	foo := cluster.NewOwner(t, ns, kindIn(t, crd), "foo", map[string]any{"size": int64(2), "pod": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:v1"}}}}})
-	harness.Eventually(t, "it has its pods and reports them", func() bool { return len(foo.LivePods()) == 2 && foo.Count([]string{"status", "readyReplicas"}) == 2 })
-	for content, says := range map[string]string{
-		bare:                          "declares no plan: annotate it with imoocpod.dev/plan",
-		"":                            "the file contains no CRD",
-		"{apiVersion: v1, kind: Pod}": "the file contains a Pod, but only CRDs can declare kinds",
-		strings.Replace(crd, ".spec.size", ".spec.sise", 1): "imoocpod.dev/replicas-path: .spec.sise is not in the schema of version v1",
-	} {
-		if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--kind-file", harness.WriteFile(t, content)); r.Code != harness.ExitUsage || !strings.Contains(r.Stderr, says) {
-			t.Errorf("a file for which it should be said that %s: %+v", says, r)
-		}
-	}
-}
-
-// Removing a declaration while the controller is listing the objects of its kind stops
-// the list, but not the controller.
-func TestDeclarationRemovedDuringList(t *testing.T) {
-	t.Parallel()
-	const group = "hasty.example.com"
-	crd := gadget(group)
-	kind := kindIn(t, crd)
-	cluster.InstallKind(t, kind, crd)
-	ns := cluster.NewNamespace(t)
-	asked := make(chan struct{}, 1)
-	l := cluster.StartControllerWith(t, controller.Options{Namespace: ns, Kinds: []kinds.Kind{kinds.ImoocPod()}, Declared: controller.Declarations{Named: []string{kind.CRD()}}},
-		func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			if !strings.HasSuffix(r.URL.Path, "/gadgets") {
-				return next.RoundTrip(r)
-			}
-			select {
-			case asked <- struct{}{}:
-			default:
-			}
-			<-r.Context().Done()
-			return nil, context.Cause(r.Context())
-		})
-	<-asked
-	harness.Must(t, cluster.Kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
-	harness.Eventually(t, "the controller reports it", func() bool { return strings.Contains(l.Output(), "stopped reconciling "+kind.CRD()) })
-	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	cluster.AwaitConverged(t, ns, "foo", 2)
-}
-
-// Removing a declaration while pods are being created stops the creates that have not
-// begun.
-func TestDeclarationRemovedDuringCreate(t *testing.T) {
-	t.Parallel()
-	const group = "withdrawn.example.com"
-	crd := gadget(group)
-	kind := kindIn(t, crd)
-	cluster.InstallKind(t, kind, crd)
-	ns := cluster.NewNamespace(t)
-	const wanted, first = 300, 20
-	var begun atomic.Int64
-	reached, withdrawn := make(chan struct{}), make(chan struct{})
-	l := cluster.StartControllerWith(t, controller.Options{Namespace: ns, Declared: controller.Declarations{Named: []string{kind.CRD()}}},
-		func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
-				n := begun.Add(1)
-				if n == first {
-					close(reached)
-				}
-				if n >= first {
-					<-withdrawn
-				}
-			}
-			return next.RoundTrip(r)
-		})
-	template := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:v1"}}}}
-	cluster.NewOwner(t, ns, kind, "foo", map[string]any{"size": int64(wanted), "pod": template})
-	<-reached
-	harness.Must(t, cluster.Kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
-	harness.Eventually(t, "the controller reports it", func() bool { return strings.Contains(l.Output(), "stopped reconciling "+kind.CRD()) })
-	underWay, looks := begun.Load(), l.Reconciles()
-	close(withdrawn)
-	harness.Eventually(t, "the reconcile has ended, and the object is looked at again to be forgotten", func() bool { return l.Reconciles() > looks })
-	if all := begun.Load(); all > 2*underWay {
-		t.Errorf("%d creates were begun when the declaration was withdrawn, and %d in the end", underWay, all)
 	}
 }

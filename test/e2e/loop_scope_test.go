@@ -9,6 +9,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -28,7 +29,7 @@ func TestKindsAndSelector(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 2)
 	cluster.AwaitConverged(t, ns, "baz", 2)
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo", "team=b", "--overwrite"))
-	cluster.PatchFoo(t, ns, `{"spec":{"replicas":1}}`)
+	cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Scale(1)
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "4"))
 	cluster.AwaitConverged(t, ns, "baz", 4) // so foo's change has been seen, too
 	foo := cluster.ImoocPod(t, ns, "foo")
@@ -65,7 +66,7 @@ func TestReconcileCounts(t *testing.T) {
 		t.Run(kind.Kind, func(t *testing.T) {
 			t.Parallel()
 			ns := cluster.NewNamespace(t)
-			l := cluster.StartControllerFor(t, ns, []kinds.Kind{kind}, nil)
+			l := cluster.StartController(t, controller.Options{Namespace: ns, Kinds: []kinds.Kind{kind}})
 			var looks, writes, triggers int
 			count := func(what string, limit int) {
 				nowLooks, nowWrites := cluster.AwaitIdle(t, ns, l)

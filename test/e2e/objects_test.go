@@ -41,19 +41,6 @@ func installKinds(t *testing.T) {
 	kindsInstalled = true
 }
 
-// below returns the element of a map at a string key, or of a list at an index.
-func below(in, key any) any {
-	switch key := key.(type) {
-	case string:
-		fields, _ := in.(map[string]any)
-		return fields[key]
-	case int:
-		list, _ := in.([]any)
-		return list[key]
-	}
-	return nil
-}
-
 func toJSON(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.MarshalIndent(value, "", " ")
@@ -75,4 +62,12 @@ func contains(t *testing.T, got, pattern string) {
 func workload(kind, name string, replicas int) string {
 	return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, selector: {matchLabels: {app: %[2]s}},
   template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: main, image: web}]}}}}`, kind, name, replicas)
+}
+
+// matches fails the test unless the pattern matches the whole output.
+func matches(t *testing.T, what, got, pattern string) {
+	t.Helper()
+	if !regexp.MustCompile("^" + pattern + "$").MatchString(got) {
+		t.Errorf("%s printed\n%s\nwant a match for\n%s", what, got, pattern)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -55,9 +56,9 @@ func TestEveryCrashPointOfAHistory(t *testing.T) {
 				w := cluster.WatchPods(t, ns)
 				d := cluster.NewDriver(t, ns, w)
 				d.Create(n, map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:a"}}}})
-				writes := startCrashing(t, ns, d, kinds.ImoocPod(), k, way, d.Check())
+				writes := startCrashing(t, ns, d, k, way, d.Check())
 				if test.two {
-					cluster.StartController(t, ns, nil, d.Check())
+					cluster.StartController(t, controller.Options{Namespace: ns, Kinds: []kinds.Kind{kinds.ImoocPod()}}, d.Check())
 				}
 				w.AwaitConverged(t, "foo", n)
 				before := cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Get()

@@ -15,12 +15,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
-	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // Controller is a controller in the test process. It can be cut off from the server
@@ -62,22 +60,9 @@ func (s *transcript) String() string {
 
 var errKilled = errors.New("the loop was killed")
 
-// StartController starts an in-process controller for ImoocPods, with interceptors
-// between it and the server.
-func (c *Cluster) StartController(t *testing.T, namespace string, clk clock.PassiveClock, interceptors ...Interceptor) *Controller {
-	t.Helper()
-	return c.StartControllerFor(t, namespace, []kinds.Kind{kinds.ImoocPod()}, clk, interceptors...)
-}
-
-// StartControllerFor is StartController for any kinds.
-func (c *Cluster) StartControllerFor(t *testing.T, namespace string, kinds []kinds.Kind, clk clock.PassiveClock, interceptors ...Interceptor) *Controller {
-	t.Helper()
-	return c.StartControllerWith(t, controller.Options{Kinds: kinds, Namespace: namespace, Clock: clk}, interceptors...)
-}
-
-// StartControllerWith is StartController with options. It overwrites the clients, the
-// number of workers, the metrics, and the log.
-func (c *Cluster) StartControllerWith(t *testing.T, opts controller.Options, interceptors ...Interceptor) *Controller {
+// StartController starts an in-process controller, with interceptors between it and the server. It
+// overwrites the clients, the number of workers, the metrics, and the log of the options.
+func (c *Cluster) StartController(t *testing.T, opts controller.Options, interceptors ...Interceptor) *Controller {
 	t.Helper()
 	l := &Controller{Done: make(chan struct{}), Metrics: metrics.New("test")}
 	// Writes under way fail when a controller is killed, and client-go logs that.
@@ -153,17 +138,4 @@ func (c *Cluster) AwaitIdle(t *testing.T, namespace string, l *Controller) (look
 		return time.Since(since) > time.Second
 	})
 	return looks, len(c.Requests(t, namespace, ByControllerOf(t)))
-}
-
-// StaysIdle waits until the pods are quiet, and fails the test if the controller has
-// reconciled or written anything since AwaitIdle returned looks and writes.
-func (c *Cluster) StaysIdle(t *testing.T, namespace string, l *Controller, looks int64, writes int) {
-	t.Helper()
-	c.WatchPods(t, namespace).AwaitQuiet(t, QuietFor)
-	if now := l.Reconciles(); now != looks {
-		t.Errorf("%d reconciles of a converged system", now-looks)
-	}
-	if now := c.Requests(t, namespace, ByControllerOf(t)); len(now) != writes {
-		t.Errorf("%d writes of a converged system: %+v", len(now)-writes, now[writes:])
-	}
 }

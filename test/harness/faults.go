@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -128,17 +127,6 @@ func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.
 	}
 	resp.Body = b
 	return resp, nil
-}
-
-// HoldWatch returns an interceptor that holds back a resource's watches from by.Hold to by.Release.
-func HoldWatch(by *Faults, resource string) Interceptor {
-	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		resp, err := next.RoundTrip(r)
-		if err == nil && IsWatch(r) && strings.HasSuffix(r.URL.Path, resource) {
-			resp.Body = &watchBody{ReadCloser: resp.Body, faults: by, cancel: func() {}}
-		}
-		return resp, err
-	}
 }
 
 // watchBody is the body of a watch response, which can be held back and is cut off in

@@ -155,20 +155,6 @@ func (c *Cluster) PatchPodStatus(t *testing.T, namespace, pod string, status map
 	}
 }
 
-// Events returns an object's events, one per line: type, reason, and message.
-func (c *Cluster) Events(t *testing.T, namespace string, uid types.UID) string {
-	t.Helper()
-	list, err := c.Core.Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(uid)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	for _, e := range list.Items {
-		fmt.Fprintf(&b, "%s %s: %s\n", e.Type, e.Reason, e.Message)
-	}
-	return b.String()
-}
-
 // Resource returns the resource in version v1 for a name like plural.group.
 func Resource(resource string) schema.GroupVersionResource {
 	plural, group, _ := strings.Cut(resource, ".")
@@ -213,16 +199,6 @@ func (c *Cluster) Object(t *testing.T, namespace, resource, name string) *unstru
 	return obj
 }
 
-// PatchFoo applies a merge patch to the ImoocPod foo.
-func (c *Cluster) PatchFoo(t *testing.T, namespace, patch string) {
-	t.Helper()
-	_, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).
-		Patch(t.Context(), "foo", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // ImoocPodVersions returns the resource versions of a namespace's ImoocPods, by name.
 func (c *Cluster) ImoocPodVersions(t *testing.T, namespace string) map[string]string {
 	t.Helper()
@@ -240,16 +216,6 @@ func (c *Cluster) ImoocPodVersions(t *testing.T, namespace string) map[string]st
 // ImoocPodManifest returns the manifest of an ImoocPod; rest follows the metadata.
 func ImoocPodManifest(name, rest string) string {
 	return fmt.Sprintf("apiVersion: batch.tutorial.kubebuilder.io/v1alpha1\nkind: ImoocPod\nmetadata: {name: %s}\n%s\n", name, rest)
-}
-
-// SetFinalizers sets the finalizers of an ImoocPod to a JSON list.
-func (c *Cluster) SetFinalizers(t *testing.T, namespace, name, finalizers string) {
-	t.Helper()
-	_, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).Patch(t.Context(), name, types.MergePatchType,
-		fmt.Appendf(nil, `{"metadata":{"finalizers":%s}}`, finalizers), metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // CRDs returns a client for CRDs.

@@ -1,0 +1,241 @@
+package controller
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// before calls do once, with the server unlocked, before the first write that matches.
+func (w *world) before(match func(write) bool, do func()) {
+	done := false
+	w.admit = func(is write) *apierrors.StatusError {
+		if !done && match(is) {
+			done = true
+			w.mu.Unlock()
+			defer w.mu.Lock()
+			do()
+		}
+		return nil
+	}
+}
+
+// event reports whether the loop has recorded an event with a reason and a message.
+func (w *world) event(reason, message string) bool {
+	return len(w.done(func(is write) bool {
+		if is.resource != eventsResource || is.after == nil {
+			return false
+		}
+		said, _, _ := unstructured.NestedString(is.after.Object, "message")
+		return is.after.Object["reason"] == reason && strings.Contains(said, message)
+	})) > 0
+}
+
+// A status is written even if its first write conflicts with a change that does not trigger a
+// reconcile.
+func TestStatusIsWrittenAfterAConflict(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		foo := kinds.ImoocPod()
+		w.create(foo, "default", "foo", spec(int64(1), nil))
+		w.start()
+		w.converges()
+		w.passes(time.Minute)
+		first := true
+		w.mu.Lock()
+		w.admit = func(is write) *apierrors.StatusError {
+			if is.subresource != "status" || !first {
+				return nil
+			}
+			first = false
+			return apierrors.NewConflict(is.resource.GroupResource(), is.name, errors.New("someone was faster"))
+		}
+		w.mu.Unlock()
+		w.change(foo, "default", "foo", func(obj *unstructured.Unstructured) { delete(obj.Object, "status") })
+		w.passes(time.Minute)
+		if amiss := w.amiss(foo, "default", "foo"); amiss != "" {
+			t.Error(amiss)
+		}
+	})
+}
+
+// The status shows the progress of a plan whose last create takes long.
+func TestStatusShowsProgress(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
+		w.before(func(is write) bool { return podWrite("create")(is) && strings.HasSuffix(is.name, "-2") }, func() { <-time.After(10 * time.Second) })
+		w.start()
+		w.passes(8 * time.Second)
+		if n, _, _ := unstructured.NestedInt64(w.get(kinds.ImoocPod().Resource, "default", "foo").Object, "status", "replicas"); n != 2 {
+			t.Errorf("the status reports %d pods, want 2", n)
+		}
+		w.converges()
+	})
+}
+
+// A pod whose deletion is forbidden does not delay the deletion of the others, and an event reports
+// why it still exists.
+func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
+		w.start()
+		w.converges()
+		w.mu.Lock()
+		w.admit = func(is write) *apierrors.StatusError {
+			if podWrite("delete")(is) && strings.HasSuffix(is.name, "-2") {
+				return apierrors.NewForbidden(is.resource.GroupResource(), is.name, errors.New("the policy keeps this pod"))
+			}
+			return nil
+		}
+		w.mu.Unlock()
+		w.set(kinds.ImoocPod(), "default", "foo", int64(0), "spec", "replicas")
+		w.passes(time.Minute)
+		if left := len(w.owned(foo)); left != 1 {
+			t.Errorf("%d pods are left, want 1", left)
+		}
+		if !w.event("ReconcileFailed", "the policy keeps this pod") {
+			t.Error("no event reports the refusal")
+		}
+	})
+}
+
+// A server that fails every create, as with a broken admission webhook, is reported like a refusal.
+func TestServerThatFailsIsReported(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		w.admit = func(is write) *apierrors.StatusError {
+			if podWrite("create")(is) {
+				return apierrors.NewInternalError(errors.New("failed calling webhook pods.example.com"))
+			}
+			return nil
+		}
+		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
+		w.start()
+		w.untilFailure(kinds.ImoocPod(), "foo")
+		c := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure)
+		if message, _ := c["message"].(string); c["reason"] != "CreateFailed" || !strings.Contains(message, "pods.example.com") {
+			t.Errorf("the condition says %v: %v", c["reason"], c["message"])
+		}
+		w.mu.Lock()
+		w.admit = nil
+		w.mu.Unlock()
+		w.converges()
+		w.passes(time.Minute)
+		if c := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure); c["status"] != "False" {
+			t.Errorf("the failure is still reported: %v", c["message"])
+		}
+	})
+}
+
+// explosive is a clock that panics on first use.
+type explosive struct {
+	clock.PassiveClock
+	once atomic.Bool
+}
+
+func (e *explosive) Now() time.Time {
+	if e.once.CompareAndSwap(false, true) {
+		panic("boom")
+	}
+	return e.PassiveClock.Now()
+}
+
+// A panic while planning one object is reported on that object and does not stop the loop.
+func TestPanicIsReported(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
+		w.start(func(o *Options) { o.Clock = &explosive{PassiveClock: clock.RealClock{}} })
+		w.converges()
+		w.passes(time.Minute)
+		if !w.event("InternalError", "internal error: boom") {
+			t.Error("no event reports the panic")
+		}
+	})
+}
+
+// When a loop is stopped, it completes the write under way, and still knows the states of its
+// objects. The bubble checks that it leaks no goroutines.
+func TestStopFinishesTheWriteUnderWay(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(1), nil))
+		begun := make(chan struct{})
+		w.before(podWrite("create"), func() {
+			close(begun)
+			<-time.After(5 * time.Second)
+		})
+		w.start()
+		<-begun
+		stopped := time.Now()
+		w.end()
+		took := time.Since(stopped)
+		w.passes(time.Second) // the recorder of events finishes, too
+		if took < 5*time.Second || len(w.owned(foo)) != 1 {
+			t.Errorf("the loop ended after %s with %d pods, want 1 after 5s", took, len(w.owned(foo)))
+		}
+		if all, _ := w.c.States(); len(all) != 1 || all[0].Name != "foo" {
+			t.Errorf("after its end, the loop knows of %+v", all)
+		}
+	})
+}
+
+// If a declaration is removed while pods are being created, the creates that have not begun do not
+// begin.
+func TestDeclarationRemovedDuringCreate(t *testing.T) {
+	inWorkers(t, declaredKind{plan: kinds.StrategyPods}, func(w *world, worker kinds.Kind) {
+		const wanted = 300
+		foo := w.create(worker, "default", "foo", spec(int64(wanted), template("web")))
+		w.before(func(is write) bool { return podWrite("create")(is) && strings.HasSuffix(is.name, "-20") }, func() {
+			w.edit(kinds.CRDResource(), "", worker.CRD(), func(crd *unstructured.Unstructured) {
+				unstructured.RemoveNestedField(crd.Object, "metadata", "annotations")
+			})
+		})
+		w.start()
+		w.passes(time.Minute)
+		if n := len(w.owned(foo)); n < 20 || n > wanted/2 {
+			t.Errorf("%d pods of %d were created, although the declaration was removed before the 20th", n, wanted)
+		}
+	})
+}
+
+// A Deployment of someone else is reported and not touched, even if it appears between the read and
+// the write of the loop. When it is gone, the loop creates its own.
+func TestForeignDeployment(t *testing.T) {
+	app := kinds.AppService()
+	inWorld(t, []kinds.Kind{app}, func(w *world) {
+		foo := w.create(app, "default", "foo", map[string]any{"spec": map[string]any{"deploymentName": "web", "replicas": int64(2)}})
+		looked := w.reads
+		var foreign *unstructured.Unstructured
+		w.reads = func(obj *unstructured.Unstructured) {
+			looked(obj)
+			if foreign == nil {
+				w.mu.Unlock()
+				defer w.mu.Lock()
+				w.deployment(app, foo, "web")
+				w.edit(strategy.DeploymentResource(), "default", "web", func(d *unstructured.Unstructured) { d.SetOwnerReferences(nil) })
+				foreign = w.get(strategy.DeploymentResource(), "default", "web")
+			}
+		}
+		w.start()
+		w.untilFailure(app, "foo")
+		if c := w.condition(app, "foo", apis.ConditionReplicaFailure); c["reason"] != "NameTaken" {
+			t.Errorf("the condition says %v: %v", c["reason"], c["message"])
+		}
+		w.passes(time.Minute)
+		if now := w.get(strategy.DeploymentResource(), "default", "web"); !reflect.DeepEqual(now.Object["spec"], foreign.Object["spec"]) || len(now.GetOwnerReferences()) > 0 {
+			t.Errorf("the foreign Deployment was\n%v\nand is\n%v", foreign, now)
+		}
+		w.mu.Lock()
+		w.remove(strategy.DeploymentResource(), foreign)
+		w.mu.Unlock()
+		w.converges()
+	})
+}

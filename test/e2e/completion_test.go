@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,39 +106,6 @@ const (
 	searches = "searches.array.example.com"
 	search   = `{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot set, count: 2}]}}`
 )
-
-// Completion gives up if the server does not answer.
-func TestCompletionTimeout(t *testing.T) {
-	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	asked := make(chan struct{}, 16)
-	go func() {
-		for {
-			conn, err := silent.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = conn.Close() }()
-				asked <- struct{}{}
-				_, _ = io.Copy(io.Discard, conn)
-			}()
-		}
-	}()
-	for _, args := range [][]string{{"status", "f"}, {"status", "-n", "d"}, {"scale", "deploy/web", "--replicas-path", ""}} {
-		args = append([]string{args[0], "--server", "http://" + silent.Addr().String(), "--cache-dir", t.TempDir()}, args[1:]...)
-		_, env := asKrew(t)
-		harness.Must(t, cluster.KubectlWith(t, env, "", "imoocpod", "completion", "install"))
-		if out := completions(t, env, args...); out != ":4\n" {
-			t.Errorf("%v: %q", args, out)
-		}
-		<-asked
-	}
-}
 
 // wordsByRef replaces a function of bash-completion, which the scripts of kubectl and cobra call.
 const wordsByRef = `

@@ -1,22 +1,53 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Manifests written for the original tutorial work unchanged, with kubectl alone.
+// The first lines of manifests.
+const (
+	imoocPod    = "apiVersion: batch.tutorial.kubebuilder.io/v1alpha1\nkind: ImoocPod\n"
+	appService  = "apiVersion: appcontroller.k8s.io/v1alpha1\nkind: AppService\n"
+	helloWorld  = "apiVersion: test.jiaozi.com/v1alpha1\nkind: HelloWorld\n"
+	myDaemonSet = "apiVersion: apps.zhongmingmao.io/v1beta1\nkind: MyDaemonSet\n"
+)
+
+// manifest returns a manifest from its first lines, a name, and the rest.
+func manifest(head, name, rest string) string {
+	return fmt.Sprintf("%smetadata: {name: %q}\n%s\n", head, name, rest)
+}
+
+// send creates an object of a shipped kind, with the validation that kubectl requests.
+func send(t *testing.T, ns, head, name, rest string) error {
+	t.Helper()
+	obj := harness.Parse(t, manifest(head, name, rest))
+	for _, kind := range kinds.Shipped() {
+		if kind.Kind == obj.GetKind() {
+			_, err := cluster.Dynamic.Resource(kind.Resource).Namespace(ns).
+				Create(t.Context(), obj, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+			return err
+		}
+	}
+	t.Fatalf("%s is no shipped kind", head)
+	return nil
+}
+
+// Manifests written for the tutorials work unchanged, with kubectl alone.
 func TestTutorialObject(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.StartRunController(t, ns)
-	cluster.Apply(t, ns, harness.ImoocPodManifest("imoocpod-sample", "spec:\n  replicas: 3"))
+	harness.Must(t, cluster.Kubectl(t, ns, "apply", "--validate=strict", "-k", "../../deploy/samples"))
 	cluster.AwaitConverged(t, ns, "imoocpod-sample", 3)
 	matches(t, "get imp", harness.Must(t, cluster.Kubectl(t, ns, "get", "imp")), `NAME +DESIRED +CURRENT +READY +AGE
 imoocpod-sample +3 +3 +3 +\d+\w*
@@ -25,9 +56,6 @@ imoocpod-sample +3 +3 +3 +\d+\w*
 		t.Errorf("kubectl scale printed %q", out)
 	}
 	cluster.AwaitConverged(t, ns, "imoocpod-sample", 1)
-	if pods := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", "app=imoocpod-sample", "-o", "name")); strings.Count(pods, "\n") != 1 {
-		t.Errorf("the label app selects %q", pods)
-	}
 	// The selector that autoscalers and disruption budgets read matches the pods.
 	selector := harness.Must(t, cluster.Kubectl(t, ns, "get", "imp", "imoocpod-sample", "--subresource", "scale", "-o", "jsonpath={.status.selector}"))
 	if pods := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", selector, "-o", "name")); selector == "" || strings.Count(pods, "\n") != 1 {
@@ -36,87 +64,103 @@ imoocpod-sample +3 +3 +3 +\d+\w*
 	harness.Must(t, cluster.Kubectl(t, ns, "wait", "imp/imoocpod-sample", "--for=condition=Ready"))
 }
 
+// The server adds the fields that a manifest omits, so that autoscalers find a count.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	for name, rest := range map[string]string{
-		"no-spec": "", "null-spec": "spec: null", "empty-spec": "spec: {}", "null-replicas": "spec: {replicas: null}",
-		"null-template": "spec: {template: null}", "one": "spec: {replicas: 1}",
+	for i, test := range []struct {
+		kind       kinds.Kind
+		head, rest string
+		// spec is the spec, or "" for the default spec of an ImoocPod.
+		spec string
+	}{
+		{kinds.ImoocPod(), imoocPod, "", ""},
+		{kinds.ImoocPod(), imoocPod, "spec: null", ""},
+		{kinds.ImoocPod(), imoocPod, "spec: {replicas: null}", ""},
+		{kinds.ImoocPod(), imoocPod, "spec: {template: null}", ""},
+		{kinds.AppService(), appService, "spec: {deploymentName: web.v1}", "map[deploymentName:web.v1 image:nginx replicas:1]"},
+		{kinds.AppService(), appService, "spec: {deploymentName: web, replicas: null, image: null}", "map[deploymentName:web image:nginx replicas:1]"},
+		{kinds.AppService(), appService, "spec: {deploymentName: web, replicas: 0, image: 'a:1'}", "map[deploymentName:web image:a:1 replicas:0]"},
+		{kinds.HelloWorld(), helloWorld, "", "map[size:1]"},
+		{kinds.HelloWorld(), helloWorld, "spec: null", "map[size:1]"},
+		{kinds.HelloWorld(), helloWorld, "spec: {size: 0}", "map[size:0]"},
 	} {
-		cluster.Apply(t, ns, harness.ImoocPodManifest(name, rest))
-		spec := cluster.ImoocPod(t, ns, name).Spec
-		if spec.Replicas == nil || *spec.Replicas != 1 || !equality.Semantic.DeepEqual(spec.Template, v1alpha1.DefaultTemplate()) {
-			t.Errorf("%s: the spec is %+v", name, spec)
+		name := fmt.Sprint("object-", i)
+		if err := send(t, ns, test.head, name, test.rest); err != nil {
+			t.Fatal(err)
 		}
-	}
-	cluster.Apply(t, ns, harness.ImoocPodManifest("none", "spec: {replicas: 0}"))
-	if spec := cluster.ImoocPod(t, ns, "none").Spec; *spec.Replicas != 0 {
-		t.Errorf("no replicas became %d", *spec.Replicas)
+		if test.spec == "" {
+			spec := cluster.ImoocPod(t, ns, name).Spec
+			if spec.Replicas == nil || *spec.Replicas != 1 || !equality.Semantic.DeepEqual(spec.Template, v1alpha1.DefaultTemplate()) {
+				t.Errorf("%s: the spec is %+v", test.rest, spec)
+			}
+		} else if spec := fmt.Sprint(cluster.Owner(t, ns, test.kind, name).Get().Object["spec"]); spec != test.spec {
+			t.Errorf("%s%s: the spec is %s, want %s", test.head, test.rest, spec, test.spec)
+		}
 	}
 }
 
-// Manifests that can never work are rejected with a reason.
-func TestServerRejects(t *testing.T) {
+// The server rejects manifests that can never work, with a reason.
+func TestServerRejectsShippedKinds(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	container := "containers: [{name: main, image: web}]"
-	for name, test := range map[string]struct{ rest, says string }{
-		"negative":              {"spec: {replicas: -1}", "spec.replicas: Invalid value: -1"},
-		"above-int32":           {"spec: {replicas: 2147483648}", "spec.replicas: Invalid value: 2147483648"},
-		"no-number":             {"spec: {replicas: three}", "spec.replicas: Invalid value: \"string\""},
-		"never":                 {"spec: {template: {spec: {restartPolicy: Never, " + container + "}}}", "only the restart policy Always is supported"},
-		"onfailure":             {"spec: {template: {spec: {restartPolicy: OnFailure, " + container + "}}}", "only the restart policy Always is supported"},
-		"empty-template":        {"spec: {template: {}}", "spec.template.spec: Required value: a pod template needs a spec with at least one container"},
-		"labels-only":           {"spec: {template: {metadata: {labels: {a: b}}}}", "spec.template.spec: Required value: a pod template needs a spec with at least one container"},
-		"no-containers":         {"spec: {template: {spec: {containers: []}}}", "a pod template needs a spec with at least one container"},
-		"field-is-misspelled":   {"spec: {replica: 3}", `unknown field "spec.replica"`},
-		strings.Repeat("a", 64): {"", "name must be no longer than 63 characters"},
+	const (
+		container = "containers: [{name: main, image: web}]"
+		policy    = "only the restart policy Always is supported"
+		noPods    = "a pod template needs a spec with at least one container"
+		noImage   = "spec.image: Required value: image is required"
+		noName    = "spec.deploymentName: Required value"
+		badName   = "must be the name of a Deployment: lowercase letters, digits, '-', and '.'"
+	)
+	for i, test := range []struct{ head, rest, says string }{
+		{imoocPod, "spec: {replicas: -1}", "spec.replicas: Invalid value: -1"},
+		{imoocPod, "spec: {replicas: 2147483648}", "spec.replicas: Invalid value: 2147483648"},
+		{imoocPod, "spec: {replicas: three}", "spec.replicas: Invalid value: \"string\""},
+		{imoocPod, "spec: {template: {spec: {restartPolicy: Never, " + container + "}}}", policy},
+		{imoocPod, "spec: {template: {spec: {restartPolicy: OnFailure, " + container + "}}}", policy},
+		{imoocPod, "spec: {template: {}}", "spec.template.spec: Required value: " + noPods},
+		{imoocPod, "spec: {template: {metadata: {labels: {a: b}}}}", "spec.template.spec: Required value: " + noPods},
+		{imoocPod, "spec: {template: {spec: {containers: []}}}", noPods},
+		{imoocPod, "spec: {replica: 3}", `unknown field "spec.replica"`},
+		{myDaemonSet, "", noImage},
+		{myDaemonSet, "spec: null", noImage},
+		{myDaemonSet, "spec: {}", noImage},
+		{myDaemonSet, "spec: {image: null}", noImage},
+		{myDaemonSet, "spec: {image: ''}", noImage},
+		{myDaemonSet, `spec: {image: " \t"}`, noImage},
+		{myDaemonSet, "spec: {image: a, size: 3}", `unknown field "spec.size"`},
+		{appService, "", "spec: Required value"},
+		{appService, "spec: {}", noName},
+		{appService, "spec: {replicas: 1}", noName},
+		{appService, "spec: {deploymentName: ''}", "spec.deploymentName: Invalid value"},
+		{appService, "spec: {deploymentName: Web}", badName},
+		{appService, "spec: {deploymentName: web.}", badName},
+		{appService, "spec: {deploymentName: " + strings.Repeat("a", 243) + "}", "spec.deploymentName: Too long"},
+		{appService, "spec: {deploymentName: web, replicas: -1}", "spec.replicas: Invalid value: -1"},
+		{appService, "spec: {deploymentName: web, image: ' '}", "spec.image: Invalid value"},
+		{helloWorld, "spec: {size: -1}", "spec.size: Invalid value: -1"},
+		{helloWorld, "spec: {size: two}", "spec.size: Invalid value"},
 	} {
-		r := cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, harness.ImoocPodManifest(name, test.rest)))
-		if r.Code == 0 || !strings.Contains(r.Stderr, test.says) {
-			t.Errorf("%s: exit code %d, said %q, want %q in it", name, r.Code, r.Stderr, test.says)
+		if err := send(t, ns, test.head, fmt.Sprint("object-", i), test.rest); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s%s: got %v, want %q", test.head, test.rest, err, test.says)
 		}
 	}
-	// Updates are validated, too.
-	cluster.Imoocpod(t, ns, "create", "foo")
-	r := cluster.Kubectl(t, ns, "patch", "imp", "foo", "--type", "merge", "-p", `{"spec":{"template":{"spec":{"restartPolicy":"Never"}}}}`)
-	if r.Code == 0 || !strings.Contains(r.Stderr, "only the restart policy Always is supported") {
-		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
+	for head, rest := range map[string]string{imoocPod: "", myDaemonSet: "spec: {image: nginx}", appService: "spec: {deploymentName: web}", helloWorld: ""} {
+		if err := send(t, ns, head, strings.Repeat("a", 64), rest); err == nil || !strings.Contains(err.Error(), "name must be no longer than 63 characters") {
+			t.Errorf("%s with a long name: got %v", head, err)
+		}
+	}
+	// Updates are validated, too. An image, once set, cannot be removed.
+	cluster.Apply(t, ns, manifest(imoocPod, "foo", "")+"---\n"+manifest(myDaemonSet, "agent", "spec: {image: nginx}"))
+	for object, test := range map[string]struct{ patch, says string }{
+		"imp/foo":           {`{"spec":{"template":{"spec":{"restartPolicy":"Never"}}}}`, policy},
+		"mydaemonset/agent": {`{"spec":null}`, "image is required"},
+	} {
+		if r := cluster.Kubectl(t, ns, "patch", object, "--type", "merge", "-p", test.patch); r.Code == 0 || !strings.Contains(r.Stderr, test.says) {
+			t.Errorf("%s: exit code %d, said %q, want %q", r.Line, r.Code, r.Stderr, test.says)
+		}
 	}
 	if r := cluster.Kubectl(t, ns, "scale", "imp", "foo", "--replicas", "-1"); r.Code == 0 {
 		t.Error("kubectl scale set a negative count")
-	}
-	if left := cluster.ImoocPodVersions(t, ns); len(left) != 1 {
-		t.Errorf("there are %v, want foo alone", left)
-	}
-}
-
-func TestExplain(t *testing.T) {
-	t.Parallel()
-	cluster.InstallCRDs(t)
-	for field, want := range map[string][]string{
-		"imoocpod":                          {"ImoocPod keeps a number of identical pods running."},
-		"imoocpod.spec":                     {"Desired number of pods. With 0, the object", "Template of the pods.", "replicas\t<integer>", "template\t<Object>"},
-		"imoocpod.status":                   {"Most recently observed state", "Number of ready pods.", "Label selector of the pods"},
-		"imp.spec.template.spec.containers": {"name\t<string> -required-"},
-		"appservice":                        {"AppService keeps one Deployment"},
-		"appservice.spec":                   {"deploymentName\t<string> -required-", "Image of the container."},
-		"appservice.status":                 {"Number of available pods."},
-		"helloworld.spec":                   {"size\t<integer>", "Desired number of pods."},
-		"helloworld.status":                 {"Names of the pods, sorted."},
-		"mydaemonset":                       {"MyDaemonSet keeps one pod on each node that may run it"},
-		"mydaemonset.spec":                  {"Image of the container. Required."},
-		"mydaemonset.status":                {"Number of nodes that should run the pod."},
-	} {
-		out := harness.Must(t, cluster.Kubectl(t, "", "explain", field))
-		for _, words := range want {
-			if !strings.Contains(out, words) {
-				t.Errorf("explain %s does not say %q:\n%s", field, words, out)
-			}
-		}
-		// All fields of our own types have descriptions.
-		if !strings.Contains(field, "template") && (strings.Contains(out, "<no description>") || strings.Contains(out, "<empty>")) {
-			t.Errorf("explain %s leaves something without words:\n%s", field, out)
-		}
 	}
 }

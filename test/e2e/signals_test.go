@@ -2,12 +2,18 @@ package e2e
 
 import (
 	"context"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
 )
 
 // A first Ctrl-C lets the write in flight complete; a second one exits at once.
@@ -33,7 +39,15 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 // returns its URL. The proxy closes begun when the first pod create arrives.
 func stuckServer(t *testing.T, begun chan struct{}) string {
 	t.Helper()
-	proxy := cluster.ServerProxy(t)
+	target, err := url.Parse(cluster.Config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	if proxy.Transport, err = rest.TransportFor(cluster.Config); err != nil {
+		t.Fatal(err)
+	}
+	proxy.FlushInterval, proxy.ErrorLog = -1, log.New(io.Discard, "", 0) // flush watches at once
 	var once sync.Once
 	ctx, stop := context.WithCancel(context.Background())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

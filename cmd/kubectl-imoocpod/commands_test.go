@@ -140,6 +140,25 @@ func TestPodsOfClusterScopedObjects(t *testing.T) {
 	}
 }
 
+// A controller whose image cannot be pulled is installed but does not run. The verbs install and
+// check report that.
+func TestInstallControllerWithoutItsImage(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		s.CreateCRDs()
+		play.Cluster(s)
+		o := runOn(t.Context(), s, "install --controller -n default --image pull")
+		if o.code != exitFailed || !strings.Contains(o.stdout, "deployment.apps/imoocpod-controller created\n") ||
+			!strings.Contains(o.stderr, "error: deployment/imoocpod-controller has failed: 2 of 2 pods: container ") {
+			t.Errorf("install: %+v", o)
+		}
+		if o := runOn(t.Context(), s, "check"); o.code != exitError || !strings.Contains(o.stdout, "none of its pods is available (desired 2)") {
+			t.Errorf("check: %+v", o)
+		}
+	})
+}
+
 // If nothing matches, a verb that reads or deletes succeeds, and a verb that changes
 // something fails.
 func TestNothingMatches(t *testing.T) {

@@ -48,9 +48,9 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^##@ /{printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} \
 		/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: build $(CLUSTER) ## Run the commands of the README on a temporary control plane (REAL=1: with real containers)
+demo: $(CLUSTER) ## Run the commands of the README on a temporary control plane (REAL=1: with real containers)
 	@# Without a terminal, the demo ends with the launcher.
-	@$(CLUSTER) run $(real) -- test/demo.sh </dev/null
+	@$(CLUSTER) run $(real) -- go test -vet=off -v -count=1 -run TestReadme ./test/e2e/clusterwide -running </dev/null
 
 test: unit e2e ## Run the unit tests, and the end-to-end tests on temporary control planes
 

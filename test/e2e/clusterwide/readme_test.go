@@ -12,7 +12,8 @@ import (
 )
 
 // TestReadme runs the commands of the README in order, from "Try it" to the last one.
-// Each command must print what the README shows, and exit with the code in its comment.
+// Each command must print what the README shows, and exit with the code in its comment. "make demo"
+// runs only this test, with -v.
 func TestReadme(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	kubeconfig := harness.WriteFile(t, harness.ReadFile(t, cluster.Kubeconfig))
@@ -82,6 +83,7 @@ func (s *session) types(line string) string {
 	c.Env = s.env
 	out, err := c.CombinedOutput()
 	s.code = c.ProcessState.ExitCode()
+	s.t.Logf("$ %s\n%s", line, out)
 	wanted := "0"
 	code := regexp.MustCompile(`exits with (\d+)`).FindStringSubmatch(comment)
 	if code != nil {

@@ -70,9 +70,13 @@ func TestRightsOfVerbs(t *testing.T) {
 				x := newStage(t)
 				play.Cluster(x.Server)
 				play.Operator(x.Server, "imoocpods", "ImoocPod")
-				const object = "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: NAME, labels: {verb: status}}, spec: {replicas: 1, template: {spec: {containers: [{name: main, image: IMAGE}]}}}}"
+				const object = `
+apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
+kind: ImoocPod
+metadata: {name: NAME, labels: {verb: status}}
+spec: {replicas: 1, template: {spec: {containers: [{name: main, image: web}]}}}`
 				for _, name := range []string{"foo", "parked"} {
-					x.CreateYAML(strings.NewReplacer("NAME", name, "IMAGE", "web").Replace(object))
+					x.CreateYAML(strings.Replace(object, "NAME", name, 1))
 				}
 				<-time.After(time.Minute)
 				for _, line := range []string{"park parked", "set image foo web:2"} {

@@ -73,7 +73,8 @@ func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 func TestStatusShowsProgress(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
-		w.before(func(is write) bool { return podWrite("create")(is) && strings.HasSuffix(is.name, "-2") }, func() { <-time.After(10 * time.Second) })
+		third := func(is write) bool { return podWrite("create")(is) && strings.HasSuffix(is.name, "-2") }
+		w.before(third, func() { <-time.After(10 * time.Second) })
 		w.start()
 		w.passes(8 * time.Second)
 		if n, _, _ := unstructured.NestedInt64(w.get(kinds.ImoocPod().Resource, "default", "foo").Object, "status", "replicas"); n != 2 {
@@ -230,7 +231,8 @@ func TestForeignDeployment(t *testing.T) {
 			t.Errorf("the condition says %v: %v", c["reason"], c["message"])
 		}
 		w.passes(time.Minute)
-		if now := w.get(strategy.DeploymentResource(), "default", "web"); !reflect.DeepEqual(now.Object["spec"], foreign.Object["spec"]) || len(now.GetOwnerReferences()) > 0 {
+		now := w.get(strategy.DeploymentResource(), "default", "web")
+		if !reflect.DeepEqual(now.Object["spec"], foreign.Object["spec"]) || len(now.GetOwnerReferences()) > 0 {
 			t.Errorf("the foreign Deployment was\n%v\nand is\n%v", foreign, now)
 		}
 		w.mu.Lock()

@@ -29,6 +29,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
@@ -76,8 +77,20 @@ func inCluster(t *testing.T, do func(c *cluster)) {
 
 // imoocPod creates an ImoocPod. fields are the other fields of its spec.
 func (c *cluster) imoocPod(namespace, name, fields string) {
-	c.CreateYAML("{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {namespace: " + namespace + ", name: " + name +
-		"}, spec: {template: {spec: {containers: [{name: main, image: web}]}}, " + fields + "}}")
+	c.CreateYAML(fmt.Sprintf(`
+apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
+kind: ImoocPod
+metadata: {namespace: %s, name: %s}
+spec: {template: {spec: {containers: [{name: main, image: web}]}}, %s}`, namespace, name, fields))
+}
+
+// appService creates an AppService with one pod.
+func (c *cluster) appService(name, deployment string) {
+	c.CreateYAML(fmt.Sprintf(`
+apiVersion: appcontroller.k8s.io/v1alpha1
+kind: AppService
+metadata: {name: %s}
+spec: {deploymentName: %s, image: web, replicas: 1}`, name, deployment))
 }
 
 // set changes one field of an object in the namespace default, as a user does.
@@ -120,10 +133,10 @@ func (c *cluster) run(ctx context.Context, namespaces string, change func(*Optio
 // A run with --once ends when everything is ready, or reports what is not, and why.
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	const pull = "replicas: 1, template: {spec: {containers: [{name: main, image: pull}]}}"
+	broken := func(c *cluster) { c.imoocPod("default", "foo", "replicas: 1, template: {spec: {containers: [{name: main, image: pull}]}}") }
 	for name, test := range map[string]struct {
 		prepare func(c *cluster)
-		limits  func(*Options)
+		limits  observe.Limits
 		// namespaces are those of the run, or "" for default.
 		namespaces string
 		// err is the error of a run that fails for an object.
@@ -141,14 +154,15 @@ func TestOnce(t *testing.T) {
 			c.Remove("pods", "default", c.List("pods", "default")[0].GetName())
 		}, says: "converged: 1 object", ready: 3},
 		"nothing": {says: "converged: 0 objects"},
-		"a timeout": {prepare: func(c *cluster) { c.imoocPod("default", "foo", pull) }, limits: func(o *Options) { o.Limits.Timeout = 5 * time.Second },
+		"a timeout": {prepare: broken, limits: observe.Limits{Timeout: 5 * time.Second},
 			err: outcome.ErrTimeout, says: "wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be ready: timed out; last seen: "},
-		"a failure": {prepare: func(c *cluster) { c.imoocPod("default", "foo", pull) }, limits: func(o *Options) { o.Limits.FailFast, o.Limits.FailAfter = true, time.Second },
+		"a failure": {prepare: broken, limits: observe.Limits{FailFast: true, FailAfter: time.Second},
 			err: outcome.ErrFailed, says: "imoocpod.batch.tutorial.kubebuilder.io/foo has failed: pod "},
 		"a pause": {prepare: func(c *cluster) {
 			c.imoocPod("default", "foo", "replicas: 1")
 			c.set("imoocpods", "foo", apis.PausedForever, "metadata", "annotations", apis.AnnotationPausedUntil)
-		}, limits: func(o *Options) { o.Limits.FailFast = true }, err: outcome.ErrPaused, says: "imoocpod.batch.tutorial.kubebuilder.io/foo is paused: "},
+		}, limits: observe.Limits{FailFast: true},
+			err: outcome.ErrPaused, says: "imoocpod.batch.tutorial.kubebuilder.io/foo is paused: "},
 		"a kind that cannot be listed": {prepare: func(c *cluster) {
 			c.imoocPod("default", "foo", "replicas: 2")
 			c.Forbid(apiserver.On("list", "helloworlds"))
@@ -168,10 +182,7 @@ func TestOnce(t *testing.T) {
 					test.prepare(c)
 				}
 				_, err := c.run(c.Context(), cmp.Or(test.namespaces, "default"), func(o *Options) {
-					o.Once = true
-					if test.limits != nil {
-						test.limits(o)
-					}
+					o.Once, o.Limits = true, test.limits
 				})
 				said := c.said.String()
 				if err != nil {
@@ -197,14 +208,22 @@ func TestDryRun(t *testing.T) {
 			c.Fatal(err)
 		}
 		c.imoocPod("default", "foo", "replicas: 2")
-		c.CreateYAML("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, image: web}]}}}}\n---\n" +
-			"{apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: web}, spec: {deploymentName: web, image: web, replicas: 1}}")
+		c.CreateYAML(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 0
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, image: web}]}}`)
+		c.appService("web", "web")
 		c.Forget()
 		uid := c.Get("imoocpods", "default", "foo").GetUID()
-		want := "appservice.appcontroller.k8s.io/web (dry run): 0 → 1 pod: create revision 1; write the status; blocked: Deployment web already exists and is not owned by this AppService\n" +
+		want := "appservice.appcontroller.k8s.io/web (dry run): 0 → 1 pod: create revision 1; write the status; " +
+			"blocked: Deployment web already exists and is not owned by this AppService\n" +
 			"imoocpod.batch.tutorial.kubebuilder.io/bar (dry run): nothing to do\n" +
-			"imoocpod.batch.tutorial.kubebuilder.io/foo (dry run): 0 → 2 pods: create " + slots.PodName("foo", uid, "", 0) + ", " + slots.PodName("foo", uid, "", 1) +
-			"; create revision 1; write the status\n"
+			"imoocpod.batch.tutorial.kubebuilder.io/foo (dry run): 0 → 2 pods: create " +
+			slots.PodName("foo", uid, "", 0) + ", " + slots.PodName("foo", uid, "", 1) + "; create revision 1; write the status\n"
 		if printed, err := c.run(c.Context(), "default", func(o *Options) { o.DryRun = true }); err != nil || printed != want {
 			t.Errorf("got %v\n%s\nwant\n%s", err, printed, want)
 		}
@@ -213,7 +232,7 @@ func TestDryRun(t *testing.T) {
 		if err := errors.Join(err, json.Unmarshal([]byte(printed), &report)); err != nil {
 			t.Fatal(err)
 		}
-		if len(report.Items) != 3 || report.Items[2].Name != "foo" || len(report.Items[2].Plan.Create) != 2 || report.Items[1].Plan.WriteStatus {
+		if len(report.Items) != 3 || len(report.Items[2].Plan.Create) != 2 || report.Items[1].Plan.WriteStatus {
 			t.Errorf("the JSON is %s", printed)
 		}
 		if writes := c.Requests(apiserver.Writes); len(writes) > 0 {
@@ -307,10 +326,26 @@ func TestRequestLimit(t *testing.T) {
 }
 
 // gizmos is a CRD that declares a kind.
-const gizmos = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gizmos.example.com, annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}},
-  spec: {group: example.com, scope: Namespaced, names: {kind: Gizmo, plural: gizmos, singular: gizmo}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
-  schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {observedGeneration: {type: integer}}}}}}}]},
-  status: {conditions: [{type: Established, status: "True"}]}}`
+const gizmos = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: gizmos.example.com
+  annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Gizmo, plural: gizmos, singular: gizmo}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, properties: {
+      spec: {type: object, properties: {replicas: {type: integer}}},
+      status: {type: object, properties: {observedGeneration: {type: integer}}}}}}
+status: {conditions: [{type: Established, status: "True"}]}
+`
 
 // Removing a declaration while the controller is listing the objects of its kind stops the list, but
 // not the controller.
@@ -321,7 +356,8 @@ func TestDeclarationRemovedDuringList(t *testing.T) {
 		c.Fail(apiserver.On("list|watch", "gizmos"), apiserver.Fault{Delay: time.Hour})
 		c.start("default", func(o *Options) { o.Kinds.Declared = true })
 		c.passes(time.Minute)
-		c.As("user").Update("customresourcedefinitions", "", "gizmos.example.com", func(crd *unstructured.Unstructured) { crd.SetAnnotations(nil) })
+		withdraw := func(crd *unstructured.Unstructured) { crd.SetAnnotations(nil) }
+		c.As("user").Update("customresourcedefinitions", "", "gizmos.example.com", withdraw)
 		c.passes(time.Minute)
 		if !strings.Contains(c.said.String(), "stopped reconciling gizmos.example.com") {
 			t.Errorf("it said %s", c.said.String())
@@ -337,13 +373,14 @@ func TestDeclarationRemovedDuringList(t *testing.T) {
 // A file can declare a kind whose CRD has no annotations.
 func TestKindsOfFile(t *testing.T) {
 	t.Parallel()
-	bare := gizmos[:strings.Index(gizmos, ", annotations")] + gizmos[strings.Index(gizmos, "},\n"):]
+	bare := gizmos[:strings.Index(gizmos, "  annotations:")] + gizmos[strings.Index(gizmos, "spec:\n"):]
+	misspelled := strings.Replace(gizmos, "imoocpod.dev/image: nginx", "imoocpod.dev/replicas-path: .spec.sise", 1)
 	for content, says := range map[string]string{
 		"\n---\n" + gizmos:            "",
 		bare:                          "declares no plan: annotate it with imoocpod.dev/plan",
 		"":                            "the file contains no CRD",
 		"{apiVersion: v1, kind: Pod}": "the file contains a Pod, but only CRDs can declare kinds",
-		strings.Replace(gizmos, "imoocpod.dev/image: nginx", "imoocpod.dev/replicas-path: .spec.sise", 1): "imoocpod.dev/replicas-path: .spec.sise is not in the schema of version v1",
+		misspelled:                    "imoocpod.dev/replicas-path: .spec.sise is not in the schema of version v1",
 	} {
 		file := filepath.Join(t.TempDir(), "crd.yaml")
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
@@ -396,7 +433,7 @@ func permissions(t *testing.T) (all []apiserver.Request) {
 // everything makes a controller use all of its permissions.
 func (c *cluster) everything() {
 	c.imoocPod("default", "foo", "replicas: 2")
-	c.CreateYAML("{apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: app}, spec: {deploymentName: web, image: web, replicas: 1}}")
+	c.appService("app", "web")
 	c.passes(10 * time.Second)
 	taken := slots.PodName("foo", c.Get("imoocpods", "default", "foo").GetUID(), "", 2)
 	c.CreateYAML("{apiVersion: v1, kind: Pod, metadata: {name: " + taken + "}, spec: {containers: [{name: main, image: web}]}}")
@@ -412,7 +449,8 @@ func (c *cluster) everything() {
 	}
 	c.passes(10 * time.Second)
 	for image := range 12 {
-		c.set("imoocpods", "foo", []any{map[string]any{"name": "main", "image": fmt.Sprint("web:", image)}}, "spec", "template", "spec", "containers")
+		containers := []any{map[string]any{"name": "main", "image": fmt.Sprint("web:", image)}}
+		c.set("imoocpods", "foo", containers, "spec", "template", "spec", "containers")
 		c.passes(10 * time.Second)
 	}
 	c.set("appservices", "app", "other", "spec", "deploymentName")

@@ -133,7 +133,9 @@ func (c *cluster) run(ctx context.Context, namespaces string, change func(*Optio
 // A run with --once ends when everything is ready, or reports what is not, and why.
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	broken := func(c *cluster) { c.imoocPod("default", "foo", "replicas: 1, template: {spec: {containers: [{name: main, image: pull}]}}") }
+	broken := func(c *cluster) {
+		c.imoocPod("default", "foo", "replicas: 1, template: {spec: {containers: [{name: main, image: pull}]}}")
+	}
 	for name, test := range map[string]struct {
 		prepare func(c *cluster)
 		limits  observe.Limits

@@ -222,6 +222,19 @@ func (o Object) doubted(pods []problem.Pod) Object {
 	return o
 }
 
+// paused returns the object with Pause set if its annotations have an active pause.
+func (o Object) paused(now time.Time) Object {
+	if o.UserPause.Active(now) {
+		o.Pause = &Pause{Code: problem.CodePausedByUser, Why: o.UserPause.Text(now), Command: new(howToResume(o))}
+	}
+	return o
+}
+
+// howToResume returns the command that ends the pause of an object.
+func howToResume(o Object) commandline.Command {
+	return commandline.Plugin("resume", o.argument()).In(o.Namespace)
+}
+
 // above counts the object's direct children that want pods.
 func (o Object) above(children []Child) int32 {
 	n := int32(0)
@@ -261,6 +274,11 @@ func (o Object) newest() []metav1.Condition {
 	return slices.DeleteFunc(slices.Clone(o.Conditions), func(c metav1.Condition) bool {
 		return c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
 	})
+}
+
+// competed returns the object as the input of package competing.
+func (o Object) competed() competing.Object {
+	return competing.Object{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Controller: o.Controller, Source: o.Source}
 }
 
 // String returns the phase and the message, in one line.

@@ -1,15 +1,20 @@
 package status
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/budget"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
@@ -202,6 +207,43 @@ func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 		}
 	}
 	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden[e.InvolvedObject.UID] }))
+}
+
+// Failure describes in a few lines why an object has failed: the reason, and the last
+// events of the first pod that has the most serious problem.
+func (r Report) Failure(now time.Time) string {
+	lines := []string{escape.Line(strings.TrimSpace(r.Reason))}
+	if len(r.Problems) > 0 {
+		for _, e := range r.Problems[0].Events {
+			times := ""
+			if e.Count > 1 {
+				times = fmt.Sprintf(", %d times", e.Count)
+			}
+			lines = append(lines, escape.Line(fmt.Sprintf("  %s: %s %s: %s (%s ago%s)", strings.ToLower(e.Object), e.Type, e.Reason,
+				strings.Join(strings.Fields(e.Message), " "), duration.HumanDuration(now.Sub(e.Last.Time)), times)))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Warnings returns the reasons why a new count may not last or is risky: who will reset it, the
+// bound that it violates, and the budgets that it breaks. Budgets with a percentage are skipped,
+// because they need fewer pods if the count is lower.
+func (r Report) Warnings(count int32) []string {
+	var all []string
+	for _, revert := range r.Reverts {
+		all = append(all, revert.Message)
+	}
+	if bound := violated(r.bounds, count); bound != "" {
+		all = append(all, "its controller may not use a count of "+strconv.Itoa(int(count))+": "+bound)
+	}
+	for _, b := range r.Budgets {
+		least, err := strconv.ParseInt(b.MinAvailable, 10, 32)
+		if err == nil && int64(count) < least && count < r.Replicas.Desired {
+			all = append(all, fmt.Sprintf("PodDisruptionBudget/%s requires at least %d available pods, and only %d would be left", b.Name, least, count))
+		}
+	}
+	return all
 }
 
 // Gone returns the report of the same object after it was deleted.

@@ -22,25 +22,19 @@ type Writer struct {
 	Max *int32 `json:"max,omitempty"`
 }
 
-// Object is the object whose pods are counted.
-type Object struct {
-	APIVersion, Kind, Name string
-	// Controller is the object that controls this one, or nil. Source is the tool that sets its count
-	// from a repository, or nil.
-	Controller *metav1.OwnerReference
-	Source     *Writer
-}
-
-// Writers returns everything that may reset the number of pods of an object: its controller, its
-// source, and any of the given autoscalers that target it.
-func Writers(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) []Writer {
+// Writers returns everything that may reset the number of pods of an object: its controller, the tool
+// that sets its count from a repository, and any of the given autoscalers that target it. The first
+// two are nil if there is none.
+func Writers(o autoscalingv2.CrossVersionObjectReference, controller *metav1.OwnerReference, source *Writer,
+	autoscalers []autoscalingv2.HorizontalPodAutoscaler,
+) []Writer {
 	var all []Writer
-	if ref := o.Controller; ref != nil {
-		by := ref.Kind + "/" + ref.Name
+	if controller != nil {
+		by := controller.Kind + "/" + controller.Name
 		all = append(all, Writer{By: by, Message: fmt.Sprintf("%s owns it and may reset its replica count", by)})
 	}
-	if o.Source != nil {
-		all = append(all, *o.Source)
+	if source != nil {
+		all = append(all, *source)
 	}
 	for i := range autoscalers {
 		h := &autoscalers[i]
@@ -64,7 +58,7 @@ func Writers(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) []Wr
 // ZeroBy returns the name of the autoscaler that has scaled an object to zero, or "" if none has.
 // Since Kubernetes 1.36, autoscalers report this in a condition
 // (https://github.com/kubernetes/enhancements/issues/2021).
-func ZeroBy(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) string {
+func ZeroBy(o autoscalingv2.CrossVersionObjectReference, autoscalers []autoscalingv2.HorizontalPodAutoscaler) string {
 	for i := range autoscalers {
 		h := &autoscalers[i]
 		reports := slices.ContainsFunc(h.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
@@ -78,7 +72,7 @@ func ZeroBy(o Object, autoscalers []autoscalingv2.HorizontalPodAutoscaler) strin
 }
 
 // scales reports whether an autoscaler targets an object, in any version of its API group.
-func scales(h *autoscalingv2.HorizontalPodAutoscaler, o Object) bool {
+func scales(h *autoscalingv2.HorizontalPodAutoscaler, o autoscalingv2.CrossVersionObjectReference) bool {
 	target := h.Spec.ScaleTargetRef
 	gv, err := schema.ParseGroupVersion(target.APIVersion)
 	own, ownErr := schema.ParseGroupVersion(o.APIVersion)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -276,9 +277,9 @@ func (o Object) newest() []metav1.Condition {
 	})
 }
 
-// competed returns the object as the input of package competing.
-func (o Object) competed() competing.Object {
-	return competing.Object{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Controller: o.Controller, Source: o.Source}
+// reference returns a reference to the object, as in an autoscaler.
+func (o Object) reference() autoscalingv2.CrossVersionObjectReference {
+	return autoscalingv2.CrossVersionObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}
 }
 
 // String returns the phase and the message, in one line.

@@ -128,7 +128,8 @@ func NewReport(e Snapshot) Report {
 	r.Tree = tree(o, e.Children, e.Pods)
 	r.Problems = problem.Fold(findings, len(e.Pods))
 	hintImages(e, r.Problems)
-	r.Reverts, r.Budgets = competing.Writers(o.competed(), e.Autoscalers), budget.Of(e.Budgets, e.Pods.Objects())
+	r.Reverts = competing.Writers(o.reference(), o.Controller, o.Source, e.Autoscalers)
+	r.Budgets = budget.Of(e.Budgets, e.Pods.Objects())
 	r.Reconciler = reconciler.New(reconciler.Object{
 		Namespace: o.Namespace, Resource: o.Resource, Labels: o.Labels, Foreign: o.Foreign, Managers: o.Managers, Now: e.Now, Commands: e.Commands,
 	}, e.Loops)

@@ -24,7 +24,7 @@ func parked(v *view) *ruling {
 // scaledToZero returns the verdict on an object that its autoscaler has scaled to zero. Its
 // controller need not report it as ready.
 func scaledToZero(v *view) *ruling {
-	o, by := v.Object, competing.ZeroBy(v.Object.competed(), v.Autoscalers)
+	o, by := v.Object, competing.ZeroBy(v.Object.reference(), v.Autoscalers)
 	none := !o.NoCount && o.Desired == 0 && o.Current == 0 && v.report.ActivePods() == 0
 	if by == "" || !none || v.given.verdict != Ready && !v.given.doubtsZero() {
 		return nil

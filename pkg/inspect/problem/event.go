@@ -91,16 +91,13 @@ const maxMessage = 16 << 10
 func SortEvents(events []corev1.Event) []corev1.Event {
 	all := slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return LastSeen(a).Compare(LastSeen(b)) })
 	for i := range all {
-		all[i].Message = cutMessage(strings.TrimPrefix(all[i].Message, combined))
+		message := strings.TrimPrefix(all[i].Message, combined)
+		if len(message) > maxMessage {
+			message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+		}
+		all[i].Message = message
 	}
 	return all
-}
-
-func cutMessage(s string) string {
-	if len(s) <= maxMessage {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
 }
 
 // key returns a string that is the same for all events that FoldEvents merges.
@@ -128,21 +125,21 @@ func LastSeen(e corev1.Event) time.Time {
 	if e.Series != nil && !e.Series.LastObservedTime.IsZero() {
 		return e.Series.LastObservedTime.Time
 	}
-	for _, t := range []metav1.Time{e.LastTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
-		if !t.IsZero() {
-			return t.Time
-		}
-	}
-	return time.Time{}
+	return firstSet(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
 }
 
 func firstSeen(e corev1.Event) time.Time {
-	for _, t := range []metav1.Time{e.FirstTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
+	return firstSet(e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time, LastSeen(e))
+}
+
+// firstSet returns the first of some times that is set, or zero.
+func firstSet(times ...time.Time) time.Time {
+	for _, t := range times {
 		if !t.IsZero() {
-			return t.Time
+			return t
 		}
 	}
-	return LastSeen(e)
+	return time.Time{}
 }
 
 func times(e corev1.Event) int32 {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
@@ -371,43 +372,31 @@ func TestSelects(t *testing.T) {
 	}
 }
 
-// The rules of a type follow from its schema and its annotations.
+// The rules of a type follow from its schema and its annotations. A row lists rules that a type has,
+// and rules that it has not.
 func TestRulesOfAType(t *testing.T) {
 	t.Parallel()
-	kind := kindNamed("lamps.example.com", "Lamp")
-	generation := parsed(t, "{type: object, properties: {status: {type: object, properties: {observedGeneration: {type: integer}}}}}")
-	for name, test := range map[string]struct {
-		facts  Facts
-		has    []string
-		hasNot []string
+	schema := parsed(t, "{type: object, properties: {status: {type: object, properties: {observedGeneration: {type: integer}}}}}")
+	annotations := map[string]string{apis.Prefix + "ready-when": "{.status.up}=true", apis.Prefix + "desired-path": ".status.wanted"}
+	for _, test := range []struct {
+		kind        kinds.Kind
+		source      kinds.Source
+		has, hasNot string
 	}{
-		"a deployment":      {builtInFacts(kindNamed("deployments.apps", "Deployment")), []string{"NotSeen", "Counts"}, []string{"Reported", "NothingDone", "ChangeNotSeen"}},
-		"without a schema":  {Facts{Generation: GenerationNone, Unit: "pod"}, []string{"Reported", "Total", "ChangeNotSeen"}, []string{"NotSeen", "ReadyWhen"}},
-		"with a generation": {must(t, kind, kinds.Source{Schema: generation, StatusServed: true}), []string{"NotSeen"}, []string{"ChangeNotSeen"}},
-		"with an annotation": {must(t, kind, kinds.Source{Annotations: map[string]string{apis.Prefix + "ready-when": "{.status.up}=true", apis.Prefix + "desired-path": ".status.wanted"}}),
-			[]string{"ReadyWhen"}, []string{"Phase", "Reported"}},
+		{kindNamed("deployments.apps", "Deployment"), kinds.Source{}, "NotSeen Counts", "Reported NothingDone ChangeNotSeen"},
+		{kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, "Reported Total ChangeNotSeen", "NotSeen ReadyWhen"},
+		{kindNamed("lamps.example.com", "Lamp"), kinds.Source{Schema: schema, StatusServed: true}, "NotSeen", "ChangeNotSeen"},
+		{kindNamed("lamps.example.com", "Lamp"), kinds.Source{Annotations: annotations}, "ReadyWhen", "Phase Reported"},
 	} {
-		rules := test.facts.Rules()
-		for _, rule := range test.has {
-			if !slices.Contains(rules, rule) {
-				t.Errorf("%s: %q lacks %s", name, rules, rule)
-			}
+		facts, err := New(test.kind, test.source, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, rule := range test.hasNot {
-			if slices.Contains(rules, rule) {
-				t.Errorf("%s: %q has %s", name, rules, rule)
-			}
+		rules := sets.New(facts.Rules()...)
+		if !rules.HasAll(strings.Fields(test.has)...) || rules.HasAny(strings.Fields(test.hasNot)...) {
+			t.Errorf("%s, %+v: the rules are %q, want %s, and not %s", test.kind, test.source, facts.Rules(), test.has, test.hasNot)
 		}
 	}
-}
-
-func must(t *testing.T, kind kinds.Kind, source kinds.Source) Facts {
-	t.Helper()
-	facts, err := New(kind, source, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return facts
 }
 
 // An expression that can multiply its results is refused, and so are too many expressions.

@@ -237,10 +237,6 @@ func TestStatusesOfOperators(t *testing.T) {
 			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 2}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.manualUpdate.partitions keeps 2 pods"},
 		"united deployment, one of them not yet": {united, kinds.Source{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
 			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 1}", status.Progressing, problem.CodePodsOutdated, "3 not yet replaced"},
-		"clone set, 60% kept, in its newer version": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {rollingUpdate: {partition: 60%}}, " + template + "}",
-			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.rollingUpdate.partition keeps 3 pods"},
-		"clone set, 60% not reached": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
-			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}", status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
 		"clone set, paused": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 0, availableReplicas: 5}", status.Paused, problem.CodePaused, ".spec.updateStrategy.paused is true"},
 		"clone set, paused and scaled": {cloneSet, kinds.Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
@@ -257,10 +253,6 @@ func TestStatusesOfOperators(t *testing.T) {
 			"{observedGeneration: 2, light: burnt, replicas: 1, readyReplicas: 1}", status.Failed, problem.CodeReportedFailure, "its controller reports: {.status.light}=burnt"},
 		"suspended": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, ".spec.replicas", "{replicas: 3, suspend: true}", "{observedGeneration: 2, replicas: 1, readyReplicas: 1}",
 			status.Paused, problem.CodePaused, "it is paused: {.spec.suspend}=true"},
-		"stalled": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, ".spec.replicas", "{replicas: 1}",
-			"{observedGeneration: 2, replicas: 1, readyReplicas: 1, conditions: [{type: Stalled, status: 'True', reason: R, message: m}]}", status.Failed, problem.CodeReportedFailure, "R: m"},
-		"reconciling": {kindNamed("lamps.example.com", "Lamp"), kinds.Source{}, ".spec.replicas", "{replicas: 1}",
-			"{observedGeneration: 2, replicas: 1, readyReplicas: 1, conditions: [{type: Reconciling, status: 'True', reason: R, message: m}]}", status.Progressing, problem.CodeConditionFalse, "its condition Reconciling is True: R: m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,45 +13,79 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// The verdict is parked when the object has reached zero, and not before.
-func TestParkedVerdict(t *testing.T) {
+// An object is parked when it has reached zero, and not before. If an autoscaler scaled it to zero,
+// the reason names the autoscaler, unless the object is parked or pods are left.
+func TestAtZero(t *testing.T) {
 	t.Parallel()
+	const byAlice, byIt, byPerson = "by alice 3h ago (5 replicas)", "scaled to zero by HorizontalPodAutoscaler/auto", "scaled to zero"
 	by := &apis.ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
 	unnamed := &apis.ParkedCount{Replicas: 1, Path: ".spec.replicas", At: lookedAt().Add(-time.Minute)}
-	deployment := Object{Identity: Identity{Type: "deployment.apps", Namespace: "shop", Name: "web", UID: "it", BuiltIn: true, Foreign: true}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}, Parked: by}
-	uncounted := Object{Identity: Identity{Type: "search.example.com", Name: "it", UID: "it", Foreign: true}, Counts: Counts{NoCount: true, ReadyUnknown: true}, Evidence: Evidence{Generation: 1, Untracked: true}, Parked: unnamed}
-	running := ownedPod("a", "it")
-	ending := ownedPod("b", "it")
-	ending.DeletionTimestamp = new(metav1.NewTime(lookedAt()))
+	identity := Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "deployment.apps", Namespace: "shop", Name: "web", UID: "it", BuiltIn: true, Foreign: true}
+	deployment := Object{Identity: identity, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
+	ours, unseen, uncounted := deployment, deployment, deployment
+	ours.Foreign, ours.BuiltIn = false, false
+	unseen.BuiltIn, unseen.Counts, unseen.Evidence = false, Counts{ReadyUnknown: true, Count: ".spec.replicas"}, Evidence{Generation: 2, Untracked: true}
+	uncounted.BuiltIn, uncounted.Namespace, uncounted.Counts, uncounted.Evidence = false, "", Counts{NoCount: true, ReadyUnknown: true}, Evidence{Generation: 1, Untracked: true}
+	none := []corev1.Pod{}
+	running := []corev1.Pod{ownedPod("a", "it")}
+	ending := []corev1.Pod{ownedPod("b", "it")}
+	ending[0].DeletionTimestamp = new(metav1.NewTime(lookedAt()))
+	same := func(*Object) {}
+	failing := func(o *Object) {
+		o.Conditions = []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "x", Message: "y"}}
+	}
+	scaledToZero := func(target string, status corev1.ConditionStatus) []autoscalingv2.HorizontalPodAutoscaler {
+		h := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "auto"}}
+		h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: target}
+		h.Spec.MinReplicas, h.Spec.MaxReplicas = new(int32(0)), 9
+		h.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScaledToZero, Status: status}}
+		return []autoscalingv2.HorizontalPodAutoscaler{h}
+	}
+	it, earlier, other := scaledToZero("web", corev1.ConditionTrue), scaledToZero("web", corev1.ConditionFalse), scaledToZero("db", corev1.ConditionTrue)
+	person := scaledToZero("web", "")
+	person[0].Status.Conditions = nil
 	for _, test := range []struct {
 		what   string
-		change func(*Object)
 		of     Object
+		parked *apis.ParkedCount
+		change func(*Object)
+		by     []autoscalingv2.HorizontalPodAutoscaler
 		pods   []corev1.Pod
 		want   Verdict
 		reason string
 	}{
-		{"none left", nil, deployment, []corev1.Pod{}, Parked, "by alice 3h ago (5 replicas)"},
-		{"not read", nil, deployment, nil, Parked, "by alice 3h ago (5 replicas)"},
-		{"on their way out", nil, deployment, []corev1.Pod{ending}, Parked, "by alice 3h ago (5 replicas)"},
-		{"still there", func(o *Object) { o.Current = 1 }, deployment, []corev1.Pod{running}, Progressing, ""},
-		{"not seen", func(o *Object) { o.Generation = 2 }, deployment, []corev1.Pod{}, NotReconciled, ""},
-		{"not parked", func(o *Object) { o.Parked = nil }, deployment, []corev1.Pod{}, Ready, "scaled to zero"},
-		{"nobody counts", nil, uncounted, []corev1.Pod{}, Parked, "60s ago (1 replica)"},
-		{"nobody counts, not parked", func(o *Object) { o.Parked = nil }, uncounted, []corev1.Pod{}, NotReconciled, ""},
-		{"being deleted", func(o *Object) { o.Deleted = lookedAt() }, deployment, []corev1.Pod{}, Progressing, ""},
+		{"parked, none left", deployment, by, same, nil, none, Parked, byAlice},
+		{"parked, not read", deployment, by, same, nil, nil, Parked, byAlice},
+		{"parked, on their way out", deployment, by, same, nil, ending, Parked, byAlice},
+		{"parked, still there", deployment, by, func(o *Object) { o.Current = 1 }, nil, running, Progressing, ""},
+		{"parked, not seen", deployment, by, func(o *Object) { o.Generation = 2 }, nil, none, NotReconciled, ""},
+		{"parked, being deleted", deployment, by, func(o *Object) { o.Deleted = lookedAt() }, nil, none, Progressing, ""},
+		{"parked, and an autoscaler", deployment, by, same, it, none, Parked, byAlice},
+		{"parked, nobody counts", uncounted, unnamed, same, nil, none, Parked, "60s ago (1 replica)"},
+		{"not parked", deployment, nil, same, nil, none, Ready, byPerson},
+		{"not parked, nobody counts", uncounted, nil, same, nil, none, NotReconciled, ""},
+		{"by an autoscaler", deployment, nil, same, it, none, Ready, byIt},
+		{"of a kind of ours", ours, nil, same, it, none, Ready, byIt},
+		{"where nothing tells that the change was seen", unseen, nil, same, it, none, Ready, byIt},
+		{"by a person", deployment, nil, same, person, none, Ready, byPerson},
+		{"by an autoscaler, earlier", deployment, nil, same, earlier, none, Ready, byPerson},
+		{"of another object", deployment, nil, same, other, none, Ready, byPerson},
+		{"by an autoscaler, still there", deployment, nil, func(o *Object) { o.Current = 1 }, it, running, Progressing, ""},
+		{"by an autoscaler, scaled up since", deployment, nil, func(o *Object) { o.Desired = 1 }, it, none, Progressing, ""},
+		{"by an autoscaler, not seen", deployment, nil, func(o *Object) { o.Generation = 2 }, it, none, NotReconciled, ""},
+		{"by an autoscaler, failing", deployment, nil, failing, it, none, Failed, ""},
+		{"by an autoscaler, being deleted", deployment, nil, func(o *Object) { o.Deleted = lookedAt() }, it, none, Progressing, ""},
 	} {
 		o := test.of
-		if test.change != nil {
-			test.change(&o)
-		}
-		e := Snapshot{Object: o, Pods: problem.NewPods(test.pods), Now: lookedAt()}
+		o.Parked = test.parked
+		test.change(&o)
+		e := Snapshot{Object: o, Pods: problem.NewPods(test.pods), Autoscalers: test.by, Now: lookedAt()}
 		mustCarryFlags(t, e)
 		r := NewReport(e)
 		if r.Verdict != test.want || test.reason != "" && r.Reason != test.reason {
 			t.Errorf("%s: %s: %s, want %s: %s", test.what, r.Verdict, r.Reason, test.want, test.reason)
 		}
-		hint := "kubectl imoocpod unpark " + o.Type + "/" + o.Name
+		hint := "kubectl imoocpod unpark deployment.apps/web"
 		if o.Namespace != "" {
 			hint += " -n " + o.Namespace
 		}
@@ -60,58 +94,6 @@ func TestParkedVerdict(t *testing.T) {
 		}
 		if settled := r.Verdict.Settled(); settled != (test.want == Parked || test.want == Ready) {
 			t.Errorf("%s: settled: %t", test.what, settled)
-		}
-	}
-}
-
-// If an autoscaler scaled its target to zero, the reason names the autoscaler. This is not so if a
-// person set the count to zero or parked the object, or if pods are left.
-func TestScaledToZeroByAnAutoscaler(t *testing.T) {
-	t.Parallel()
-	const byIt, byPerson = "scaled to zero by HorizontalPodAutoscaler/auto", "scaled to zero"
-	deployment := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "deployment.apps", Namespace: "shop", Name: "web", UID: "it", BuiltIn: true, Foreign: true}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
-	uncounted := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "search.example.com", Name: "web", UID: "it", Foreign: true}, Counts: Counts{ReadyUnknown: true, Count: ".spec.replicas"}, Evidence: Evidence{Generation: 2, Untracked: true}}
-	imoocpod := Object{Identity: Identity{APIVersion: "apps/v1", Kind: "Deployment", Type: "imoocpod", Name: "web", UID: "it"}, Counts: Counts{Count: ".spec.replicas"}, Evidence: Evidence{Generation: 1, ObservedGeneration: 1}}
-	running := ownedPod("a", "it")
-	parkedBy := &apis.ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
-	for _, test := range []struct {
-		what    string
-		of      Object
-		change  func(*Object)
-		hpa     func(*autoscalingv2.HorizontalPodAutoscaler)
-		pods    []corev1.Pod
-		verdict Verdict
-		reason  string
-	}{
-		{"by it", deployment, nil, nil, []corev1.Pod{}, Ready, byIt},
-		{"of a kind of ours", imoocpod, nil, nil, []corev1.Pod{}, Ready, byIt},
-		{"where nothing tells that the change was seen", uncounted, nil, nil, []corev1.Pod{}, Ready, byIt},
-		{"by a person", deployment, nil, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Status.Conditions = nil }, []corev1.Pod{}, Ready, byPerson},
-		{"by it, earlier", deployment, nil, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Status.Conditions[0].Status = corev1.ConditionFalse }, []corev1.Pod{}, Ready, byPerson},
-		{"of another object", deployment, nil, func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.ScaleTargetRef.Name = "db" }, []corev1.Pod{}, Ready, byPerson},
-		{"parked", deployment, func(o *Object) { o.Parked = parkedBy }, nil, []corev1.Pod{}, Parked, "by alice 3h ago (5 replicas)"},
-		{"still there", deployment, func(o *Object) { o.Current = 1 }, nil, []corev1.Pod{running}, Progressing, ""},
-		{"scaled up since", deployment, func(o *Object) { o.Desired, o.Current = 1, 0 }, nil, []corev1.Pod{}, Progressing, ""},
-		{"not seen", deployment, func(o *Object) { o.Generation = 2 }, nil, []corev1.Pod{}, NotReconciled, ""},
-		{"failing", deployment, func(o *Object) {
-			o.Conditions = []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "x", Message: "y"}}
-		}, nil, []corev1.Pod{}, Failed, ""},
-		{"being deleted", deployment, func(o *Object) { o.Deleted = lookedAt() }, nil, []corev1.Pod{}, Progressing, ""},
-	} {
-		o := test.of
-		if test.change != nil {
-			test.change(&o)
-		}
-		h := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "auto"}}
-		h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}
-		h.Spec.MinReplicas, h.Spec.MaxReplicas = new(int32(0)), 9
-		h.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScaledToZero, Status: corev1.ConditionTrue}}
-		if test.hpa != nil {
-			test.hpa(&h)
-		}
-		r := NewReport(Snapshot{Object: o, Pods: problem.NewPods(test.pods), Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{h}, Now: lookedAt()})
-		if r.Verdict != test.verdict || test.reason != "" && r.Reason != test.reason {
-			t.Errorf("%s: %s: %s, want %s: %s", test.what, r.Verdict, r.Reason, test.verdict, test.reason)
 		}
 	}
 }

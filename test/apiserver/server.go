@@ -101,8 +101,7 @@ func New(t testing.TB) *Server {
 		defer s.mu.Unlock()
 		s.closed = true
 		clear(s.objects) // cobra retains the commands, and with them the server
-		clear(s.history)
-		s.hooks = nil
+		s.history, s.hooks = nil, nil
 	})
 	return s
 }

@@ -97,7 +97,7 @@ func (s *Server) follow(ctx context.Context, st *stream) {
 		s.mu.Lock()
 		changed := s.changed
 		var news []Change
-		if !slices.Contains(s.stalled, st.request.Resource) {
+		if !s.closed && !slices.Contains(s.stalled, st.request.Resource) {
 			news = s.history[st.since-1:]
 		}
 		s.mu.Unlock()

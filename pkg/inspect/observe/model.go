@@ -275,9 +275,9 @@ func childrenBelow(uid types.UID, read []follow.Index[feeds.Child]) []status.Chi
 }
 
 // ownPods returns the pods of the target and of its children, and the pods without a controller
-// that the target owned at an earlier look.
+// that the target owned at an earlier look. The result is not nil, because the pods were read.
 func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Child) problem.Pods {
-	all := slices.Concat(problem.Pods{}, index.Of[m.facts.UID])
+	all := append(problem.Pods{}, index.Of[m.facts.UID]...)
 	for _, c := range children {
 		all = append(all, index.Of[c.UID]...)
 	}

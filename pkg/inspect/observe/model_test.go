@@ -59,6 +59,9 @@ func TestPodsBelow(t *testing.T) {
 	if want := []types.UID{"lost", "of b", "of h", "of it"}; !slices.Equal(all, want) {
 		t.Errorf("the pods are %q, want %q", all, want)
 	}
+	if m.ownPods(follow.Index[*problem.Pod]{}, nil) == nil {
+		t.Error("an object without pods has pods that were not read")
+	}
 }
 
 // The pods of an object are read without their unused fields.

@@ -112,7 +112,7 @@ func (c *cluster) ready(namespace, name string) int64 {
 // run runs a controller in some namespaces, separated by commas, until the context or the run ends.
 // It returns what the run printed.
 func (c *cluster) run(ctx context.Context, namespaces string, change func(*Options)) (printed string, err error) {
-	c.T.Helper()
+	c.Helper()
 	var out lines
 	o := &Options{
 		Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}, Log: Log{Format: "human", lines: &c.said}, Version: "v1",

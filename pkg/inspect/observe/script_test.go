@@ -95,7 +95,7 @@ func newWorld(t *testing.T, s script) *world {
 	w := &world{server: newServer(t), t: t, target: Target{Kind: kindOf("example.com/v1", "Lamp"), Namespace: "ns", Name: "it"}}
 	crd := crdOf(t, "Lamp", "", "{status: {}}")
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	versions[0].(map[string]any)["schema"] = map[string]any{"openAPIV3Schema": schemaOf(parse(t, s.schema).Object)} //nolint:forcetypeassert // crdOf has set it
+	fieldpath.Objects(any(versions))[0]["schema"] = map[string]any{"openAPIV3Schema": schemaOf(parse(t, s.schema).Object)}
 	w.Create(set(t, crd, any(versions), "spec", "versions"))
 	if s.count != "" {
 		path, err := fieldpath.ParsePath(s.count)

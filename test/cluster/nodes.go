@@ -15,7 +15,7 @@ const kwokNode = "kwok.x-k8s.io/node"
 // A real node has its address from the start, because a kubelet keeps the addresses of an existing
 // node. On its own, it would reject a loopback address, and the API server would have to resolve a
 // host name with DNS.
-func createNodes(ctx context.Context, api *apiClient, count int, real []realNode) error {
+func createNodes(ctx context.Context, api *apiClient, count int, realNodes []realNode) error {
 	resources := object{"cpu": "1000", "memory": "4Ti", "pods": "5000"}
 	for i := range count {
 		if err := createNode(ctx, api, fmt.Sprintf("node-%d", i), object{kwokNode: "fake"}, object{
@@ -26,7 +26,7 @@ func createNodes(ctx context.Context, api *apiClient, count int, real []realNode
 			return err
 		}
 	}
-	for _, n := range real {
+	for _, n := range realNodes {
 		address := object{"type": "InternalIP", "address": loopback}
 		if err := createNode(ctx, api, n.name, nil, object{"addresses": []any{address}}); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -62,7 +63,7 @@ func describe(ctx context.Context, c *cluster, t observe.Target) error {
 		return err
 	}
 	report := status.NewReport(snapshot)
-	addLastLogLine(ctx, c.core, snapshot, &report)
+	logs.AddLastLine(ctx, c.core, snapshot.Pods, &report)
 	d := printer.Description{
 		Report:      report,
 		APIVersion:  t.Object.GetAPIVersion(),

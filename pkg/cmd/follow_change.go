@@ -15,6 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
@@ -165,7 +166,7 @@ func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, 
 		return nil
 	}
 	if flags.logs {
-		defer func() { addLogs(ctx, c.core, errs) }() // after the progress has ended
+		defer func() { logs.AddLastLines(ctx, c.core, errs) }() // after the progress has ended
 	}
 	a := &observe.Waiter{Clients: c.clients, Limits: flags.Limits}
 	if format == "json" {

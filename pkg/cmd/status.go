@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -258,7 +259,7 @@ func (o *statusOptions) report(ctx context.Context, reader *observe.Reader, t ob
 	}
 	r := status.NewReport(snapshot)
 	if extent.Competitors {
-		addLastLogLine(ctx, o.cluster.core, snapshot, &r)
+		logs.AddLastLine(ctx, o.cluster.core, snapshot.Pods, &r)
 	}
 	return r, nil
 }

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -65,7 +66,7 @@ func (o *statusOptions) runWait(ctx context.Context) error {
 	}
 	failed := a.Wait(ctx, all)
 	if o.limits.logs {
-		addLogs(ctx, o.cluster.core, failed)
+		logs.AddLastLines(ctx, o.cluster.core, failed)
 	}
 	return outcome.Join(append(errs, failed...))
 }

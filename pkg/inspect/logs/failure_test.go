@@ -26,7 +26,7 @@ func TestFailingContainer(t *testing.T) {
 		"a sidecar ended as it shall": {pod: with(with(pod("foo-0", "main", "proxy"), "main", corev1.ContainerStatus{State: ended}), "proxy", corev1.ContainerStatus{State: crashed}), want: "proxy"},
 		"initialization ended":        {pod: with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: crashed}), want: "init"},
 	} {
-		got, found := FailingContainer(problem.Problem{Container: row.container}, row.pod)
+		got, found := failingContainer(problem.Pods{{Name: "foo-0", Object: row.pod}}, problem.Problem{Container: row.container, Pods: []string{"foo-0"}})
 		if got.Name != row.want || found != (row.want != "") || (got.last || got.crashed) != row.previous {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -45,7 +45,7 @@ func TestLastLines(t *testing.T) {
 		"the run that ended":   {Container{Pod: "a", Name: "main", last: true}, []string{"panic"}},
 		"nothing":              {Container{Pod: "b", Name: "main"}, nil},
 	} {
-		lines, err := LastLines(t.Context(), logs.open, row.container, 10, 0)
+		lines, err := lastLines(t.Context(), logs.open, row.container, 10, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestLastLines(t *testing.T) {
 		}
 	}
 	var missing *MissingRightError
-	if _, err := LastLines(t.Context(), logs.open, Container{Pod: "c", Name: "main"}, 10, 0); !errors.As(err, &missing) {
+	if _, err := lastLines(t.Context(), logs.open, Container{Pod: "c", Name: "main"}, 10, 0); !errors.As(err, &missing) {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,133 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+const (
+	// linesOfFailure is the number of log lines that are printed for a failed container.
+	linesOfFailure = 10
+	// logsWithin limits the time for the logs of all failed objects.
+	logsWithin = 10 * time.Second
+	// lastLineWithin and lastLineBytes limit the time and the bytes for the last line of a log.
+	lastLineWithin = 2 * time.Second
+	lastLineBytes  = 4096
+)
+
+// AddLastLines adds the last log lines of the failing container to the errors of failed objects, or
+// the reason why the lines cannot be read.
+func AddLastLines(ctx context.Context, core corev1client.PodsGetter, errs []error) {
+	ctx, cancel := context.WithTimeout(ctx, logsWithin)
+	defer cancel()
+	for i, err := range errs {
+		var failed *observe.FailedError
+		if errors.As(err, &failed) {
+			errs[i] = fmt.Errorf("%w\n%s", err, describeFailure(ctx, Server(core), failed.Observation))
+		}
+	}
+}
+
+// describeFailure returns text with the last log lines for the most serious problem of a container
+// that has started, or with the reason why there are none.
+func describeFailure(ctx context.Context, open Open, failed observe.Observation) string {
+	for _, p := range failed.Report.Problems {
+		container, found := failingContainer(failed.Pods, p)
+		if !found {
+			continue
+		}
+		name := "container " + container.Name + " of pod " + container.Pod
+		lines, err := lastLines(ctx, open, container, linesOfFailure, 0)
+		switch {
+		case err != nil:
+			return "the log of " + name + " cannot be read: " + escape.Line(err.Error())
+		case len(lines) == 0:
+			return name + " wrote nothing"
+		}
+		text := []string{"the last lines of " + name + ":"}
+		for _, line := range lines {
+			text = append(text, "  "+escape.Line(line.Text))
+		}
+		return strings.Join(text, "\n")
+	}
+	return "there is no log of a container that failed"
+}
+
+// AddLastLine adds the last log line to the most serious problem that is a crash, unless the object
+// is ready. It adds nothing if the log cannot be read quickly.
+func AddLastLine(ctx context.Context, core corev1client.PodsGetter, pods problem.Pods, r *status.Report) {
+	i := slices.IndexFunc(r.Problems, problem.Problem.Crash)
+	if i < 0 || r.Verdict == status.Ready {
+		return
+	}
+	p := &r.Problems[i]
+	container, found := failingContainer(pods, *p)
+	if !found {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastLineWithin)
+	defer cancel()
+	lines, err := lastLines(ctx, Server(core), container, 1, lastLineBytes)
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("The last line of a log is left out", "pod", container.Pod, "container", container.Name, "err", err)
+		return
+	}
+	if len(lines) > 0 && !lines[0].Time.IsZero() {
+		p.LastLogLine = lines[0].Text
+	}
+}
+
+// failingContainer returns the container whose log may explain a problem: the container that the
+// problem names, or one that crashed. The pod is the one that has had the problem the longest.
+// found is false if no such container has started.
+func failingContainer(pods problem.Pods, p problem.Problem) (container Container, found bool) {
+	i := slices.IndexFunc(pods, func(pod *problem.Pod) bool { return len(p.Pods) > 0 && pod.Name == p.Pods[0] })
+	if i < 0 {
+		return container, false
+	}
+	for _, c := range containersOf(pods[i].Object, "", true, Wanted{Container: p.Container}) {
+		if c.phase != phaseNotStarted && (!found || c.broken) {
+			container, found = c, true
+		}
+	}
+	return container, found
+}
+
+// lastLines reads the last lines that a container wrote before it failed, from the previous run if
+// the container was restarted. most limits the bytes that are read; zero means no limit. A line
+// without a time is the kubelet's message about the log.
+func lastLines(ctx context.Context, open Open, c Container, lines, most int64) ([]Line, error) {
+	body, err := open.open(ctx, Request{
+		Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.last || c.crashed, Tail: lines, Bytes: most,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var all []Line
+	for from := newLineReader(body); ; {
+		text, err := from.next()
+		if err == nil || text != "" {
+			all = append(all, parseLine(text))
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}

@@ -170,20 +170,17 @@ func nearestTo(word string, words []string) []string {
 	return all.SuggestionsFor(word)
 }
 
-// suggestTypes wraps run to add types with similar names to errors about unknown types.
-func suggestTypes(c *kube.Factory, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		err := run(cmd, args)
-		all := outcome.Errors{err}
-		errors.As(err, &all)
-		for _, err := range all {
-			var unknown *outcome.UnknownTypeError
-			if errors.As(err, &unknown) {
-				unknown.Nearest = nearestTo(unknown.Type, typeNames(c))
-			}
+// suggestTypes adds types with similar names to errors about unknown types.
+func suggestTypes(c *kube.Factory, err error) error {
+	all := outcome.Errors{err}
+	errors.As(err, &all)
+	for _, err := range all {
+		var unknown *outcome.UnknownTypeError
+		if errors.As(err, &unknown) {
+			unknown.Nearest = nearestTo(unknown.Type, typeNames(c))
 		}
-		return err
 	}
+	return err
 }
 
 func typeNames(c *kube.Factory) []string {

@@ -5,9 +5,7 @@ package cmd
 import (
 	"context"
 	"flag"
-	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,7 +13,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -116,7 +113,13 @@ does not exist, 7 a precondition is not met, 8 forbidden, 9 the change was undon
 	addCompletion(root, common)
 	for _, verb := range commandsBelow(root) {
 		if verb.RunE != nil && verb.Name() != "run-controller" {
-			verb.RunE = interruptible(streams.ErrOut, suggestTypes(c, verb.RunE))
+			run := verb.RunE
+			verb.RunE = func(cmd *cobra.Command, args []string) error {
+				return kube.Interruptible(cmd.Context(), streams.ErrOut, func(ctx context.Context) error {
+					cmd.SetContext(ctx)
+					return suggestTypes(c, run(cmd, args))
+				})
+			}
 		}
 	}
 	return root
@@ -215,40 +218,4 @@ func addLogFlags(flags *pflag.FlagSet) {
 	v := pflag.PFlagFromGoFlag(all.Lookup("v"))
 	v.Usage = "number for the log level verbosity"
 	flags.AddFlag(v)
-}
-
-// interruptGrace is how long a verb has after Ctrl-C to restore the terminal.
-const interruptGrace = 500 * time.Millisecond
-
-// interruptible returns a function that calls run and returns soon after the context ends, even
-// during discovery or in a credential plugin, which ignore the context. It first waits for the
-// answers to writes that were sent, so that the verb can report their results.
-func interruptible(out io.Writer, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		ctx := cmd.Context()
-		writes := &kube.Writes{}
-		cmd.SetContext(writes.Finish(ctx))
-		ended := make(chan error, 1)
-		go func() { ended <- run(cmd, args) }()
-		select {
-		case err := <-ended:
-			return err
-		case <-ctx.Done():
-		}
-		for told := false; ; {
-			wrote := writes.UnderWay()
-			select {
-			case err := <-ended:
-				return err
-			case <-time.After(interruptGrace):
-			}
-			switch writing := writes.UnderWay(); {
-			case !wrote && !writing:
-				return context.Cause(ctx)
-			case wrote && writing && !told:
-				told = true
-				_ = escape.PrintLine(out, "waiting for the answer to a write; to exit at once, press Ctrl-C again")
-			}
-		}
-	}
 }

@@ -9,34 +9,57 @@ import (
 	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
+	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Writes counts the writes of a command that have no response yet.
-type Writes struct{ unanswered atomic.Int64 }
+// interruptGrace is how long a verb has after Ctrl-C to restore the terminal.
+const interruptGrace = 500 * time.Millisecond
 
-// UnderWay reports whether a write has no response yet.
-func (w *Writes) UnderWay() bool { return w.unanswered.Load() > 0 }
+// unanswered is the key of the number of writes of a command that have no response yet.
+type unanswered struct{}
 
-type writesKey struct{}
-
-// Finish returns a context for writes. Canceling it does not cancel a write that has started, so
-// that a user who interrupts a command still sees the result of the write.
-func (w *Writes) Finish(ctx context.Context) context.Context {
-	return context.WithValue(ctx, writesKey{}, w)
+// Interruptible calls run, and returns soon after ctx ends, even during discovery or in a credential
+// plugin, which ignore the context. If a write has started, Interruptible first waits for the
+// response, so that run can report the result.
+func Interruptible(ctx context.Context, out io.Writer, run func(context.Context) error) error {
+	var writes atomic.Int64
+	ended := make(chan error, 1)
+	go func() { ended <- run(context.WithValue(ctx, unanswered{}, &writes)) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	for told := false; ; {
+		before := writes.Load() > 0
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(interruptGrace):
+		}
+		switch writing := writes.Load() > 0; {
+		case !before && !writing:
+			return context.Cause(ctx)
+		case before && writing && !told:
+			told = true
+			_ = escape.PrintLine(out, "waiting for the answer to a write; to exit at once, press Ctrl-C again")
+		}
+	}
 }
 
 // write is like exchange, but returns an outcome.ErrUnknown after an error if the server may have
 // carried out the write. It treats the status 504 as an error.
 func (t *boundedTransport) write(req *http.Request, group string) (*http.Response, error) {
-	if w, is := req.Context().Value(writesKey{}).(*Writes); is {
+	if writes, is := req.Context().Value(unanswered{}).(*atomic.Int64); is {
 		if err := context.Cause(req.Context()); err != nil {
 			closeBody(req)
 			return nil, err // no write starts after an interrupt
 		}
-		w.unanswered.Add(1)
-		defer w.unanswered.Add(-1)
+		writes.Add(1)
+		defer writes.Add(-1)
 		req = req.WithContext(context.WithoutCancel(req.Context()))
 	}
 	req, connected := traceConnection(req)

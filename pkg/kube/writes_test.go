@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,6 +88,42 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 					t.Errorf("got %v, want an unknown outcome: %t", err, test.unknown)
 				}
 			})
+		})
+	}
+}
+
+// An interrupted command ends soon, but not before the response to a write.
+func TestInterruptible(t *testing.T) {
+	t.Parallel()
+	answered := errors.New("answered")
+	for what, test := range map[string]struct {
+		// takes is how long the command ignores the interrupt; write means that it waits for a response.
+		takes time.Duration
+		write bool
+		want  error
+		after time.Duration
+		told  bool
+	}{
+		"it ends in time":          {takes: time.Millisecond, want: answered, after: time.Millisecond},
+		"it ignores the context":   {takes: time.Hour, want: context.Canceled, after: interruptGrace},
+		"a write that is answered": {takes: time.Minute, write: true, want: answered, after: time.Minute, told: true},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			var out strings.Builder
+			begun := time.Now()
+			err := Interruptible(ctx, &out, func(ctx context.Context) error {
+				if writes, is := ctx.Value(unanswered{}).(*atomic.Int64); is && test.write {
+					writes.Add(1)
+				}
+				interrupt()
+				time.Sleep(test.takes)
+				return answered
+			})
+			if took := time.Since(begun); !errors.Is(err, test.want) || took != test.after || (out.Len() > 0) != test.told {
+				t.Errorf("%s: %v after %v, and printed %q", what, err, took, out.String())
+			}
+			time.Sleep(test.takes)
 		})
 	}
 }

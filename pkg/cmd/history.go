@@ -132,7 +132,7 @@ func historyRows(t *observe.Target, h revision.History) []printer.Revision {
 	rows := make([]printer.Revision, 0, len(h.Revisions))
 	current := h.Current()
 	for i, r := range h.Revisions {
-		row := printer.Revision{Revision: r.Number, By: h.By(i), Change: h.Change(i), NeverReady: wasReverted(t, r), Current: i == current}
+		row := printer.Revision{Revision: r.Number, By: h.By(i), Change: h.Change(i), NeverReady: template.MarkedFailed(*t, r), Current: i == current}
 		if !r.Created.IsZero() {
 			row.Created = &r.Created
 		}

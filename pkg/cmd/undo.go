@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -108,15 +106,10 @@ func (o *undoOptions) want(ctx context.Context, c *changer, t *observe.Target) (
 	}, nil
 }
 
-// wasReverted reports whether a command reverted a revision because it never became ready.
-func wasReverted(t *observe.Target, r revision.Revision) bool {
-	return t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(r.Number, 10)
-}
-
 // neverReady returns the evidence that the last rollout of a revision did not complete, or "" if
 // there is none.
 func neverReady(ctx context.Context, c *changer, t *observe.Target, history revision.History, to revision.Revision) string {
-	if wasReverted(t, to) {
+	if template.MarkedFailed(*t, to) {
 		return ", and was reverted because of that"
 	}
 	tree, _, err := observe.Read(ctx, c.clients, *t, observe.Extent{Depth: observe.Below})

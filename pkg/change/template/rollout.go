@@ -1,0 +1,150 @@
+package template
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+)
+
+// Changed returns the fields whose values differ from before the change.
+func (r Result) Changed() []revision.Field {
+	var changed []revision.Field
+	for i, f := range r.After {
+		if !revision.Same(r.Before[i:i+1], r.After[i:i+1]) {
+			changed = append(changed, f)
+		}
+	}
+	return changed
+}
+
+// RolledOut returns the condition to wait for after a change. For built-in kinds and kinds that this
+// program reconciles, the status or labels show whether all pods are updated. For other kinds, and
+// for a restart time in the object's own annotations, all pods in before must be gone, except those
+// that already match the change.
+func RolledOut(ctx context.Context, client dynamic.Interface, t observe.Target, before status.Snapshot, done Result) observe.Condition {
+	if done.Change == "" || podtemplate.InPlace(t.Object) {
+		return observe.Ready()
+	}
+	matches := restartedBy(done)
+	switch {
+	case matches != nil:
+	case t.Kind.Reconciled() || t.Kind.BuiltIn():
+		return observe.Ready()
+	default:
+		current, known := revisionOf(ctx, client, t, done)
+		have, _ := made(ctx, client, t.Namespace, done) // on an error, all old pods must go
+		matches = func(pod *corev1.Pod) bool { return have[pod.UID] || known && current.Made(pod.Labels) }
+	}
+	old := status.NewReport(before).Pods
+	for _, pod := range before.Pods.Objects() {
+		if matches(pod) {
+			old = slices.DeleteFunc(old, func(p problem.Pod) bool { return p.UID == pod.UID })
+		}
+	}
+	if len(old) == 0 {
+		return observe.Ready()
+	}
+	return observe.Replaced(old)
+}
+
+// restartedBy returns a function that reports whether a pod has the new restart time, for a change
+// that only sets such a time in the object's own annotations, which its pods inherit. For any other
+// change, it returns nil.
+func restartedBy(done Result) func(*corev1.Pod) bool {
+	at := ""
+	for _, f := range done.Changed() {
+		if f.Path.Steps[0].Name != "metadata" {
+			return nil
+		}
+		at, _ = f.Value.(string)
+	}
+	return func(pod *corev1.Pod) bool { return pod.Annotations[apis.AnnotationRestartedAt] == at }
+}
+
+// MarkFailed returns the edit that marks the revision of a failed change, if its number is known.
+func MarkFailed(ctx context.Context, client dynamic.Interface, t observe.Target, done Result) []fieldpath.Edit {
+	failed, known := revisionOf(ctx, client, t, done)
+	if !known {
+		return nil
+	}
+	return []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationFailedRevision), Value: strconv.FormatInt(failed.Number, 10)}}
+}
+
+// MarkedFailed reports whether MarkFailed has marked a revision.
+func MarkedFailed(t observe.Target, r revision.Revision) bool {
+	return t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(r.Number, 10)
+}
+
+// revisionOf returns the revision that a change has created, if there is one.
+func revisionOf(ctx context.Context, client dynamic.Interface, t observe.Target, done Result) (revision.Revision, bool) {
+	history, err := History(ctx, client, t)
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("Cannot read the revision of a change", "object", t.String(), "err", err)
+	}
+	return history.Find(done.After)
+}
+
+// made reports, by UID, which pods in a namespace already match the change in done, such as pods of
+// an earlier rollout. Their controller need not replace these pods.
+func made(ctx context.Context, client dynamic.Interface, namespace string, done Result) (map[types.UID]bool, error) {
+	pods, err := follow.List(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(namespace), metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	have := map[types.UID]bool{}
+	for _, pod := range pods {
+		have[pod.GetUID()] = has(pod.Object, done)
+	}
+	return have, nil
+}
+
+// has reports whether a change wrote values and a pod has all of them.
+func has(pod map[string]any, done Result) bool {
+	changed := false
+	for i, after := range done.After {
+		before := done.Before[i]
+		if revision.Same(done.Before[i:i+1], done.After[i:i+1]) {
+			continue
+		}
+		value, known := inPod(pod, after)
+		if changed = true; !known || !edit.Kept(before.Value, after.Value, value) {
+			return false
+		}
+	}
+	return changed
+}
+
+// inPod returns the value of a template field f in a pod made from the template, if that is known.
+func inPod(pod map[string]any, f revision.Field) (value any, known bool) {
+	content, _ := f.Value.(map[string]any)
+	switch {
+	case fieldpath.Object(content, "spec")["containers"] != nil:
+		return pod, true
+	case content["containers"] != nil:
+		return pod["spec"], true
+	}
+	steps := f.Path.Steps
+	i := slices.IndexFunc(steps, func(s fieldpath.Step) bool { return s.Name == "containers" || s.Name == "initContainers" })
+	if i < 0 {
+		return nil, false
+	}
+	path := fieldpath.Path{Steps: append(fieldpath.Fields("spec").Steps, steps[i:]...)}
+	value, err := path.Value(pod)
+	return value, err == nil
+}

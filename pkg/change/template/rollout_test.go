@@ -1,0 +1,133 @@
+package template
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// A pod matches a change if it has all values that the change wrote. Other fields do not
+// matter.
+func TestHas(t *testing.T) {
+	t.Parallel()
+	type object = map[string]any
+	template := func(image string, more object) object {
+		container := object{"name": "main", "image": image}
+		maps.Copy(container, more)
+		return object{"metadata": object{"labels": object{"app": "web"}}, "spec": object{"containers": []any{container}}}
+	}
+	pod := template("a", object{"env": []any{object{"name": "X", "value": "1"}}, "imagePullPolicy": "Always"})
+	whole := fieldpath.Fields("spec", "groupTemplate", "worker")
+	image, err := fieldpath.ParsePath(`.spec.groupTemplate.worker.spec.containers[?(@.name=="main")].image`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		path          fieldpath.Path
+		before, after any
+		want          bool
+	}{
+		"the image of the pod":              {whole, template("b", nil), template("a", nil), true},
+		"another image":                     {whole, template("a", nil), template("b", nil), false},
+		"the image alone":                   {image, "b", "a", true},
+		"another image alone":               {image, "a", "b", false},
+		"its variable":                      {whole, template("a", nil), template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), true},
+		"another value":                     {whole, template("a", nil), template("a", object{"env": []any{object{"name": "X", "value": "2"}}}), false},
+		"a variable that is gone":           {whole, template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), template("a", nil), false},
+		"a variable that it never had":      {whole, template("a", object{"env": []any{object{"name": "Y"}}}), template("a", object{"env": []any{object{"name": "X", "value": "1"}}}), true},
+		"a field that is not in a template": {fieldpath.Fields("spec", "image"), "b", "a", false},
+		"nothing":                           {whole, template("a", nil), template("a", nil), false},
+	} {
+		done := Result{Before: []revision.Field{{Path: test.path, Value: test.before}}, After: []revision.Field{{Path: test.path, Value: test.after}}}
+		if got := has(pod, done); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// The status or the labels of some kinds show whether all pods are updated. For other kinds, the old
+// pods must go, unless they match the change already.
+func TestRolledOut(t *testing.T) {
+	t.Parallel()
+	const sets = "apiVersion: example.com/v1, kind: Set, "
+	_, client := serverOf(t,
+		parse(t, "{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: ns, uid: old}, spec: {containers: [{name: main, image: a}]}}"),
+		parse(t, "{apiVersion: v1, kind: Pod, metadata: {name: web-2, namespace: ns, uid: new}, spec: {containers: [{name: main, image: b}]}}"))
+	template := func(image string) []revision.Field {
+		return []revision.Field{{Path: fieldpath.Fields("spec", "template"), Value: parse(t, "spec: {containers: [{name: main, image: "+image+"}]}").Object}}
+	}
+	restart := func(at any) []revision.Field {
+		return []revision.Field{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationRestartedAt), Value: at}}
+	}
+	change := Result{Before: template("a"), After: template("b"), Change: "image a → b"}
+	restarted := Result{Before: restart(nil), After: restart("now"), Change: "restarted"}
+	for name, test := range map[string]struct {
+		kind   kinds.Kind
+		object string
+		done   Result
+		pods   []types.UID
+		want   string
+	}{
+		"no change":              {kindOf("example.com", "sets"), "{" + sets + "}", Result{}, []types.UID{"old"}, "ready"},
+		"an update in place":     {kindOf("example.com", "sets"), "{" + sets + "spec: {updateStrategy: {type: InPlaceIfPossible}}}", change, []types.UID{"old"}, "ready"},
+		"a built-in kind":        {kindOf("apps", "deployments"), "{}", change, []types.UID{"old"}, "ready"},
+		"an old pod":             {kindOf("example.com", "sets"), "{" + sets + "}", change, []types.UID{"old", "new"}, "ready with new pods"},
+		"a pod that matches":     {kindOf("example.com", "sets"), "{" + sets + "}", change, []types.UID{"new"}, "ready"},
+		"a restart of an object": {kinds.ImoocPod(), "{}", restarted, []types.UID{"old"}, "ready with new pods"},
+	} {
+		target := targetOf(t, test.kind, test.object)
+		before := status.Snapshot{}
+		for _, uid := range test.pods {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: string(uid), UID: uid}}
+			before.Pods = append(before.Pods, &problem.Pod{Name: pod.Name, UID: uid, Object: pod})
+		}
+		if got := RolledOut(t.Context(), client, target, before, test.done).Done; got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// The revision of a failed change is marked if its number is known.
+func TestMarkFailed(t *testing.T) {
+	t.Parallel()
+	target := targetOf(t, kindOf("apps", "deployments"), fmt.Sprintf(running, "b"))
+	_, client := serverOf(t, replicaSet(t, "1", "a", "web"), replicaSet(t, "2", "b", "web"))
+	history, err := History(t.Context(), client, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if marks := MarkFailed(t.Context(), client, target, Result{}); marks != nil {
+		t.Errorf("the edits of an unknown revision are %v", marks)
+	}
+	for _, edit := range MarkFailed(t.Context(), client, target, Result{After: history.Now}) {
+		if err := edit.Apply(target.Object.Object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !MarkedFailed(target, history.Revisions[0]) || MarkedFailed(target, history.Revisions[1]) {
+		t.Errorf("the annotations are %v", target.Object.GetAnnotations())
+	}
+}
+
+func TestMade(t *testing.T) {
+	t.Parallel()
+	_, client := serverOf(t, parse(t, "{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: ns, uid: one}, spec: {containers: [{name: main, image: b}]}}"))
+	template := func(image string) []revision.Field {
+		return []revision.Field{{Path: fieldpath.Fields("spec", "template"), Value: parse(t, "spec: {containers: [{name: main, image: "+image+"}]}").Object}}
+	}
+	got, err := made(t.Context(), client, "ns", Result{Before: template("a"), After: template("b")})
+	if err != nil || len(got) != 1 || !got["one"] {
+		t.Errorf("%v, %v", got, err)
+	}
+}

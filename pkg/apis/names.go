@@ -2,7 +2,12 @@
 // share.
 package apis
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
 
 // Prefix begins the names of all labels and annotations of this program.
 const Prefix = "imoocpod.dev/"
@@ -113,3 +118,25 @@ const LeaseNamespaceForAll = metav1.NamespaceSystem
 // MaxNameLength is the maximum length of the name of an object, because the name is the value of a
 // label of its pods. Each CRD has a rule that requires this.
 const MaxNameLength = 63
+
+// NameProblem returns the problem with the name of an object, or "" if the name is valid.
+func NameProblem(name string) string {
+	switch problems := validation.IsDNS1123Subdomain(name); {
+	case name == "":
+		return "it is empty"
+	case len(name) > validation.DNS1123SubdomainMaxLength:
+		return fmt.Sprintf("it must be no longer than %d characters", validation.DNS1123SubdomainMaxLength)
+	case len(problems) > 0:
+		return "only lowercase letters, digits, '-', and '.' are allowed, with a letter or digit at the start, at the end, and around each '.'"
+	}
+	return ""
+}
+
+// CheckLength rejects a name that is too long for a new object of a shipped kind. Existing objects may
+// have longer names, which an older CRD may have allowed.
+func CheckLength(name string) error {
+	if len(name) > MaxNameLength {
+		return fmt.Errorf("invalid name %q: it must be no longer than %d characters", name, MaxNameLength)
+	}
+	return nil
+}

@@ -50,7 +50,7 @@ func (o *commonOptions) chooseField(err error, verb string, t *observe.Target, c
 	}
 	var lines []string
 	for _, c := range unknown.Candidates {
-		lines = append(lines, "", "  "+c.Path+remarks(c))
+		lines = append(lines, "", "  "+c.Path+c.Remarks())
 		if c.Pattern && verb != "create" {
 			continue // no command can change it yet
 		}
@@ -76,30 +76,6 @@ func (c *changer) countPath(ctx context.Context, verb string, t *observe.Target,
 		return nil, fmt.Errorf("%w: no permission to read the CRD %s, which names the field behind /scale; name it with --replicas-path", outcome.ErrForbidden, t.Kind.CRD())
 	}
 	return field.Path, nil
-}
-
-// remarks returns the value, limits, and description of a field, to append to its path.
-func remarks(c candidates.Field) string {
-	var known []string
-	if c.Pattern {
-		known = append(known, "new list element: replace "+candidates.Unknown+" with its key")
-	}
-	for _, n := range []struct {
-		what  string
-		value *int64
-	}{{"now", c.Value}, {"at least", c.Minimum}, {"at most", c.Maximum}} {
-		if n.value != nil {
-			known = append(known, fmt.Sprintf("%s %d", n.what, *n.value))
-		}
-	}
-	var s string
-	if len(known) > 0 {
-		s = " (" + strings.Join(known, ", ") + ")"
-	}
-	if c.Description != "" {
-		s += ": " + c.Description
-	}
-	return s
 }
 
 // choosePlace extends the error about an unknown pod template with the possible fields, shallow

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,11 +12,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
 type checkOptions struct {
 	common        commonOptions
-	color         color
+	color         string
 	output        *output
 	allNamespaces bool
 }
@@ -48,7 +48,7 @@ as optional and does not fail.`,
 	}
 	addAllNamespacesFlag(cmd, &o.allNamespaces)
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json")
-	o.color.addFlag(cmd)
+	addColorFlag(cmd, &o.color)
 	return command(cmd, o.complete, o.run)
 }
 
@@ -75,7 +75,7 @@ func (o *checkOptions) run(ctx context.Context) error {
 		}
 	}
 	if o.output.format == "" {
-		err = printer.Checks(o.common.streams.Out, fixOnce(checks), o.color.style(o.common.streams.Out))
+		err = printer.Checks(o.common.streams.Out, check.FixOnce(checks), terminal.Style(o.common.streams.Out, o.color))
 	} else {
 		report := map[string]any{"apiVersion": status.ReportVersion, "kind": "CheckReport", "passed": failed == 0, "checks": checks}
 		err = o.output.write(o.common.streams.Out, report, "  ")
@@ -84,15 +84,4 @@ func (o *checkOptions) run(ctx context.Context) error {
 		err = fmt.Errorf("%d of %d checks failed", failed, len(checks))
 	}
 	return err
-}
-
-// fixOnce returns the checks without the fixes that a later check repeats.
-func fixOnce(checks []check.Result) []check.Result {
-	checks = slices.Clone(checks)
-	for i := range checks {
-		if slices.ContainsFunc(checks[i+1:], func(later check.Result) bool { return slices.Equal(later.Fix, checks[i].Fix) }) {
-			checks[i].Fix = nil
-		}
-	}
-	return checks
 }

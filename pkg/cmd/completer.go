@@ -268,7 +268,7 @@ func paths(ctx context.Context, c *cluster, _ *cobra.Command, args []string, _ s
 	}
 	for _, candidate := range candidates.Fields(schema, t.Object.Object) {
 		if !candidate.Pattern && candidate.Path != known {
-			words = append(words, cobra.CompletionWithDesc(candidate.Path, strings.TrimLeft(remarks(candidate), " :")))
+			words = append(words, cobra.CompletionWithDesc(candidate.Path, strings.TrimLeft(candidate.Remarks(), " :")))
 		}
 	}
 	return offer{words, wholeWords}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -93,7 +94,7 @@ func (o *createOptions) complete(args []string) error {
 		return nil
 	}
 	for _, pair := range typesAndNames(o.change.targets.args) {
-		if problem := nameProblem(pair[1]); problem != "" {
+		if problem := apis.NameProblem(pair[1]); problem != "" {
 			return usageErrorf("invalid name %q: %s", pair[1], problem)
 		}
 	}

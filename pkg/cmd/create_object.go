@@ -7,11 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -27,7 +25,7 @@ func (o *createOptions) object(ctx context.Context, c *changer, t *observe.Targe
 	obj.SetName(t.Name)
 	var err error
 	if t.Kind.Reconciled() && o.path == nil {
-		err = o.putSpec(t.Kind, obj)
+		err = t.Kind.PutSpec(obj, o.replicas, o.image, o.command)
 	} else if o.given("replicas") {
 		err = o.putCount(ctx, c, t, obj)
 	}
@@ -109,61 +107,7 @@ func (o *createOptions) check(t observe.Target) error {
 	case o.given("replicas") && r.Strategy.WithoutReplicas():
 		return fmt.Errorf("--replicas cannot be used for the kind %s, which runs one pod per node", kind.Kind)
 	case kind.Shipped():
-		return checkLength(t.Name)
-	}
-	return nil
-}
-
-// putSpec sets the fields of an object that run-controller reconciles. It always sets the
-// count, because the tutorials' CRDs require it.
-func (o *createOptions) putSpec(kind kinds.Kind, obj *unstructured.Unstructured) error {
-	if path := kind.Path(); path != nil {
-		if err := path.Set(obj.Object, int64(o.replicas)); err != nil {
-			return err
-		}
-	}
-	r := kind.Mapping
-	var err error
-	if r.DeploymentNamePath != nil {
-		// --set may override it.
-		err = unstructured.SetNestedField(obj.Object, obj.GetName(), r.DeploymentNamePath...)
-	}
-	if err == nil && r.TemplatePath != nil {
-		return o.putTemplate(obj.Object, r.TemplatePath)
-	}
-	if err == nil && o.image != "" {
-		err = unstructured.SetNestedField(obj.Object, o.image, r.ImagePath...)
-	}
-	if err == nil && len(o.command) > 0 {
-		err = unstructured.SetNestedStringSlice(obj.Object, o.command, r.CommandPath...)
-	}
-	return err
-}
-
-func (o *createOptions) putTemplate(obj map[string]any, path []string) error {
-	template := o.template()
-	if template == nil {
-		return nil
-	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(template)
-	if err != nil {
-		return fmt.Errorf("make the pod template: %w", err)
-	}
-	unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
-	return unstructured.SetNestedMap(obj, fields, path...)
-}
-
-// template returns the pod template for the flags, or nil for the default.
-func (o *createOptions) template() *corev1.PodTemplateSpec {
-	switch {
-	case o.image != "":
-		return &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "main", Image: o.image, Command: o.command}},
-		}}
-	case len(o.command) > 0:
-		template := v1alpha1.DefaultTemplate()
-		template.Spec.Containers[0].Command = o.command
-		return template
+		return apis.CheckLength(t.Name)
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func imageFlag(value *string) parsed[string] {
 }
 
 func addReplicasPathFlag(cmd *cobra.Command, path **fieldpath.Path) {
-	cmd.Flags().Var(optional(path, parseReplicasPath, "path"), "replicas-path", "JSONPath of the replica field, for types that do not name it.")
+	cmd.Flags().Var(optional(path, candidates.ParsePath, "path"), "replicas-path", "JSONPath of the replica field, for types that do not name it.")
 }
 
 func addAllNamespacesFlag(cmd *cobra.Command, all *bool) {
@@ -149,20 +149,6 @@ func addAllNamespacesFlag(cmd *cobra.Command, all *bool) {
 
 func addYesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "Do not ask on a terminal before a change that takes away the pods of objects. Without a terminal, nothing is asked.")
-}
-
-func parseReplicasPath(word string) (fieldpath.Path, error) {
-	path, err := fieldpath.ParsePath(word)
-	if err == nil && slices.ContainsFunc(path.Steps, hasPlaceholder) {
-		err = fmt.Errorf("path %q: replace %s with the key of the element", word, candidates.Unknown)
-	}
-	return path, err
-}
-
-// hasPlaceholder reports whether a step still contains the placeholder key from a list of
-// candidates.
-func hasPlaceholder(s fieldpath.Step) bool {
-	return s.Name == candidates.Unknown || slices.ContainsFunc(s.Where, func(c fieldpath.Comparison) bool { return c.Value == candidates.Unknown })
 }
 
 // specFieldFlag returns a flag for a field in .spec: --template-path or --image-path.

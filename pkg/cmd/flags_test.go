@@ -1,14 +1,12 @@
 package cmd
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
 func TestCount(t *testing.T) {
@@ -34,23 +32,6 @@ func TestCount(t *testing.T) {
 	}
 }
 
-func TestNameProblem(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"a", "foo", "foo-1", "a.b", "1", strings.Repeat("a", 253)} {
-		if problem := nameProblem(name); problem != "" {
-			t.Errorf("%q was refused: %s", name, problem)
-		}
-	}
-	for name, want := range map[string]string{
-		"": "empty", "Foo": "lowercase", "a_b": "lowercase", "-a": "lowercase", "a-": "lowercase", "a..b": "lowercase",
-		"a/b": "lowercase", "ä": "lowercase", " ": "lowercase", strings.Repeat("a", 254): "no longer than 253",
-	} {
-		if problem := nameProblem(name); !strings.Contains(problem, want) {
-			t.Errorf("of %q it says %q, want %q", name, problem, want)
-		}
-	}
-}
-
 // A choice accepts only its words, and no other part of the text that lists them.
 func TestChoice(t *testing.T) {
 	t.Parallel()
@@ -68,19 +49,6 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// A path copied from a list of candidates is invalid until its placeholder is replaced.
-func TestPathWithPlaceholder(t *testing.T) {
-	t.Parallel()
-	for _, path := range []string{`.spec.pools[?(@.name=="KEY")].size`, `.spec.pools["KEY"].size`} {
-		if _, err := parseReplicasPath(strings.ReplaceAll(path, "KEY", candidates.Unknown)); err == nil || !strings.Contains(err.Error(), "replace "+candidates.Unknown+" with the key") {
-			t.Errorf("%s with the placeholder: %v", path, err)
-		}
-		if _, err := parseReplicasPath(path); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-}
-
 // --template-path and --image-path accept only fields in .spec.
 func TestSpecFieldFlag(t *testing.T) {
 	t.Parallel()
@@ -90,16 +58,6 @@ func TestSpecFieldFlag(t *testing.T) {
 		var value *fieldpath.Path
 		if err := specFieldFlag(&value).Set(path); (err == nil) != valid || (value != nil) != valid {
 			t.Errorf("%s: %v, and the value is %v", path, err, value)
-		}
-	}
-}
-
-// The name of a new object can be as long as the value of a label, and no longer.
-func TestCheckLength(t *testing.T) {
-	t.Parallel()
-	for length, valid := range map[int]bool{1: true, 63: true, 64: false} {
-		if err := checkLength(strings.Repeat("a", length)); (err == nil) != valid {
-			t.Errorf("%d characters: %v", length, err)
 		}
 	}
 }

@@ -175,8 +175,7 @@ func (c *cluster) awaitAll(ctx context.Context, format string, flags waitFlags, 
 		a.Show = func(s observe.Observation) { broken = cmp.Or(broken, encoder.Encode(s.Report)) }
 		return append(a.Wait(ctx, all), broken)
 	}
-	colored := color("auto")
-	progress := terminal.NewProgress(c.streams.ErrOut, colored.style(c.streams.ErrOut), goalOf(all))
+	progress := terminal.NewProgress(c.streams.ErrOut, terminal.Style(c.streams.ErrOut, "auto"), goalOf(all))
 	defer progress.End()
 	a.Show, a.Connection = progress.Show, &follow.Connection{Changed: progress.SetLost}
 	for i, reached := range all {

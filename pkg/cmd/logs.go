@@ -21,6 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
 // tailByDefault is the default number of lines to show of each container.
@@ -37,7 +38,7 @@ type logsOptions struct {
 	most       int
 	only       *regexp.Regexp
 	output     *output
-	color      color
+	color      string
 	// given reports whether a flag was given.
 	given func(flag string) bool
 }
@@ -78,7 +79,7 @@ replacements, until Ctrl-C or until the object is gone. See docs/logs.md.`,
 	flags.BoolVar(&o.timestamps, "timestamps", false, "Put the time before each line.")
 	flags.Var(numberFlag(&o.most, 1), "max-log-requests", "Maximum number of logs to read at once. With more containers, the logs are read in turn.")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s). JSON has an object for each line, raw the lines as they are.", "json", "raw")
-	o.color.addFlag(cmd)
+	addColorFlag(cmd, &o.color)
 	return o.targets.command(cmd, common, o.complete, o.run)
 }
 
@@ -105,7 +106,7 @@ func (o *logsOptions) run(ctx context.Context, c *cluster) error {
 		Open: logs.Server(c.core), Most: o.most, Tail: o.tail, Previous: o.previous,
 		Out: &logs.Output{
 			Out: c.streams.Out, ErrOut: c.streams.ErrOut, Format: logs.Format(o.output.format),
-			Timestamps: o.timestamps, Only: o.only, Paint: o.color.style(c.streams.Out).Hue,
+			Timestamps: o.timestamps, Only: o.only, Paint: terminal.Style(c.streams.Out, o.color).Hue,
 		},
 	}
 	if o.since > 0 {

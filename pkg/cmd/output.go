@@ -2,11 +2,9 @@ package cmd
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -20,7 +18,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
 // withOperation returns a copy of the flags that prints an operation after an object's name.
@@ -207,22 +204,7 @@ func (o *output) write(w io.Writer, value any, indent string) error {
 	return err
 }
 
-// color is --color: auto, always, or never.
-type color string
-
-func (c *color) addFlag(cmd *cobra.Command) {
-	*c = "auto"
-	addChoice(cmd, c, "color", `Use colors. Must be %s. "auto" uses them on a terminal unless NO_COLOR is set.`, "auto", "always", "never")
-}
-
-// style returns the style of output to out: whether to use colors (https://no-color.org), and
-// whether to use only ASCII because the locale requires it.
-func (c *color) style(out io.Writer) printer.Style {
-	dumb := os.Getenv("TERM") == "dumb"
-	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))
-	codeset := strings.ToLower(strings.ReplaceAll(locale, "-", ""))
-	return printer.Style{
-		Color: *c == "always" || *c == "auto" && terminal.Is(out) && !dumb && os.Getenv("NO_COLOR") == "",
-		ASCII: dumb || locale != "" && !strings.Contains(codeset, "utf8"),
-	}
+func addColorFlag(cmd *cobra.Command, color *string) {
+	*color = "auto"
+	addChoice(cmd, color, "color", `Use colors. Must be %s. "auto" uses them on a terminal unless NO_COLOR is set.`, "auto", "always", "never")
 }

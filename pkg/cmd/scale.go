@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
@@ -81,7 +82,9 @@ func (o *scaleOptions) complete(args []string) error {
 		o.apart(o.group != "", "group", "replicas-path"),
 		validateRemoved(o.count.Remove),
 	)
-	switch version := o.count.ResourceVersion; {
+	version := o.count.ResourceVersion
+	_, notNumber := strconv.ParseUint(version, 10, 64)
+	switch {
 	case err != nil:
 		return err
 	case o.count.Reuse && (o.group != "" || o.path != nil):
@@ -90,7 +93,7 @@ func (o *scaleOptions) complete(args []string) error {
 		return usageErrorf("--replicas, --by, --remove or --undo is required")
 	case o.steps.given() && (removes || o.count.Reuse):
 		return usageErrorf("--step cannot be used together with --remove or --reuse")
-	case version != "" && !isResourceVersion(version):
+	case version != "" && notNumber != nil:
 		return usageErrorf("--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", version)
 	case !o.steps.given() && o.given("parallel"):
 		return usageErrorf("--parallel needs --step")
@@ -118,7 +121,7 @@ func validateRemoved(pods []string) error {
 	for i := range pods {
 		pods[i] = strings.TrimPrefix(pods[i], "pod/")
 		pod := pods[i]
-		if problem := nameProblem(pod); problem != "" {
+		if problem := apis.NameProblem(pod); problem != "" {
 			return usageErrorf("invalid pod name %q: %s", pod, problem)
 		}
 		if slices.Contains(pods[:i], pod) {
@@ -126,12 +129,6 @@ func validateRemoved(pods []string) error {
 		}
 	}
 	return nil
-}
-
-// isResourceVersion reports whether a word may be a resourceVersion: a whole number.
-func isResourceVersion(word string) bool {
-	_, err := strconv.ParseUint(word, 10, 64)
-	return err == nil
 }
 
 func (o *scaleOptions) run(ctx context.Context, on *cluster) error {

@@ -36,7 +36,7 @@ type statusOptions struct {
 	wait      bool
 	limits    waitFlags
 	pods      bool
-	color     color
+	color     string
 	noHeaders bool
 
 	// write prints reports in the output format. The table formats use the settings in table.
@@ -86,7 +86,7 @@ and 4 otherwise.`,
 	addTimeout(cmd, &o.limits.Timeout)
 	o.limits.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.pods, "pods", false, "On a terminal, list every pod instead of folding similar ones.")
-	o.color.addFlag(cmd)
+	addColorFlag(cmd, &o.color)
 	o.targets.addFlags(cmd)
 	addAllNamespacesFlag(cmd, &o.targets.allNamespaces)
 	addChoices(cmd, (*[]string)(&o.only), "only", "Show only the objects in these states, with the reasons. Must be %s (neither ready nor parked); commas separate several.", status.States()...)
@@ -156,7 +156,7 @@ func (o *statusOptions) printText(w io.Writer, reports []status.Report) error {
 	}
 	width, _ := terminal.Size(on)
 	screen := printer.Screen{Reports: reports, AllPods: o.pods}
-	for _, text := range screen.Frame(width, 0, o.color.style(w), time.Now()) {
+	for _, text := range screen.Frame(width, 0, terminal.Style(w, o.color), time.Now()) {
 		if _, err := fmt.Fprintln(w, text); err != nil {
 			return err
 		}
@@ -188,8 +188,7 @@ func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 // reporters is the maximum number of objects that are read in parallel.
 const reporters = 8
 
-// reports returns the reports on objects. An object that cannot be read does not stop the
-// others.
+// reports returns the reports on the objects that can be read, and an error for each other object.
 func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
 	reader, err := observe.NewReader(ctx, o.cluster.clients, len(targets) > reporters)

@@ -33,7 +33,7 @@ func (o *statusOptions) terminal() *os.File {
 
 // newScreen returns a screen on a terminal. The caller must end the screen.
 func (o *statusOptions) newScreen(ctx context.Context, on *os.File) *terminal.Screen {
-	return terminal.NewScreen(ctx, on, o.color.style(on), printer.Screen{AllPods: o.pods, Only: o.only})
+	return terminal.NewScreen(ctx, on, terminal.Style(on, o.color), printer.Screen{AllPods: o.pods, Only: o.only})
 }
 
 // runWait waits until the objects are ready. It shows them on a screen or, without a

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -98,7 +96,7 @@ func (f *targetFlags) complete(args []string) error {
 		return f.scope(args)
 	}
 	for _, n := range names {
-		if problem := nameProblem(n); problem != "" {
+		if problem := apis.NameProblem(n); problem != "" {
 			return usageErrorf("invalid name %q: %s", n, problem)
 		}
 	}
@@ -327,26 +325,4 @@ func (f *targetFlags) sayNothingFound(ctx context.Context, c *cluster) error {
 		where += " There is no such namespace."
 	}
 	return escape.PrintLine(c.streams.ErrOut, "No resources found%s", where)
-}
-
-// nameProblem returns the problem with the name of an object, or "" if the name is valid.
-func nameProblem(name string) string {
-	switch problems := validation.IsDNS1123Subdomain(name); {
-	case name == "":
-		return "it is empty"
-	case len(name) > validation.DNS1123SubdomainMaxLength:
-		return fmt.Sprintf("it must be no longer than %d characters", validation.DNS1123SubdomainMaxLength)
-	case len(problems) > 0:
-		return "only lowercase letters, digits, '-', and '.' are allowed, with a letter or digit at the start, at the end, and around each '.'"
-	}
-	return ""
-}
-
-// checkLength rejects a name that is too long for a new object of a shipped kind. Other verbs
-// accept longer names, which an older CRD may have allowed.
-func checkLength(objectName string) error {
-	if len(objectName) > apis.MaxNameLength {
-		return fmt.Errorf("invalid name %q: it must be no longer than %d characters", objectName, apis.MaxNameLength)
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -99,7 +100,7 @@ func FuzzTargets(f *testing.F) {
 		}
 		names, only := flags.imoocPods(words)
 		for _, name := range names {
-			if only && nameProblem(name) != "" {
+			if only && apis.NameProblem(name) != "" {
 				t.Errorf("%q names the ImoocPod %q", args, name)
 			}
 		}

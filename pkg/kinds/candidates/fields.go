@@ -2,6 +2,7 @@ package candidates
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -112,4 +113,28 @@ func firstSentence(text string) string {
 func isPod(n Node) bool {
 	value, _ := n.Value.(map[string]any)
 	return fieldpath.Object(n.Schema, "properties", "spec", "properties")["containers"] != nil || fieldpath.Object(value, "spec")["containers"] != nil
+}
+
+// Remarks returns the value, limits, and description of the field, to append to its path.
+func (f Field) Remarks() string {
+	var known []string
+	if f.Pattern {
+		known = append(known, "new list element: replace "+Unknown+" with its key")
+	}
+	for _, n := range []struct {
+		what  string
+		value *int64
+	}{{"now", f.Value}, {"at least", f.Minimum}, {"at most", f.Maximum}} {
+		if n.value != nil {
+			known = append(known, fmt.Sprintf("%s %d", n.what, *n.value))
+		}
+	}
+	text := ""
+	if len(known) > 0 {
+		text = " (" + strings.Join(known, ", ") + ")"
+	}
+	if f.Description != "" {
+		text += ": " + f.Description
+	}
+	return text
 }

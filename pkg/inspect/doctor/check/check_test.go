@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -272,5 +273,15 @@ func TestCheckPaused(t *testing.T) {
 		if got := lines(Paused(test.reports, test.namespace, now(), nil)); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
 		}
+	}
+}
+
+// Several checks may name the same fix, which is shown below the last of them.
+func TestFixOnce(t *testing.T) {
+	t.Parallel()
+	checks := []Result{{Fix: []string{"a"}}, {Fix: []string{"b"}}, {Fix: []string{"a"}}}
+	got := FixOnce(checks)
+	if got[0].Fix != nil || !slices.Equal(got[1].Fix, []string{"b"}) || !slices.Equal(got[2].Fix, []string{"a"}) || checks[0].Fix == nil {
+		t.Errorf("%v, from %v", got, checks)
 	}
 }

@@ -1,0 +1,33 @@
+package apis
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNameProblem(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a", "foo", "foo-1", "a.b", "1", strings.Repeat("a", 253)} {
+		if problem := NameProblem(name); problem != "" {
+			t.Errorf("%q was refused: %s", name, problem)
+		}
+	}
+	for name, want := range map[string]string{
+		"": "empty", "Foo": "lowercase", "a_b": "lowercase", "-a": "lowercase", "a-": "lowercase", "a..b": "lowercase",
+		"a/b": "lowercase", "ä": "lowercase", " ": "lowercase", strings.Repeat("a", 254): "no longer than 253",
+	} {
+		if problem := NameProblem(name); !strings.Contains(problem, want) {
+			t.Errorf("of %q it says %q, want %q", name, problem, want)
+		}
+	}
+}
+
+// The name of a new object can be as long as the value of a label, and no longer.
+func TestCheckLength(t *testing.T) {
+	t.Parallel()
+	for length, valid := range map[int]bool{1: true, 63: true, 64: false} {
+		if err := CheckLength(strings.Repeat("a", length)); (err == nil) != valid {
+			t.Errorf("%d characters: %v", length, err)
+		}
+	}
+}

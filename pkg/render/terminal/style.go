@@ -1,0 +1,22 @@
+package terminal
+
+import (
+	"cmp"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+)
+
+// Style returns the style of output to out. color is "always", "never", or "auto", which uses colors
+// on a terminal unless NO_COLOR is set (https://no-color.org). Without UTF-8, output is ASCII.
+func Style(out io.Writer, color string) printer.Style {
+	dumb := os.Getenv("TERM") == "dumb"
+	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))
+	codeset := strings.ToLower(strings.ReplaceAll(locale, "-", ""))
+	return printer.Style{
+		Color: color == "always" || color == "auto" && Is(out) && !dumb && os.Getenv("NO_COLOR") == "",
+		ASCII: dumb || locale != "" && !strings.Contains(codeset, "utf8"),
+	}
+}

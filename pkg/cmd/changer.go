@@ -38,8 +38,7 @@ type changeFlags struct {
 	reason string
 }
 
-// newChangeFlags returns the flags of a verb. done is printed after the name of a changed
-// object.
+// newChangeFlags returns the flags of a verb. done is printed after the name of a changed object.
 func newChangeFlags(common commonOptions, done string) changeFlags {
 	return changeFlags{common: common, print: genericclioptions.NewPrintFlags(done), manager: kinds.FieldManager}
 }
@@ -280,8 +279,7 @@ func (c *changer) readBefore(ctx context.Context, t *observe.Target) (before sta
 	return before, err
 }
 
-// each calls do for each target and returns the results and errors. An error does not stop
-// the others.
+// each calls do for each target, even after an error, and returns the results and the errors.
 func each[T any](targets []observe.Target, do func(*observe.Target) (T, error)) (done []T, errs []error) {
 	for i := range targets {
 		result, err := do(&targets[i])

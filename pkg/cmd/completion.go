@@ -22,8 +22,7 @@ import (
 
 type completionOptions struct {
 	common commonOptions
-	// called is the path by which the program was called, usually by kubectl, which found it on
-	// PATH.
+	// called is the path by which kubectl or a user called the program.
 	called string
 	// words lists the possible arguments. do is the action of the argument that was given.
 	words []completionWord

@@ -216,8 +216,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	return row
 }
 
-// countOf counts the objects of a kind in all namespaces. It returns nil if they cannot be
-// listed.
+// countOf counts the objects of a kind in all namespaces. If the list fails, it returns nil.
 func countOf(ctx context.Context, objects dynamic.ResourceInterface) *int64 {
 	list, err := objects.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {

@@ -21,8 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// commonOptions are needed by all verbs: the clients, the streams, and the version of this
-// program.
+// commonOptions holds what every verb needs. version is the version of this program.
 type commonOptions struct {
 	clients *kube.Factory
 	streams genericiooptions.IOStreams

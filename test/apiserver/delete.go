@@ -68,23 +68,6 @@ func (s *Server) delete(q Request, obj *unstructured.Unstructured) (any, error) 
 	}, nil
 }
 
-func (s *Server) deleteCollection(q Request) (any, error) {
-	selects, err := q.selector()
-	if err != nil {
-		return nil, err
-	}
-	items := []any{}
-	for _, obj := range s.all(q.resource.gr(), q.Namespace) {
-		if selects(obj) {
-			if _, err := s.delete(q, obj); err != nil {
-				return nil, err
-			}
-			items = append(items, q.view(obj).Object)
-		}
-	}
-	return map[string]any{"apiVersion": q.resource.gvk(q.Version).GroupVersion().String(), "kind": q.resource.kind + "List", "metadata": map[string]any{}, "items": items}, nil
-}
-
 // end deletes an object. An object with finalizers, or a pod on a node, only gets a
 // deletion timestamp. end returns the remaining object, or nil if it was removed.
 func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, policy metav1.DeletionPropagation) *unstructured.Unstructured {

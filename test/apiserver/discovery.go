@@ -25,16 +25,10 @@ func (s *Server) about(q Request) (any, error) {
 	switch path := strings.Trim(q.Path, "/"); {
 	case path == "version":
 		return apiversion.Info{Major: "1", Minor: "37", GitVersion: ServerVersion, Platform: "linux/amd64"}, nil
-	case path == "healthz", path == "livez", path == "readyz":
-		return "ok", nil
 	case path == "api" && aggregated:
 		return s.aggregated(func(group string) bool { return group == "" }), nil
 	case path == "apis" && aggregated:
 		return s.aggregated(func(group string) bool { return group != "" }), nil
-	case path == "api":
-		return metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}, nil
-	case path == "apis":
-		return s.groups(), nil
 	case path == "openapi/v3":
 		return s.documents(), nil
 	case strings.HasPrefix(path, "openapi/v3/"):
@@ -71,7 +65,7 @@ func pathOf(gv schema.GroupVersion) string {
 // reviews returns the kinds that can only be created and are never stored.
 func reviews() map[schema.GroupVersion][]string {
 	return map[schema.GroupVersion][]string{
-		{Group: "authorization.k8s.io", Version: "v1"}:  {"SelfSubjectAccessReview", "SelfSubjectRulesReview"},
+		{Group: "authorization.k8s.io", Version: "v1"}:  {"SelfSubjectAccessReview"},
 		{Group: "authentication.k8s.io", Version: "v1"}: {"SelfSubjectReview"},
 	}
 }
@@ -96,24 +90,7 @@ func (s *Server) groupVersions() []schema.GroupVersion {
 	return all
 }
 
-// groups returns the legacy discovery document at /apis.
-func (s *Server) groups() metav1.APIGroupList {
-	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
-	for _, gv := range s.groupVersions() {
-		if gv.Group == "" {
-			continue
-		}
-		one := metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: gv.Version}
-		if i := slices.IndexFunc(list.Groups, func(g metav1.APIGroup) bool { return g.Name == gv.Group }); i >= 0 {
-			list.Groups[i].Versions = append(list.Groups[i].Versions, one)
-		} else {
-			list.Groups = append(list.Groups, metav1.APIGroup{Name: gv.Group, Versions: []metav1.GroupVersionForDiscovery{one}, PreferredVersion: one})
-		}
-	}
-	return list
-}
-
-// resourcesOf returns the legacy resource list of a group version.
+// resourcesOf returns the resource list of a group version.
 func (s *Server) resourcesOf(gv schema.GroupVersion) metav1.APIResourceList {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String(), APIResources: []metav1.APIResource{}}
 	for _, r := range s.resources {

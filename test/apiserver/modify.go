@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 )
@@ -134,14 +133,6 @@ func patched(kind types.PatchType, was, patch []byte, gvk schema.GroupVersionKin
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 		return is, nil
-	case types.StrategicMergePatchType:
-		if of, err := scheme.Scheme.New(gvk); err == nil {
-			is, err := strategicpatch.StrategicMergePatch(was, patch, of)
-			if err != nil {
-				return nil, apierrors.NewBadRequest(err.Error())
-			}
-			return is, nil
-		}
 	}
 	return nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "patch", schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, "",
 		fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s, %s, %s", types.JSONPatchType, types.MergePatchType, types.ApplyPatchType), 0, false)

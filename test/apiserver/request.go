@@ -174,9 +174,6 @@ func (s *Server) do(q Request, code *int) (any, error) {
 	if q.Verb == "list" {
 		return s.list(q)
 	}
-	if q.Verb == "deletecollection" {
-		return s.deleteCollection(q)
-	}
 	if q.Verb == "create" && q.Name == "" {
 		*code = http.StatusCreated
 		return s.create(q)

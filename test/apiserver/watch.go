@@ -193,16 +193,3 @@ func (s *Server) Stall(resources ...string) {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
-
-// Watches returns the number of open watches of a resource.
-func (s *Server) Watches(resource string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for st := range s.streams {
-		if st.request.Resource == resource {
-			n++
-		}
-	}
-	return n
-}

@@ -53,20 +53,17 @@ func rank(pod *unstructured.Unstructured) int {
 	return 0
 }
 
-// Deployments simulates the Deployment controller.
+// Deployments simulates the Deployment controller, which always rolls.
 func Deployments(s *apiserver.Server) {
 	control(s, "deployments", "Deployment", func(d *unstructured.Unstructured) time.Duration {
 		r := &rollout{s: s, a: s.As(manager), d: d, replicas: number(d, 1, "spec", "replicas")}
 		paused, _, _ := unstructured.NestedBool(d.Object, "spec", "paused")
 		r.find(paused)
-		switch strategy, _, _ := unstructured.NestedString(d.Object, "spec", "strategy", "type"); {
-		case r.now == nil || paused:
+		if r.now == nil || paused {
 			if active := r.active(); active != nil {
 				r.scale(active, r.replicas)
 			}
-		case strategy == "Recreate":
-			r.recreate()
-		default:
+		} else {
 			r.roll()
 		}
 		return r.report(paused)
@@ -177,17 +174,6 @@ func (r *rollout) scale(rs *unstructured.Unstructured, n int) {
 		_ = unstructured.SetNestedField(rs.Object, int64(n), "spec", "replicas")
 	})
 	_ = unstructured.SetNestedField(rs.Object, int64(n), "spec", "replicas")
-}
-
-func (r *rollout) recreate() {
-	pods := 0
-	for _, rs := range r.old {
-		pods += number(rs, 0, "status", "replicas")
-		r.scale(rs, 0)
-	}
-	if pods == 0 {
-		r.scale(r.now, r.replicas)
-	}
 }
 
 // roll takes one step of a rolling update.

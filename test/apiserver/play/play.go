@@ -166,17 +166,3 @@ func conditions(of *unstructured.Unstructured) []map[string]any {
 	}
 	return all
 }
-
-// Owner simulates a client that resets a field after each change of an object.
-func Owner(s *apiserver.Server, manager, resource, namespace, name string, value any, path ...string) {
-	s.OnWrite(func(c apiserver.Change) {
-		if c.After == nil || c.After.GetName() != name || c.After.GetNamespace() != namespace {
-			return
-		}
-		s.After(reaction, func() {
-			s.As(manager).Update(resource, namespace, name, func(obj *unstructured.Unstructured) {
-				_ = unstructured.SetNestedField(obj.Object, value, path...)
-			})
-		})
-	})
-}

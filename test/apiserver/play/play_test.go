@@ -98,11 +98,10 @@ func TestDeployment(t *testing.T) {
 				t.Errorf("%s: %s, %s, revision %s", step.image, got, why, revision)
 			}
 		}
-		play.Owner(s, "hpa", "deployments", "default", "web", int64(5), "spec", "replicas")
 		setImage(s, "deployments", "example.com/slow:10s")
 		pass(time.Minute)
-		if got := pods(s); got != "map[slow:10s:5] ready 5" {
-			t.Errorf("with a client that resets the replicas: got %s", got)
+		if got := pods(s); got != "map[slow:10s:3] ready 3" {
+			t.Errorf("with a slow image: got %s", got)
 		}
 		s.Delete("deployments", "default", "web")
 		pass(time.Minute)

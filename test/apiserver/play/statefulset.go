@@ -16,7 +16,8 @@ import (
 const podRevision = "controller-revision-hash"
 
 // StatefulSets simulates the StatefulSet controller. It acts on one pod at a time,
-// and waits while one is not ready, even if the template is reverted.
+// and waits while one is not ready, even if the template is reverted. All pods get the
+// newest template, as without a partition.
 func StatefulSets(s *apiserver.Server) {
 	a := s.As(manager)
 	control(s, "statefulsets", "StatefulSet", func(set *unstructured.Unstructured) time.Duration {
@@ -25,7 +26,7 @@ func StatefulSets(s *apiserver.Server) {
 		if !found || current == "" {
 			current = update
 		}
-		order(s, a, set, current, update)
+		order(s, a, set, update)
 		reportSet(s, a, set, current, update)
 		return 0
 	})
@@ -65,21 +66,20 @@ func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructur
 }
 
 // order creates missing pods in ascending order, and deletes surplus and outdated ones
-// in descending order, down to the partition.
-func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, current, update string) {
-	want, partition := number(set, 1, "spec", "replicas"), number(set, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
-	parallel := textOf(set, "spec", "podManagementPolicy") == "Parallel"
+// in descending order.
+func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, update string) {
+	want := number(set, 1, "spec", "replicas")
+	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
+	policy, _, _ := unstructured.NestedString(set.Object, "spec", "podManagementPolicy")
 	for i := range want {
 		name := fmt.Sprintf("%s-%d", set.GetName(), i)
 		pod := s.Get("pods", set.GetNamespace(), name)
 		if pod == nil {
-			revision := update
-			if i < partition {
-				revision = current
-			}
-			createPod(a, set, templateOf(s, set, revision), name, map[string]string{podRevision: revision, "statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": strconv.Itoa(i)})
+			createPod(a, set, template, name, map[string]string{
+				podRevision: update, "statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": strconv.Itoa(i),
+			})
 		}
-		if !parallel && (pod == nil || !ready(pod) || pod.GetDeletionTimestamp() != nil) {
+		if policy != "Parallel" && (pod == nil || !ready(pod) || pod.GetDeletionTimestamp() != nil) {
 			return
 		}
 	}
@@ -91,13 +91,7 @@ func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructure
 			return
 		}
 	}
-	if textOf(set, "spec", "updateStrategy", "type") == "OnDelete" {
-		return
-	}
 	for _, pod := range pods {
-		if ordinal(pod) < partition {
-			return
-		}
 		if pod.GetLabels()[podRevision] != update {
 			a.Delete("pods", pod.GetNamespace(), pod.GetName())
 			return
@@ -106,23 +100,6 @@ func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructure
 			return
 		}
 	}
-}
-
-// templateOf returns the pod template of a revision, or the current one if the revision is gone.
-func templateOf(s *apiserver.Server, set *unstructured.Unstructured, revision string) map[string]any {
-	if of := s.Get("controllerrevisions", set.GetNamespace(), revision); of != nil {
-		if template, found, _ := unstructured.NestedMap(of.Object, "data", "spec", "template"); found {
-			delete(template, "$patch")
-			return template
-		}
-	}
-	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
-	return template
-}
-
-func textOf(obj *unstructured.Unstructured, path ...string) string {
-	text, _, _ := unstructured.NestedString(obj.Object, path...)
-	return text
 }
 
 // ordinal returns the number at the end of the name of a pod.

@@ -12,42 +12,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 )
 
-// An entry of managedFields is about the spec, the status, both, or neither.
-func TestWrites(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		subresource, fields string
-		spec, status        bool
-	}{
-		"the status":           {"status", "{}", false, true},
-		"the count":            {"scale", "{}", true, false},
-		"another subresource":  {"ephemeralcontainers", `{"f:spec":{}}`, false, false},
-		"nothing is recorded":  {"", "", true, false},
-		"nonsense is recorded": {"", "[", true, false},
-		"labels":               {"", `{"f:metadata":{},"f:apiVersion":{},"f:kind":{}}`, false, false},
-		"the spec":             {"", `{"f:metadata":{},"f:spec":{}}`, true, false},
-		"both":                 {"", `{"f:spec":{},"f:status":{}}`, true, true},
-	} {
-		entry := metav1.ManagedFieldsEntry{Subresource: test.subresource}
-		if test.fields != "" {
-			entry.FieldsV1 = metav1.NewFieldsV1(test.fields)
-		}
-		if spec, status := fieldpath.Writes(entry); spec != test.spec || status != test.status {
-			t.Errorf("%s: the spec %t, the status %t", name, spec, status)
-		}
-	}
-}
-
-// An entry without a time does not hide entries with a time.
-func TestLastWrites(t *testing.T) {
-	t.Parallel()
-	managers := append([]metav1.ManagedFieldsEntry{{Manager: "undated", Subresource: "status"}}, wrote("", 20, 10)...)
-	spec, status := fieldpath.LastWrites(append(managers, wrote("", 30, 5)...))
-	if spec == nil || status == nil || !spec.Time.Time.Equal(lookedAt().Add(-20*time.Second)) || !status.Time.Time.Equal(lookedAt().Add(-5*time.Second)) {
-		t.Errorf("the last writes are %+v and %+v", spec, status)
-	}
-}
-
 // After a change of the count, the number of pods shows whether the controller has seen it.
 func TestCountShows(t *testing.T) {
 	t.Parallel()

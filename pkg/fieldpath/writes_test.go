@@ -1,0 +1,47 @@
+package fieldpath
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// An entry of managedFields is about the spec, the status, both, or neither.
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		subresource, fields string
+		spec, status        bool
+	}{
+		"the status":           {"status", "{}", false, true},
+		"the count":            {"scale", "{}", true, false},
+		"another subresource":  {"ephemeralcontainers", `{"f:spec":{}}`, false, false},
+		"nothing is recorded":  {"", "", true, false},
+		"nonsense is recorded": {"", "[", true, false},
+		"labels":               {"", `{"f:metadata":{},"f:apiVersion":{},"f:kind":{}}`, false, false},
+		"the spec":             {"", `{"f:metadata":{},"f:spec":{}}`, true, false},
+		"both":                 {"", `{"f:spec":{},"f:status":{}}`, true, true},
+	} {
+		entry := metav1.ManagedFieldsEntry{Subresource: test.subresource}
+		if test.fields != "" {
+			entry.FieldsV1 = metav1.NewFieldsV1(test.fields)
+		}
+		if spec, status := Writes(entry); spec != test.spec || status != test.status {
+			t.Errorf("%s: the spec %t, the status %t", name, spec, status)
+		}
+	}
+}
+
+// An entry without a time does not hide entries with a time, and a later entry hides an earlier one.
+func TestLastWrites(t *testing.T) {
+	t.Parallel()
+	at := func(second int64) *metav1.Time { return new(metav1.Unix(second, 0)) }
+	spec, status := LastWrites([]metav1.ManagedFieldsEntry{
+		{Manager: "undated", Subresource: "status"},
+		{Manager: "user", Time: at(20)}, {Manager: "operator", Subresource: "status", Time: at(30)},
+		{Manager: "earlier", Time: at(10)}, {Manager: "latest", Subresource: "status", Time: at(35)},
+	})
+	if spec == nil || status == nil || spec.Manager != "user" || !spec.Time.Equal(at(20)) || status.Manager != "latest" || !status.Time.Equal(at(35)) {
+		t.Errorf("the last writes are %+v and %+v", spec, status)
+	}
+}

@@ -22,7 +22,6 @@ import (
 type fleetOf struct {
 	*Follower
 
-	server  *server
 	ctx     context.Context //nolint:containedctx // of a test
 	stop    func()
 	running sync.WaitGroup
@@ -38,7 +37,7 @@ func closely() Extent { return Extent{Depth: Reasons, Competitors: true} }
 func (s *server) fleet(t *testing.T, x Extent, every bool) *fleetOf {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	f := &fleetOf{server: s, ctx: ctx, stop: stop}
+	f := &fleetOf{ctx: ctx, stop: stop}
 	var err error
 	if f.Follower, err = NewFollower(ctx, s.factory(), nil, x, true, every); err != nil {
 		t.Fatal(err)

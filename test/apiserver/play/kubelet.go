@@ -14,7 +14,9 @@ const (
 	// node is the node of all pods.
 	node = "node-1"
 	// podStarts and podEnds are how long pods take to become ready, and to terminate.
-	podStarts = time.Second
+	// podStarts differs from the second after which a wait prints its first line. At the same instant,
+	// chance would decide whether the line shows the pod before or after its start.
+	podStarts = time.Second + 5*time.Millisecond
 	podEnds   = 500 * time.Millisecond
 )
 

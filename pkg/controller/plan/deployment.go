@@ -196,7 +196,7 @@ func (p *Actions) deploymentProgress(v View, live *Deployment, s Status, others 
 		return stopped("NameTaken", "the Deployment is not owned by this object")
 	case v.Owner.Problem != "":
 		return stopped("InvalidTemplate", "cannot create the Deployment")
-	case p.count(Apply) > 0:
+	case p.isNew(Apply, v):
 		return progressing("WritingDeployment", "writing Deployment "+name)
 	case len(p.Memory.Refusals) > 0:
 		return stopped("WaitingAfterRefusal", "cannot write the Deployment; trying again later")

@@ -174,8 +174,12 @@ func TestRefusedDeploymentWaits(t *testing.T) {
 		t.Errorf("planned %q, recheck %v; want to wait a second", deploymentDeeds(p), p.Recheck)
 	}
 	v.Now = noon.Add(time.Second)
-	if p := Deployments(v); !p.Writes() {
+	p = Deployments(v)
+	if !p.Writes() {
 		t.Error("it is not tried again")
+	}
+	if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionProgressing); c.Reason != "WaitingAfterRefusal" {
+		t.Errorf("Progressing is %+v during another attempt", c)
 	}
 	v.Deployments = []Deployment{deployment(3, "nginx")}
 	if p := Deployments(v); len(p.Memory.Refusals) > 0 {

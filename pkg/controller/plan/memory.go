@@ -72,16 +72,24 @@ func (m Memory) Accepted() Memory {
 	return m
 }
 
-// wait returns how long the create of a slot has to wait after a refusal. Refusals from before the
-// last change of the owner do not count.
+// wait returns how long the create of a slot has to wait after a refusal.
 func (m Memory) wait(slot slots.Slot, v View) time.Duration {
 	var wait time.Duration
-	for _, s := range []slots.Slot{slot, slots.None} {
-		if r := m.Refusals[s]; r.Generation == v.Owner.Generation {
-			wait = max(wait, r.left(v.Now))
-		}
+	for _, r := range m.refusals(slot, v) {
+		wait = max(wait, r.left(v.Now))
 	}
 	return wait
+}
+
+// refusals returns the refusals that apply to a slot. Refusals from before the last change of the
+// owner do not count.
+func (m Memory) refusals(slot slots.Slot, v View) (all []Refusal) {
+	for _, s := range []slots.Slot{slot, slots.None} {
+		if r, refused := m.Refusals[s]; refused && r.Generation == v.Owner.Generation {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // LowestRefusal returns the refusal for all slots or else for the lowest slot, and whether there is

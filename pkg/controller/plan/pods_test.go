@@ -9,8 +9,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
@@ -381,11 +383,18 @@ func TestRefusal(t *testing.T) {
 		if p = Pods(v); deeds(p) != "+1 +2" {
 			t.Fatalf("planned %q after the wait", deeds(p))
 		}
+		if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionProgressing); c.Reason != "WaitingAfterRefusal" {
+			t.Fatalf("Progressing is %+v during another attempt", c)
+		}
 	}
 	refuse(slots.None)
 	v.Owner.Generation++
-	if p := Pods(v); deeds(p) != "+1 +2" {
+	p := Pods(v)
+	if deeds(p) != "+1 +2" {
 		t.Errorf("planned %q for an owner that has changed, want a new attempt at once", deeds(p))
+	}
+	if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionProgressing); c.Reason != "CreatingPods" {
+		t.Errorf("Progressing is %+v for an owner that has changed", c)
 	}
 }
 

@@ -261,7 +261,7 @@ func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 		return stopped("PlanChanged", "the previous plan left "+problem.Quantity(ofOtherPlan, "pod")+": delete them, or the object")
 	case found.Updated < found.Current:
 		return progressing("RollingOut", fmt.Sprintf("%d of %d pods updated", found.Updated, found.Desired))
-	case creates > 0:
+	case p.isNew(Create, v):
 		return progressing("CreatingPods", "creating "+problem.Quantity(creates, "pod"))
 	case deletes > 0:
 		return progressing("DeletingPods", "deleting "+problem.Quantity(deletes, "pod"))
@@ -277,6 +277,14 @@ func (p *Actions) podsProgress(v View, s slotSet, found Status) metav1.Condition
 		return progressing("PodsStarting", "waiting for "+problem.Quantity(found.Desired-found.Ready, "pod")+" to become ready")
 	}
 	return stopped("Converged", "all pods are up to date")
+}
+
+// isNew reports whether the plan has an operation of a verb that was not refused before. A condition
+// that changed with each retry would be written twice each time.
+func (p *Actions) isNew(verb Verb, v View) bool {
+	return slices.ContainsFunc(p.Operations, func(o Operation) bool {
+		return o.Verb == verb && len(p.Memory.refusals(o.Slot, v)) == 0
+	})
 }
 
 // failureCondition returns the condition ReplicaFailure, with the reason why creates fail.

@@ -300,12 +300,25 @@ func TestLogsOfSteps(t *testing.T) {
 	}
 }
 
-// Every verb reports an unusable kubeconfig with the same message.
+// Every verb reports an unusable kubeconfig with the same message, but a wrong command line first.
 func TestBadKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("KUBERNETES_SERVICE_HOST", "") // in a pod, the client would use this variable
 	const cluster = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: http://127.0.0.1:1}}]\n"
 	good := file(t, cluster+"contexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a")
+	run := func(line string) (code int, stdout, stderr string) {
+		var out, errOut bytes.Buffer
+		root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+		root.SetArgs(strings.Fields(line))
+		command, err := root.ExecuteContextC(t.Context())
+		code = report(&errOut, err, callerOf(command), false)
+		return code, out.String(), errOut.String()
+	}
+	for _, verb := range []string{"create foo", "scale foo --replicas 3", "park foo", "restart foo", "status", "wait foo", "kinds"} {
+		if code, _, stderr := run(verb + " -o frob"); code != exitUsage || !strings.Contains(stderr, `output format "frob"`) {
+			t.Errorf("%s -o frob: exit code %d, stderr %q", verb, code, stderr)
+		}
+	}
 	for flags, says := range map[string]string{
 		"":                                    "error: no cluster is configured: set KUBECONFIG or --kubeconfig",
 		"--kubeconfig /no/such/file":          "error: stat /no/such/file: no such file or directory",
@@ -315,13 +328,9 @@ func TestBadKubeconfig(t *testing.T) {
 		"--user nope --kubeconfig " + good:    `error: auth info "nope" does not exist`,
 	} {
 		for _, verb := range []string{"create foo", "create deployment/x --set spec.a=b", "scale foo --replicas 3", "kinds", "kinds rbac deployment", "status", "status -w", "status foo --wait", "describe foo", "wait foo", "delete foo", "check", "install", "uninstall --crds", "version", "run-controller"} {
-			var stdout, stderr bytes.Buffer
-			root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr})
-			root.SetArgs(strings.Fields(verb + " " + flags))
-			command, err := root.ExecuteContextC(t.Context())
-			code := report(&stderr, err, callerOf(command), false)
-			if code != exitError || !strings.HasPrefix(stderr.String(), says) || stdout.Len() > 0 && verb != "version" {
-				t.Errorf("%s %s: exit code %d, stdout %q, stderr %q", verb, flags, code, &stdout, &stderr)
+			code, stdout, stderr := run(verb + " " + flags)
+			if code != exitError || !strings.HasPrefix(stderr, says) || stdout != "" && verb != "version" {
+				t.Errorf("%s %s: exit code %d, stdout %q, stderr %q", verb, flags, code, stdout, stderr)
 			}
 		}
 	}

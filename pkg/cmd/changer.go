@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ type changeFlags struct {
 	common  commonOptions
 	targets targetFlags
 	print   *genericclioptions.PrintFlags
+	// printer prints changed objects. It is set by validate.
+	printer printers.ResourcePrinter
 	dryRun  dryRun
 	wait    changeWaitFlags
 	// manager is the field manager. Only verbs that call addManagerFlag have a flag for it.
@@ -80,7 +83,15 @@ func (f *changeFlags) complete(args []string) error {
 	if limits.Timeout == 0 && !f.wait.waits() && limits.flags.Changed("timeout") {
 		return usageErrorf("--timeout needs --wait")
 	}
-	return limits.validate(f.wait.waits())
+	return f.validate(f.wait.waits())
+}
+
+// validate checks the flags of the wait and the output format. waits means that the flags ask for a
+// wait.
+func (f *changeFlags) validate(waits bool) (err error) {
+	operation := f.print.NamePrintFlags.Operation
+	f.printer, err = linePrinter(withOperation(f.print, f.dryRun.mark(operation)))
+	return cmp.Or(f.wait.limits.validate(waits), err)
 }
 
 // changer runs a verb that changes objects: it finds them, prints each result, waits for all
@@ -99,15 +110,11 @@ type changer struct {
 }
 
 // newChanger returns the changer of a command. waits means that the flags ask for a wait.
-func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool) (*changer, error) {
+func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool) *changer {
 	c := &changer{
 		cluster: on, flags: flags, waits: waits && flags.dryRun == "none", reports: *flags.print.OutputFormat,
-		user: sync.OnceValue(func() string { return on.clients.User(ctx) }),
-	}
-	operation := flags.print.NamePrintFlags.Operation
-	var err error
-	if c.printer, err = linePrinter(withOperation(flags.print, flags.dryRun.mark(operation))); err != nil {
-		return nil, err
+		printer: flags.printer,
+		user:    sync.OnceValue(func() string { return on.clients.User(ctx) }),
 	}
 	if c.waits {
 		c.printer = onOneLine(c.printer, flags.print)
@@ -115,7 +122,7 @@ func newChanger(ctx context.Context, on *cluster, flags *changeFlags, waits bool
 	if flags.dryRun == "none" {
 		c.loops = newLoopWarner(ctx, on)
 	}
-	return c, nil
+	return c
 }
 
 // command makes cmd read each target and change it with do, and returns cmd.
@@ -124,10 +131,7 @@ func (f *changeFlags) command(cmd *cobra.Command, complete func([]string) error,
 }
 
 func (f *changeFlags) run(ctx context.Context, on *cluster, do func(context.Context, *changer, *observe.Target) (*change, error)) error {
-	c, err := newChanger(ctx, on, f, f.wait.waits())
-	if err != nil {
-		return err
-	}
+	c := newChanger(ctx, on, f, f.wait.waits())
 	found, errs := f.targets.find(ctx, on)
 	all := make([]planned, len(found))
 	for i := range found {
@@ -215,7 +219,7 @@ func (c *changer) report(made *change) error {
 	t := &made.Target
 	p := c.printer
 	if made.unchanged && c.format() == "" {
-		p, _ = linePrinter(withOperation(c.flags.print, c.flags.dryRun.mark("unchanged"))) // newChanger has checked the format
+		p, _ = linePrinter(withOperation(c.flags.print, c.flags.dryRun.mark("unchanged"))) // validate has checked the format
 	}
 	var err error
 	if made.object != nil {

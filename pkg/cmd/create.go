@@ -113,10 +113,7 @@ func (o *createOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := newChanger(ctx, on, &o.change, o.change.wait.waits())
-	if err != nil {
-		return err
-	}
+	c := newChanger(ctx, on, &o.change, o.change.wait.waits())
 	if o.change.targets.fromFiles() {
 		return o.createFiles(ctx, c)
 	}

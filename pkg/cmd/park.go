@@ -81,10 +81,7 @@ func (o *parkOptions) command(cmd *cobra.Command) *cobra.Command {
 }
 
 func (o *parkOptions) run(ctx context.Context, on *cluster) error {
-	c, err := newChanger(ctx, on, &o.change, o.change.wait.waits())
-	if err != nil {
-		return err
-	}
+	c := newChanger(ctx, on, &o.change, o.change.wait.waits())
 	targets, errs := o.change.targets.find(ctx, on)
 	if o.change.targets.untyped() {
 		targets = slices.DeleteFunc(targets, o.skips)
@@ -110,7 +107,7 @@ func (o *parkOptions) run(ctx context.Context, on *cluster) error {
 		return planned{t, func(ctx context.Context) (*change, error) { return o.park(ctx, c, t, plan, now.After) }}, nil
 	})
 	errs = append(errs, failed...)
-	if on, err := c.confirm(counts, o.yes); err != nil || !on {
+	if agreed, err := c.confirm(counts, o.yes); err != nil || !agreed {
 		return outcome.Join(append(errs, err))
 	}
 	return c.make(ctx, all, errs)

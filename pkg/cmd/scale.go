@@ -102,7 +102,7 @@ func (o *scaleOptions) complete(args []string) error {
 	case o.steps.given() && version != "":
 		return usageErrorf("--step and --resource-version cannot be used together")
 	}
-	return cmp.Or(o.change.targets.complete(args), o.change.wait.limits.validate(o.waits()))
+	return cmp.Or(o.change.targets.complete(args), o.change.validate(o.waits()))
 }
 
 // apart returns an error if a flag is set and one of the others was given.
@@ -132,10 +132,7 @@ func validateRemoved(pods []string) error {
 }
 
 func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
-	c, err := newChanger(ctx, on, &o.change, o.waits())
-	if err != nil {
-		return err
-	}
+	c := newChanger(ctx, on, &o.change, o.waits())
 	// With -o json, --wait prints reports; --timeout alone prints the object.
 	if !o.change.wait.wait {
 		c.reports = ""
@@ -149,7 +146,7 @@ func (o *scaleOptions) run(ctx context.Context, on *cluster) error {
 	}
 	found, failed := each(targets, func(t *observe.Target) (*located, error) { return o.locate(ctx, c, t) })
 	errs = append(errs, failed...)
-	if on, err := c.confirm(o.counts(found), o.yes); err != nil || !on {
+	if agreed, err := c.confirm(o.counts(found), o.yes); err != nil || !agreed {
 		return outcome.Join(append(errs, err))
 	}
 	if o.steps.given() && o.change.dryRun == "none" {

@@ -93,7 +93,8 @@ func (o *waitOptions) complete(args []string) error {
 		o.limits.Once, o.limits.FailAfter = true, 0
 	}
 	o.targets.optional = o.waitsFor("delete")
-	return o.limits.validate(true)
+	_, err := linePrinter(o.print)
+	return cmp.Or(o.limits.validate(true), err)
 }
 
 // waitsFor reports whether a condition is one of those to wait for.
@@ -103,9 +104,6 @@ func (o *waitOptions) waitsFor(condition string) bool {
 
 // run waits for all objects in parallel.
 func (o *waitOptions) run(ctx context.Context, c *cluster) error {
-	if _, err := linePrinter(o.print); err != nil {
-		return err
-	}
 	targets, errs := o.find(ctx, c)
 	if o.waitsFor("ready") {
 		var failed []error

@@ -134,9 +134,7 @@ func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Targ
 	if len(all) > 0 {
 		return all, nil
 	}
-	wider := o.wanted
-	wider.Container, wider.AllContainers = "", true
-	found := logs.Containers(report, snapshot.Pods.Objects(), wider)
+	found := o.ofAnyName(report, snapshot.Pods.Objects())
 	switch {
 	case len(report.Pods) == 0:
 		out.Say("%s has no pods", t)
@@ -154,6 +152,13 @@ func (o *logsOptions) containers(ctx context.Context, c *cluster, t observe.Targ
 		out.Say("all pods of %s are ready", t)
 	}
 	return nil, nil
+}
+
+// ofAnyName returns the containers in the selected pods, whatever their names are.
+func (o *logsOptions) ofAnyName(r status.Report, pods []*corev1.Pod) []logs.Container {
+	wider := o.wanted
+	wider.Container, wider.AllContainers = "", true
+	return logs.Containers(r, pods, wider)
 }
 
 // runFollow follows the logs of the targets until all of them are gone.
@@ -204,10 +209,10 @@ func (o *logsOptions) sayNone(t observe.Target, r status.Report, pods []*corev1.
 	case len(r.Pods) == 0:
 		out.Say("%s has no pods yet", t)
 	case len(logs.Containers(r, pods, o.wanted)) > 0:
+	case o.wanted.Container != "" && len(o.ofAnyName(r, pods)) > 0:
+		out.Say("no pod of %s has a container %q yet", t, o.wanted.Container)
 	case o.wanted.Slot != "":
 		out.Say("%s has no pod whose name ends in -%s yet", t, o.wanted.Slot)
-	case o.wanted.Container != "":
-		out.Say("no pod of %s has a container %q yet", t, o.wanted.Container)
 	case t.Kind.IsPod():
 		out.Say("%s is ready", t)
 	default:

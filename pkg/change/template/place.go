@@ -48,13 +48,15 @@ func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, erro
 	if err != nil {
 		return Places{}, err
 	}
-	all, what := podtemplate.Candidates(schema, t.Object.Object), "image"
+	what := "image"
+	all := podtemplate.Candidates(schema, t.Object.Object)
+	// A template next to an image field is ambiguous, because it may be a mere addition to what the
+	// operator generates. So choose among all candidates, even if only templates count.
 	chosen, is := podtemplate.Choose(all)
 	if !images {
-		// A template next to an image field is ambiguous, because it may be a mere addition to what the
-		// operator generates.
-		all, what = slices.DeleteFunc(all, func(c podtemplate.Candidate) bool { return c.Form != podtemplate.Template }), "pod template"
+		what = "pod template"
 		is = is && chosen.Form == podtemplate.Template
+		all = slices.DeleteFunc(all, func(c podtemplate.Candidate) bool { return c.Form != podtemplate.Template })
 	}
 	switch {
 	case !is:

@@ -19,7 +19,9 @@ var files embed.FS
 // ships, in the order of their file names.
 func CRDs() ([]*unstructured.Unstructured, error) {
 	all, err := resources("crds")
-	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Namespace" }), err
+	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool {
+		return obj.GetKind() != "CustomResourceDefinition"
+	}), err
 }
 
 // read reads a manifest with one object.

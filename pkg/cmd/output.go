@@ -107,7 +107,9 @@ func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.
 
 // listWriter returns a function that prints models in the output format of a verb that lists them:
 // as a table, as lines with their names, or as kubectl prints objects (see printModels).
-func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool, table func(io.Writer, []T) error, name func(T) string, models func(io.Writer, printers.ResourcePrinter, []T) error) (func(io.Writer, []T) error, error) {
+func listWriter[T any](flags *genericclioptions.PrintFlags, noHeaders bool,
+	table func(io.Writer, []T) error, name func(T) string, models func(io.Writer, printers.ResourcePrinter, []T) error,
+) (func(io.Writer, []T) error, error) {
 	switch *flags.OutputFormat {
 	case "", "wide":
 		return table, nil

@@ -116,7 +116,8 @@ func New(opts Options) *Controller {
 func (c *Controller) ownersOf(kind kinds.Kind) *owners {
 	c.Metrics.Know(kind.CRD())
 	o := &owners{
-		kind: kind, strategy: strategy.All()[kind.Mapping.Strategy], client: c.Dynamic.Resource(kind.Resource), stopped: make(chan struct{}),
+		kind: kind, strategy: strategy.All()[kind.Mapping.Strategy],
+		client: c.Dynamic.Resource(kind.Resource), stopped: make(chan struct{}),
 	}
 	o.state.Store(&ownerState{})
 	return o

@@ -67,7 +67,10 @@ func fill(v View, s slotSet) Actions {
 		p.Operations = append(p.Operations, create)
 	}
 	found := countPods(v, s)
-	p.decideStatus(v, found, readyCondition(found, s.nodes == nil), p.podsProgress(v, s, found), failureCondition(p.Memory, v.Owner.Problem))
+	p.decideStatus(v, found,
+		readyCondition(found, s.nodes == nil),
+		p.podsProgress(v, s, found),
+		failureCondition(p.Memory, v.Owner.Problem))
 	return p
 }
 

@@ -55,7 +55,8 @@ func serverWords(err error) string { return cmp.Or(statusOf(err).Message, err.Er
 
 // statusOf returns the status in the server's answer, or an empty one if err is not an answer.
 func statusOf(err error) metav1.Status {
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
 		return status.Status()
 	}
 	return metav1.Status{}

@@ -14,8 +14,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// currentFields, readyFields, and updatedFields return the status fields that count the pods, the
-// ready pods, and the pods with the newest template. The most usual fields come first.
+// currentFields, readyFields, and updatedFields return the status fields for the number of pods, of
+// ready pods, and of pods with the newest template. The most common fields come first.
 func currentFields() []string {
 	return []string{"replicas", "currentReplicas", "currentNumberScheduled", "instances", "size", "clusterSize", "shards", "nodes"}
 }
@@ -37,8 +37,8 @@ func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 	return Read(k, obj, facts)
 }
 
-// Read returns the model of an object. It reads the desired count from the field of the kind, by
-// default .spec.replicas. A caller that knows another field must set the count before Settle.
+// Read returns the model of an object. It reads the desired count from the replica field of the kind,
+// by default .spec.replicas. If the count is in another field, the caller must set it before Settle.
 func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Object, error) {
 	o := status.Object{
 		Identity: status.Identity{
@@ -135,8 +135,8 @@ func Pods(n int64) int32 {
 	return int32(max(0, min(n, math.MaxInt32)))
 }
 
-// images returns the images in the pod template of an object by container name, or nil if the place
-// of the template is unknown.
+// images returns the images in the pod template of an object by container name, or nil if the
+// template's path is unknown.
 func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
 	path := []string{"spec", "template"}
 	if k.Reconciled() {

@@ -43,7 +43,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// Kinds of other programs report their counts in different ways.
+// Controllers of other programs report their counts in different fields.
 func TestFactsOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}, Kind: "Lamp", Singular: "lamp"}
@@ -147,8 +147,7 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// An invalid field in a status does not affect the others. A number that exceeds an int32 is
-// clamped.
+// An invalid field in a status does not affect other fields. Numbers are clamped to an int32.
 func TestFactsOfAStatusThatOthersWrote(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{
@@ -177,8 +176,8 @@ func pathOf(t *testing.T, text string) *fieldpath.Path {
 	return &path
 }
 
-// The facts follow from the schema. The status counts are integers in the part of the status that
-// /scale names. The name of the desired count determines the unit.
+// The schema of the status determines the facts. The counts are the integers next to the status field
+// of /scale. The name of the replica field determines the unit.
 func TestFactsFromASchema(t *testing.T) {
 	t.Parallel()
 	integers := func(names string) string {
@@ -257,8 +256,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// If a mapping has no field for a value, the value is unknown. Without a field for updated pods,
-// the hash of the template is set, except for kinds with a Deployment.
+// A value without a field in the mapping is unknown. If the field for updated pods is missing, the
+// template hash is set, except for kinds with a Deployment.
 func TestReadMapped(t *testing.T) {
 	t.Parallel()
 	field := []string{"status", "x"}
@@ -302,8 +301,8 @@ func TestSetsImage(t *testing.T) {
 	}
 }
 
-// The hint of the kind shows how to end a pause. Without a hint, the user is asked to unset the
-// field that pauses the object.
+// pausedBy uses the hint of the kind. Without a hint, it asks the user to unset the field that pauses
+// the object.
 func TestPausedBy(t *testing.T) {
 	t.Parallel()
 	o := status.Object{Identity: status.Identity{Type: "lamp.example.com", Name: "it", Namespace: "ns"}}
@@ -324,8 +323,8 @@ func TestPausedBy(t *testing.T) {
 	}
 }
 
-// A generation may be a number or a numeric text. A hash means that the generation is unknown, and
-// an empty text means that no controller has seen the object. Without a field, the kind decides.
+// A generation can be a number or a numeric string. A hash means that the generation is unknown. An empty
+// string means that no controller has seen the object. If the field is absent, the result depends on the kind.
 func TestReadGeneration(t *testing.T) {
 	t.Parallel()
 	ready := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
@@ -372,8 +371,8 @@ func TestSelects(t *testing.T) {
 	}
 }
 
-// The rules of a type follow from its schema and its annotations. A row lists rules that a type has,
-// and rules that it has not.
+// The schema and the annotations of a type determine its rules. Each test case lists rules that the
+// type has, and rules that it does not have.
 func TestRulesOfAType(t *testing.T) {
 	t.Parallel()
 	schema := parsed(t, "{type: object, properties: {status: {type: object, properties: {observedGeneration: {type: integer}}}}}")
@@ -399,7 +398,7 @@ func TestRulesOfAType(t *testing.T) {
 	}
 }
 
-// An expression that can multiply its results is refused, and so are too many expressions.
+// Expressions that can multiply their results are rejected, and so are too many expressions.
 func TestHostileExpressions(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"{.status..zz}=1", "{.status['a','a']['a','a']}=1", "{.status.parts[*].ready}=true"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/competing"
 )
 
-// gitOpsWriter returns the tool that sets the count of an object from a repository, or nil if none
-// does. count is the path of the count.
+// gitOpsWriter returns the GitOps tool that manages the count of an object, or nil if there is none.
+// count is the path of the count.
 func gitOpsWriter(obj *unstructured.Unstructured, count string) *competing.Writer {
 	path, err := fieldpath.ParseSteps(count)
 	if count == "" || err != nil {

@@ -6,8 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// The writer is a tool that sets the count from a repository, with the place to change it. A tool
-// that does not manage the count is no writer.
+// The writer is the GitOps tool that manages the count. Its message names the repository to change.
 func TestGitOpsWriter(t *testing.T) {
 	t.Parallel()
 	const (

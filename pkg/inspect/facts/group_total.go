@@ -9,7 +9,7 @@ import (
 )
 
 // ofShards returns the number of pods of all desired shards, or nil if it is implausible. The first
-// of OtherCounts that counts replicas is the number of pods per shard. The default is one.
+// replica count in OtherCounts is the number of pods per shard. The default is one.
 func ofShards(o status.Object) *int32 {
 	each := int64(1)
 	for _, b := range o.OtherCounts {
@@ -24,7 +24,7 @@ func ofShards(o status.Object) *int32 {
 	return new(Pods(each * int64(o.Desired)))
 }
 
-// multiplier returns the product of the numbers that multiply the count beside them, or 1.
+// multiplier returns the product of the multipliers in the same object as the count, or 1 if there are none.
 func multiplier(content map[string]any, count string) int64 {
 	times := int64(1)
 	for name, value := range content {
@@ -42,13 +42,13 @@ func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
 	return content
 }
 
-// times returns how many pods a count of n at a path stands for.
+// times returns the number of pods for a count of n at a path.
 func times(obj map[string]any, n int64, path fieldpath.Path) int64 {
 	return min(max(n, -1<<31), 1<<31) * multiplier(parent(obj, path.Steps), path.Steps[len(path.Steps)-1].Name)
 }
 
-// total returns the number of pods of all groups with a count like the given one, or nil if it is
-// unknown or implausible. beside has the other counts of the spec.
+// total returns the number of pods of all groups whose count has the same form as the given one, or
+// nil if it is unknown or implausible. beside lists the other counts of the spec.
 func total(obj map[string]any, count fieldpath.Path, beside []status.OtherCount) *int32 {
 	last := -1
 	for i, s := range count.Steps {

@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Each shard has one pod, or the number of replicas given in the same object. An
-// implausible number is ignored.
+// Each shard has one pod, or as many pods as the replicas in the same object. An implausible number
+// is ignored.
 func TestPodsOfShards(t *testing.T) {
 	t.Parallel()
 	const none = -1
@@ -35,8 +35,7 @@ func TestPodsOfShards(t *testing.T) {
 	}
 }
 
-// The total is the sum of all groups of the same form, each multiplied by its
-// number of shards.
+// The total is the sum of all groups of the same form, each multiplied by its number of shards.
 func TestPodsOfAllGroups(t *testing.T) {
 	t.Parallel()
 	const none = -1

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// groups returns the named groups of pods that have a count in the spec, with the number of ready
-// pods from the status. The groups that the function pairs returns come last.
+// groups returns the named groups of pods that have a count in the spec, with their ready pods from
+// the status. Groups that only the status lists come last.
 func (f Facts) groups(obj map[string]any) []status.Group {
 	var all []status.Group
 	reported := fieldpath.Object(obj, "status")
@@ -34,8 +34,8 @@ func (f Facts) groups(obj map[string]any) []status.Group {
 	return append(all, pairs(reported)...)
 }
 
-// readyIn returns how many pods of a group are ready or done, and the path at which the status
-// counts them. The object with the counts has the name of the group as its key or in a field.
+// readyIn returns the number of ready or finished pods of a group, and the path of that number in the
+// status. The object with the counts has the name of the group as its key or in a field.
 func readyIn(value any, name, at string) (ready *int32, from string) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -90,8 +90,8 @@ func pairs(reported map[string]any) []status.Group {
 	return all
 }
 
-// bounds returns the minimum and maximum beside a count. Many controllers limit the count to them.
-// A maximum of zero means no maximum.
+// bounds returns the minimum and maximum in the same object as a count. Many controllers limit the
+// count to them. A maximum of zero means no maximum.
 func bounds(obj map[string]any, count fieldpath.Path) []status.Bound {
 	var all []status.Bound
 	last := len(count.Steps) - 1

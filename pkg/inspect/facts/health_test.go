@@ -59,7 +59,7 @@ func reportOf(t *testing.T, resource string, content map[string]any) status.Repo
 	return status.NewReport(status.Snapshot{Object: o, Pods: problem.Pods{}, Now: made.Add(15 * time.Second)})
 }
 
-// The state that the controller reports decides about an object that has no count and no pods.
+// If an object has no count and no pods, the verdict follows from the reported state.
 func TestReportedHealth(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/health.yaml")
@@ -89,7 +89,7 @@ func TestReportedHealth(t *testing.T) {
 
 var health = flag.String("health", "", "a directory with objects.jsonl, whose health others have judged")
 
-// disputed lists the objects that Argo CD judges differently. docs/any-resource.md explains why.
+// disputed lists the objects for which Argo CD expects a different health. docs/any-resource.md explains why.
 func disputed() []string {
 	return []string{
 		"daemonsets.apps.kruise.io no-update-strategy-partition.yaml", "daemonsets.apps.kruise.io suspended.yaml",
@@ -97,9 +97,8 @@ func disputed() []string {
 	}
 }
 
-// TestHealthOfOthers compares verdicts with the health that Argo CD's checks expect. Unless it is
-// disputed, an object is ready only if it is expected to be healthy, and failed only if it is
-// expected to be degraded.
+// TestHealthOfOthers compares verdicts with the health that Argo CD's checks expect. Except for
+// disputed objects, a ready object must be healthy in Argo CD, and a failed object must be degraded.
 func TestHealthOfOthers(t *testing.T) {
 	if *health == "" {
 		return

@@ -17,10 +17,10 @@ import (
 
 // The annotations of a CRD that describe the status of its objects. Each line has one expression.
 const (
-	// annotationUnit names the unit of the count, if that is not pods.
+	// annotationUnit names the unit of the count if it is not pods.
 	annotationUnit = apis.Prefix + "unit"
-	// annotationReadyWhen holds expressions that must all be true. One true expression is enough
-	// for annotationFailedWhen and for annotationPausedWhen.
+	// annotationReadyWhen lists expressions that must all be true. For annotationFailedWhen and
+	// annotationPausedWhen, one true expression is enough.
 	annotationReadyWhen  = apis.Prefix + "ready-when"
 	annotationFailedWhen = apis.Prefix + "failed-when"
 	annotationPausedWhen = apis.Prefix + "paused-when"
@@ -33,7 +33,7 @@ const (
 	annotationRestartPath = apis.Prefix + "restart-path"
 )
 
-// statusAnnotations returns the annotations from which facts are read.
+// statusAnnotations returns the annotations that contain facts.
 func statusAnnotations() []string {
 	return []string{
 		annotationUnit, annotationReadyWhen, annotationFailedWhen, annotationPausedWhen, annotationPausedHint, annotationPartitionPath,
@@ -41,7 +41,7 @@ func statusAnnotations() []string {
 	}
 }
 
-// GenerationFrom is where a status has the generation that the controller has seen.
+// GenerationFrom is the place of the observed generation in a status.
 type GenerationFrom string
 
 // The values of GenerationFrom.
@@ -55,40 +55,40 @@ const (
 // Facts describes how to interpret the status of a kind's objects. It is computed once for all
 // objects of the kind. All paths begin at the root of an object.
 type Facts struct {
-	// Generation is where the status has the generation that the controller saw.
+	// Generation is the place of the observed generation in the status.
 	Generation GenerationFrom `json:"generation"`
 	// Conditions is set if the kind has conditions.
 	Conditions bool `json:"conditions"`
 	// Count is the path of the desired count, or "" if the spec has none. Unit is the thing that is
-	// counted. OtherCounts lists the other counts of the spec. Several means that the object has
+	// counted. OtherCounts lists the other counts of the spec. Several is set if the object has
 	// several groups of pods.
 	Count       string   `json:"count,omitempty"`
 	Unit        string   `json:"unit"`
 	OtherCounts []string `json:"otherCounts,omitempty"`
 	Several     bool     `json:"several,omitempty"`
 	// Desired, Current, Ready, Updated, and Available list status fields with counts of pods. The
-	// first one that an object has is used.
+	// first field that an object has is used.
 	Desired   []string `json:"desired,omitempty"`
 	Current   []string `json:"current,omitempty"`
 	Ready     []string `json:"ready,omitempty"`
 	Updated   []string `json:"updated,omitempty"`
 	Available []string `json:"available,omitempty"`
-	// Zero lists the counts that are zero if they are absent. An absent updated count is zero only for
-	// objects with a pod template.
+	// Zero lists the counts that are zero if absent. An absent updated count is zero only for objects
+	// with a pod template.
 	Zero []string `json:"absentIsZero,omitempty"`
 	// ScaleCount and ScaleSelector are the fields of the status that /scale shows.
 	ScaleCount    string `json:"scaleCount,omitempty"`
 	ScaleSelector string `json:"scaleSelector,omitempty"`
-	// Partition is the field with the number of pods that keep the older template. Ordinal is set if
-	// the field holds an ordinal instead. The pods below the ordinal keep the older template, and the
-	// rollout counts as done without them.
+	// Partition is the field with the number of pods that keep the older template. If Ordinal is set,
+	// the field holds an ordinal: pods below the ordinal keep the older template, and the rollout is
+	// complete without them.
 	Partition string `json:"partition,omitempty"`
 	Ordinal   bool   `json:"ordinal,omitempty"`
-	// OnDelete is the field that has the value "OnDelete" if only deleted pods are replaced.
+	// OnDelete is the field whose value is "OnDelete" if only deleted pods are replaced.
 	OnDelete string `json:"onDelete,omitempty"`
 	// Restart is the field that a restart sets to the current time.
 	Restart string `json:"restart,omitempty"`
-	// ReadyWhen, FailedWhen, and PausedWhen list expressions. PausedHint is how to end a pause.
+	// ReadyWhen, FailedWhen, and PausedWhen list expressions. PausedHint explains how to end a pause.
 	ReadyWhen  []string `json:"readyWhen,omitempty"`
 	FailedWhen []string `json:"failedWhen,omitempty"`
 	PausedWhen []string `json:"pausedWhen,omitempty"`
@@ -98,7 +98,7 @@ type Facts struct {
 
 	builtIn bool
 	schema  map[string]any
-	// profiled is set unless ReadyWhen comes from an annotation of the CRD.
+	// profiled is false if ReadyWhen comes from an annotation of the CRD.
 	profiled bool
 	readyIf  []fieldpath.Expression
 	failedIf []fieldpath.Expression
@@ -135,7 +135,7 @@ func New(kind kinds.Kind, source kinds.Source, count *fieldpath.Path) (Facts, er
 	return f, f.fromAnnotations(said)
 }
 
-// builtInFacts returns the facts of Kubernetes' own kinds, as "kubectl rollout status" reads them.
+// builtInFacts returns the facts of Kubernetes' own kinds. The rules are those of "kubectl rollout status".
 func builtInFacts(kind kinds.Kind) Facts {
 	f := Facts{
 		Generation: GenerationField, Unit: "pod", Count: ".spec.replicas", From: []string{"built in"}, builtIn: true,
@@ -163,7 +163,7 @@ func builtInFacts(kind kinds.Kind) Facts {
 			Current: statusPaths("", currentFields()), Ready: statusPaths("", readyFields())}
 	}
 	f.Zero = slices.Concat(f.Desired, f.Current, f.Ready, f.Updated, f.Available)
-	f.pausedIf, _ = expressions(f.PausedWhen) // a test parses them
+	f.pausedIf, _ = expressions(f.PausedWhen) // a test parses the expressions
 	return f
 }
 
@@ -182,7 +182,7 @@ func statusPaths(base string, names []string) []string {
 	return all
 }
 
-// fromSchema adds the facts in the schema and in /scale.
+// fromSchema adds the facts from the schema and from /scale.
 func (f *Facts) fromSchema(source kinds.Source, count *fieldpath.Path) {
 	root := source.Schema
 	f.schema = root
@@ -263,8 +263,8 @@ func statusAt(root, properties map[string]any, base string) map[string]any {
 	return properties
 }
 
-// within returns the part of the status around a field: "" for .status.replicas, and ".gateway" for
-// .status.gateway.replicas.
+// within returns the part of the status that contains a field: "" for .status.replicas, and
+// ".gateway" for .status.gateway.replicas.
 func within(path string) string {
 	names, err := fieldpath.FieldNames(path)
 	if err != nil || len(names) < 3 || names[0] != "status" {
@@ -279,8 +279,8 @@ func samePath(a, b string) bool {
 	return errA == nil && errB == nil && pa.String() == pb.String()
 }
 
-// otherCounts sets OtherCounts and Several. If sharded is set, a number of shards beside the count
-// means that there are several groups of pods.
+// otherCounts sets OtherCounts and Several. If sharded is set, a number of shards next to the count
+// means several groups of pods.
 func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded bool) {
 	last := count.Steps[len(count.Steps)-1]
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
@@ -301,7 +301,7 @@ func (f *Facts) otherCounts(root map[string]any, count *fieldpath.Path, sharded 
 	}
 }
 
-// fromAnnotations overrides facts from the schema with those from annotations or a profile.
+// fromAnnotations replaces facts from the schema with facts from annotations or a profile.
 func (f *Facts) fromAnnotations(said map[string]string) error {
 	for key, at := range map[string]*[]string{
 		kinds.AnnotationDesiredPath: &f.Desired, kinds.AnnotationCurrentPath: &f.Current, kinds.AnnotationReadyPath: &f.Ready,
@@ -311,7 +311,7 @@ func (f *Facts) fromAnnotations(said map[string]string) error {
 			if _, err := fieldpath.FieldNames(word); err != nil {
 				return fmt.Errorf("annotation %s: %w", key, err)
 			}
-			// The controller writes a field that an annotation names, so its absence means zero.
+			// The controller writes a field that an annotation names, so an absent field means zero.
 			*at, f.Zero = []string{word}, append(f.Zero, word)
 		}
 	}
@@ -381,13 +381,13 @@ func expressions(words []string) ([]fieldpath.Expression, error) {
 	return all, nil
 }
 
-// zero reports whether a count with these paths is zero if it is absent.
+// zero reports whether an absent count with these paths is zero.
 func (f Facts) zero(paths []string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(f.Zero, path) })
 }
 
-// pausedBy returns how to end a pause that an expression of the kind detects. It returns either an
-// instruction or a command.
+// pausedBy returns an instruction or a command that ends a pause. The pause was detected by an
+// expression of the kind.
 func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *commandline.Command) {
 	object := o.Type + "/" + o.Name
 	switch {
@@ -396,7 +396,7 @@ func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *com
 		if len(words) == 0 || words[0] != "kubectl" {
 			return strings.ReplaceAll(f.PausedHint, "NAME", o.Name), nil
 		}
-		// This command may come from an annotation of the CRD, so each word is quoted.
+		// An annotation of the CRD can contain any command, so each word is quoted.
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "NAME", o.Name)
 		}

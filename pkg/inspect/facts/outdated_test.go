@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The status of a declared kind may have neither the observed generation nor the number of updated
-// pods. In this case, the pods show that an object whose template has just changed is not ready.
+// If the status of a declared kind has neither an observed generation nor an updated count, the hash
+// of the pods' template shows that the pods are outdated.
 func TestOutdatedPods(t *testing.T) {
 	t.Parallel()
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}, Kind: "Gadget", Singular: "gadget", ReplicasPath: []string{"spec", "size"}}

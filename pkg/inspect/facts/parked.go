@@ -23,8 +23,8 @@ func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
 	return &path
 }
 
-// parked returns the count that an object had before it was parked, or nil if the object is not
-// parked or has been scaled since.
+// parked returns the count that an object had before it was parked. It returns nil if the object is
+// not parked, or was scaled after parking.
 func parked(obj *unstructured.Unstructured) *apis.ParkedCount {
 	path := ParkedPath(obj)
 	if path == nil {
@@ -33,6 +33,6 @@ func parked(obj *unstructured.Unstructured) *apis.ParkedCount {
 	if n, found, err := path.Get(obj.Object); err != nil || !found || n != 0 {
 		return nil
 	}
-	p, _ := apis.ReadParked(obj.GetAnnotations()) // ParkedPath has read it
+	p, _ := apis.ReadParked(obj.GetAnnotations()) // ParkedPath has checked the annotation
 	return p
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-// pause sets o.Pause if the object is paused or waits for someone to act.
+// pause sets o.Pause if the object is paused or waits for a user.
 func (f Facts) pause(o *status.Object, obj map[string]any) {
 	for _, e := range f.pausedIf {
 		if holdsOf(e, obj) && !timedPause(obj) {
 			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused" + cmp.Or(pauseNote(obj, e), ": "+e.String())}
 			o.Pause.Hint, o.Pause.Command = pausedBy(f, *o, e)
-			// An object with a pod template still scales while it is paused.
+			// A pause of a pod template does not stop scaling.
 			o.Pause.Reported = ofStatus(e)
 			o.Pause.Template = strings.HasPrefix(fieldOf(e), ".spec.paused") && !o.NoCount && len(f.Updated) > 0 && hasContainers(obj)
 			o.Pause.Switch = !o.Pause.Reported && !o.Pause.Template
@@ -47,7 +47,7 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 		return
 	}
 	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.ReadyUnknown && o.Ready < o.Desired {
-		return // no pods are outdated, or some are not ready yet
+		return // no pods are outdated, or some pods are not ready yet
 	}
 	if textAt(obj, f.OnDelete) == "OnDelete" {
 		o.Pause = &status.Pause{Code: problem.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the old template", Template: true}
@@ -56,8 +56,8 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 	f.partition(o, obj)
 }
 
-// pauseNote returns who turned on the switch of a pause, and why, or "" if this is unknown. "pause"
-// writes both to annotations, which are stale if another manager has turned on the switch since.
+// pauseNote returns who paused an object, and why, or "" if this is unknown. "pause" writes both to
+// annotations. The annotations are stale if another manager has set the pause field since.
 func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	u := &unstructured.Unstructured{Object: obj}
 	by, reason := u.GetAnnotations()[apis.AnnotationPausedBy], u.GetAnnotations()[apis.AnnotationPausedReason]
@@ -74,10 +74,10 @@ func pauseNote(obj map[string]any, e fieldpath.Expression) string {
 	return apis.Pause{By: by, Reason: reason}.Note()
 }
 
-// reportedPause sets o.Pause and returns true if a usual condition or phase reports a pause.
+// reportedPause sets o.Pause and returns true if a well-known condition or phase reports a pause.
 func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	if slices.ContainsFunc(f.pausedIf, ofStatus) || o.BuiltIn || timedPause(obj) {
-		return false // the kind reports pauses elsewhere, and conditions may be stale
+		return false // the kind reports pauses elsewhere, and conditions can be stale
 	}
 	if o.SwitchOff = switchedOff(obj); o.SwitchOff {
 		return false // the status is stale
@@ -97,15 +97,14 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	return true
 }
 
-// switchedOff reports whether an object has a field that pauses it, and this field is off.
+// switchedOff reports whether an object has a pause field that is false.
 func switchedOff(obj map[string]any) bool {
 	return slices.ContainsFunc([]string{".spec.paused", ".spec.suspend"}, func(path string) bool { return valueAt(obj, path) == false })
 }
 
-// ofStatus reports whether an expression reads the status.
 func ofStatus(e fieldpath.Expression) bool { return strings.HasPrefix(fieldOf(e), ".status.") }
 
-// partition sets o.UpdatedWanted for an ordinal, or o.Pause if all outdated pods are to be kept.
+// partition sets o.UpdatedWanted for an ordinal. If the partition keeps all outdated pods, it sets o.Pause.
 func (f Facts) partition(o *status.Object, obj map[string]any) {
 	path, value := f.Partition, valueAt(obj, f.Partition)
 	if value == nil && !f.Ordinal {
@@ -129,7 +128,7 @@ func (f Facts) partition(o *status.Object, obj map[string]any) {
 	}
 }
 
-// partitionIn returns the path and the value of a field named partition below a strategy.
+// partitionIn returns the path and the value of a field named "partition" inside a strategy.
 func partitionIn(content map[string]any, at string, strategy bool) (string, any) {
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		path, value := at+"."+name, content[name]
@@ -161,8 +160,9 @@ func keptBy(value any, desired int32) (int32, bool) {
 	return sum, true
 }
 
-// keeps returns how many desired pods a partition keeps on the old revision, and whether it is
-// valid. As in OpenKruise, a percentage is rounded up, but at least one pod is replaced below 100%.
+// keeps returns the number of desired pods that a partition keeps on the old revision, and whether
+// the partition is valid. As in OpenKruise, a percentage is rounded up, but at least one pod is
+// replaced below 100%.
 func keeps(value any, desired int32) (int32, bool) {
 	var partition intstr.IntOrString
 	switch value := value.(type) {
@@ -183,12 +183,12 @@ func keeps(value any, desired int32) (int32, bool) {
 	return int32(max(0, min(n, int(desired)))), true //nolint:gosec // between two of 32 bits
 }
 
-// promotes reports whether the message of a Rollout means that the Rollout waits to be promoted.
+// promotes reports whether a Rollout with this message waits to be promoted.
 func promotes(message string) bool {
 	return strings.Contains(message, "BlueGreenPause") || strings.Contains(message, "CanaryPauseStep")
 }
 
-// timedPause reports whether the current pause of a Rollout ends by itself after some time.
+// timedPause reports whether the current pause of a Rollout ends after a duration.
 func timedPause(obj map[string]any) bool {
 	if valueAt(obj, ".spec.paused") == true {
 		return false

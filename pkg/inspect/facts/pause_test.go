@@ -32,8 +32,8 @@ func TestTimedPause(t *testing.T) {
 	}
 }
 
-// A condition pauses an object only if no annotation defines how pauses are reported. A partition
-// or a strategy does so only while it keeps pods of an older template.
+// Conditions report a pause only if no annotation defines pauses. A partition or a strategy pauses an
+// object only while it keeps pods of an older template.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	const count = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {replicas: {type: integer}, readyReplicas: {type: integer}, updatedReplicas: {type: integer}, paused: {type: boolean}, phase: {type: string}}}}}"
@@ -113,7 +113,7 @@ func TestParked(t *testing.T) {
 	}
 }
 
-// The phase and the message of a controller come from the first field that has a text.
+// The phase and the message come from the first field that is not empty.
 func TestWordOfAController(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]status.Word{

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// profiles holds annotations for CRDs that others install. Each file is named
-// after its CRD. The annotations of the CRD itself take precedence.
+// profiles contains annotations for CRDs that other programs install. Each file is named after its
+// CRD. The annotations of the CRD itself take precedence.
 //
 //go:embed profiles/*.yaml
 var profiles embed.FS

@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-// read sets the counts and the other evidence from an object of another program's kind.
+// read sets the counts and the other evidence for an object of a kind that another program reconciles.
 func (f Facts) read(o *status.Object, obj map[string]any) {
 	o.Count, o.Several = f.Count, f.Several
 	if f.Unit != "pod" {
@@ -57,7 +57,7 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 		o.ObservedGeneration = written(seen)
 		return
 	case string:
-		// Text that is not a number is a hash, which is ignored.
+		// A string that is not a number is a hash, which is ignored.
 		n, err := strconv.ParseInt(seen, 10, 64)
 		if err == nil || seen == "" {
 			if o.ObservedGeneration = n; seen != "" {
@@ -68,8 +68,8 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	}
 	switch f.Generation {
 	case GenerationField, GenerationText:
-		// The controller has not written the field yet. A controller that reports Ready without the field
-		// never writes it.
+		// The controller has not written the field yet. If it already reports Ready, it never writes
+		// the field.
 		o.Untracked = f.builtIn && o.Generation == 0 || !f.builtIn && meta.IsStatusConditionTrue(o.Conditions, apis.ConditionReady)
 	default:
 		o.Untracked = true
@@ -92,8 +92,8 @@ func readTracked(o *status.Object, reported map[string]any) {
 	}
 }
 
-// written returns a generation from a status. It replaces 0 with -1, which no object has,
-// because an ObservedGeneration of 0 means that no controller has seen the object.
+// written returns a generation from a status. It replaces 0 with -1, because 0 in ObservedGeneration
+// means that no controller has seen the object.
 func written(generation int64) int64 {
 	if generation == 0 {
 		return -1
@@ -101,9 +101,9 @@ func written(generation int64) int64 {
 	return generation
 }
 
-// lag returns an unmet expression if a status field differs from an annotation that has the
-// generation of another object, or "". For example, a Rollout has the annotation
-// "rollout.argoproj.io/workload-generation" and the field .status.workloadObservedGeneration.
+// lag returns an unmet expression if the observed generation of another object is outdated, or "".
+// For example, a Rollout has the annotation "rollout.argoproj.io/workload-generation" and the field
+// .status.workloadObservedGeneration, which must be equal.
 func lag(obj map[string]any) string {
 	for key, wanted := range fieldpath.Object(obj, "metadata", "annotations") {
 		of, is := strings.CutSuffix(key[strings.LastIndex(key, "/")+1:], "-generation")
@@ -162,9 +162,9 @@ func readWord(o *status.Object, obj map[string]any) {
 	o.Fields = slices.Sorted(maps.Keys(fieldpath.Object(obj, "status")))
 }
 
-// judge evaluates the kind's expressions for ready and failed objects. An expression with an error
-// is false. ReadyWhen of a profile is ignored if the object has none of the fields that it reads,
-// because older versions of the controller do not write them.
+// judge evaluates the kind's expressions for ready and failed objects. An expression with an error is
+// false. If a profile's ReadyWhen reads only absent fields, it is ignored, because older versions of
+// the controller do not write these fields.
 func (f Facts) judge(o *status.Object, obj map[string]any) {
 	reported := func(e fieldpath.Expression) bool { return valueAt(obj, fieldOf(e)) != nil }
 	if len(f.readyIf) > 0 && (!f.profiled || slices.ContainsFunc(f.readyIf, reported)) {
@@ -175,7 +175,7 @@ func (f Facts) judge(o *status.Object, obj map[string]any) {
 	}
 	if unmet := lag(obj); unmet != "" {
 		o.Word.Ready, o.Word.Unmet = new(false), unmet
-		o.Claims = append(o.Claims, words.Claim{Text: unmet, Meaning: words.Working}) // so the object is not complete either
+		o.Claims = append(o.Claims, words.Claim{Text: unmet, Meaning: words.Working}) // or the object could be complete
 	}
 	if len(f.failedIf) > 0 {
 		i := slices.IndexFunc(f.failedIf, func(e fieldpath.Expression) bool { return holdsOf(e, obj) })
@@ -185,7 +185,6 @@ func (f Facts) judge(o *status.Object, obj map[string]any) {
 	}
 }
 
-// fieldOf returns the path that an expression reads.
 func fieldOf(e fieldpath.Expression) string { return strings.Trim(e.Path, "{}") }
 
 func holdsOf(e fieldpath.Expression, obj map[string]any) bool {
@@ -194,7 +193,7 @@ func holdsOf(e fieldpath.Expression, obj map[string]any) bool {
 }
 
 // Settle adds the facts that depend on the desired count: the pods that a partition keeps, a pause,
-// and the number of pods that all groups want.
+// and the total of all groups.
 func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *fieldpath.Path) {
 	switch {
 	case f.Unit == "shard":
@@ -213,8 +212,8 @@ func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *f
 	f.pause(o, obj.Object)
 }
 
-// onlyCounted reports whether the last change of the spec changed only the count. This is so if the
-// manager that made the change owns no other field of the spec.
+// onlyCounted reports whether the last change of the spec changed only the count. This is true if the
+// manager of the last change owns no other field of the spec.
 func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[string]any) bool {
 	spec := smd.PathElement{FieldName: new("spec")}
 	var last *metav1.ManagedFieldsEntry
@@ -226,7 +225,7 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 			continue
 		}
 		if last != nil && last.Time.Equal(m.Time) {
-			return false // the order of the two is not known
+			return false // the order of the two writes is unknown
 		}
 		if last == nil || last.Time.Before(m.Time) {
 			last, fields = &managers[i], ofSpec.Size()
@@ -239,7 +238,7 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 	return last.Subresource == "scale" || err == nil && path.ManagedBy(*last, obj)
 }
 
-// number returns, as a count, the first whole number at any of the paths, and whether there is one.
+// number returns the first whole number at any of the paths as a count, and whether there is one.
 func number(obj map[string]any, paths []string) (int32, bool) {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {

@@ -48,8 +48,8 @@ func readObject(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// settled returns the model of an object of another program's kind. path is the path of its count, or
-// "" if it has none.
+// settled returns the model of an object of a kind that another program reconciles. path is the path
+// of its count, or "".
 func settled(t *testing.T, kind kinds.Kind, source kinds.Source, path string, obj *unstructured.Unstructured) status.Object {
 	t.Helper()
 	var count *fieldpath.Path
@@ -75,15 +75,15 @@ func settled(t *testing.T, kind kinds.Kind, source kinds.Source, path string, ob
 	return o
 }
 
-// reported returns the report on such an object, without its pods.
+// reported returns the report on an object like that of settled, without its pods.
 func reported(t *testing.T, kind kinds.Kind, source kinds.Source, path string, obj *unstructured.Unstructured) status.Report {
 	t.Helper()
 	return status.NewReport(status.Snapshot{Object: settled(t, kind, source, path, obj), Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 }
 
-// The built-in kinds are ready when "kubectl rollout status" of Kubernetes 1.36 reports success
-// (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go). The rows in which kubectl accepts
-// surplus pods are marked.
+// A built-in object is ready when "kubectl rollout status" of Kubernetes 1.36 reports success
+// (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go). A comment marks the cases in which
+// kubectl accepts surplus pods.
 func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
 	t.Parallel()
 	const (
@@ -164,8 +164,8 @@ func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
 	}
 }
 
-// Statuses of argo-rollouts, prometheus-operator, OpenKruise, and others are read as their authors
-// mean them.
+// Statuses of argo-rollouts, prometheus-operator, OpenKruise, and others have the verdicts that their
+// authors intend.
 func TestStatusesOfOperators(t *testing.T) {
 	t.Parallel()
 	rollout := kindNamed("rollouts.argoproj.io", "Rollout")
@@ -322,8 +322,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// If an expression names an annotation but no value, the annotation pauses an object whatever its
-// value is.
+// An expression without a value matches the annotation with any value.
 func TestPausedByAnnotation(t *testing.T) {
 	t.Parallel()
 	for annotation, want := range map[string]bool{
@@ -343,8 +342,7 @@ func TestPausedByAnnotation(t *testing.T) {
 	}
 }
 
-// The last change was only of the count if its manager owns the count and no other field of the
-// spec.
+// onlyCounted is true if the last manager owns the count and no other field of the spec.
 func TestOnlyCounted(t *testing.T) {
 	t.Parallel()
 	const made = "- {manager: a, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}"
@@ -418,7 +416,7 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// Whatever object a server sends, no count is negative, and a report can be made.
+// No object from a server leads to a negative count or a panic.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"spec":{"replicas":3},"status":{"readyReplicas":3,"observedGeneration":1,"conditions":[{"type":"Ready","status":"True"}]}}`,
@@ -447,7 +445,7 @@ func FuzzRead(f *testing.F) {
 			if o.Ready < 0 || o.Current < 0 || o.Desired < 0 {
 				t.Errorf("%s reads as %d ready of %d, %d wanted", text, o.Ready, o.Current, o.Desired)
 			}
-			status.NewReport(status.Snapshot{Object: o}) // does not panic
+			status.NewReport(status.Snapshot{Object: o}) // must not panic
 		}
 	})
 }
@@ -471,8 +469,8 @@ func TestRestartFacts(t *testing.T) {
 	}
 }
 
-// An update of ordered pods is complete when the controller declares it. Until then, one pod counts
-// as outdated.
+// An update of ordered pods is complete only when the controller declares it complete. Until then,
+// one pod is counted as outdated.
 func TestUpdateThatIsNotDeclaredComplete(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any
@@ -507,8 +505,8 @@ func TestUpdateThatIsNotDeclaredComplete(t *testing.T) {
 	}
 }
 
-// A count that the controller omits at zero is zero if absent, and a count that it never writes is
-// unknown.
+// If the controller omits a count of zero, an absent count is zero. If it never writes the count, the
+// count is unknown.
 func TestCountsThatAreMissing(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any

@@ -60,8 +60,8 @@ type Controller struct {
 	Available int64 `json:"-"`
 }
 
-// Controllers returns the controllers in all namespaces. If the user is not allowed to list them,
-// it returns the controllers in the given namespace, or nil if listing these is forbidden, too.
+// Controllers returns the controllers in all namespaces. If the user cannot list them, it returns the
+// controllers in the given namespace, or nil if the user cannot list these either.
 func Controllers(ctx context.Context, client dynamic.Interface, namespace string) ([]Controller, error) {
 	deployments := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments"))
 	opts := metav1.ListOptions{LabelSelector: deploy.ControllerLabel}

@@ -56,8 +56,8 @@ func (d *Doctor) serves(kind kinds.Kind) bool {
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource.Resource })
 }
 
-// declarations checks the kinds that CRDs declare in addition to the shipped kinds, and adds those
-// in use to d.declared. There are no results if the user is not allowed to list CRDs.
+// declarations checks the kinds that CRDs declare in addition to the shipped kinds, and adds the used
+// kinds to d.declared. If the user cannot list CRDs, there are no results.
 func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	crds, err := d.client.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
@@ -80,8 +80,8 @@ func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	return checks, nil
 }
 
-// checkDeclaration checks the kind that a CRD declares, and returns it. The result is nil if the
-// CRD declares nothing, or if the kind is shipped.
+// checkDeclaration returns the kind that a CRD declares, and the result of its check. The result is
+// nil if the CRD declares nothing, or if the kind is shipped.
 func (d *Doctor) checkDeclaration(crd *unstructured.Unstructured) (*check.Result, kinds.Kind) {
 	kind, err := kinds.Declared(crd)
 	result := check.Result{Name: "kind " + crd.GetName(), State: check.Passed, Message: fmt.Sprintf("declared: plan %s", kind.Mapping.Strategy)}

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A CRD that declares nothing, or that is shipped, has no result. Any other CRD has one, which
-// reports its errors.
+// Only a CRD that declares a kind, and that is not shipped, has a result. The result reports its
+// errors.
 func TestCheckDeclaration(t *testing.T) {
 	t.Parallel()
 	scaffold := kinds.Scaffold{Kind: "Foo", Group: "example.com", Plan: kinds.StrategyPods, Image: "nginx"}

@@ -19,7 +19,7 @@ import (
 
 // Doctor checks a cluster.
 type Doctor struct {
-	// Namespace is where the user wants to work. It is empty for all namespaces.
+	// Namespace is where the user works. It is empty for all namespaces.
 	Namespace string
 	// Version is the version of this program.
 	Version string
@@ -27,12 +27,12 @@ type Doctor struct {
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterface
 	access    authorizationv1client.SelfSubjectAccessReviewsGetter
-	// user is the user name that the server reports, or "you" if it is unknown.
+	// user is the user name on the server, or "you" if it is unknown.
 	user string
-	// commands formats the commands that fix what is missing.
+	// commands formats the commands that fix problems.
 	commands commandline.Context
 
-	// served lists the shipped kinds, without those that the server is known not to have.
+	// served lists the shipped kinds, except those that the server does not serve.
 	served []kinds.Kind
 	// declared lists the kinds (plural.group) that CRDs declare and that have objects.
 	declared []string
@@ -52,13 +52,13 @@ func (d *Doctor) Run(ctx context.Context, c *kube.Factory) ([]check.Result, erro
 	}
 	server, err := c.ServerVersion(ctx)
 	if err != nil {
-		return nil, err // nothing else can be checked
+		return nil, err // no other check can run
 	}
 	cached, err := c.Flags.ToDiscoveryClient()
 	if err != nil {
 		return nil, err
 	}
-	cached.Invalidate() // CRDs may be newer than the cache
+	cached.Invalidate() // CRDs can be newer than the cache
 	d.discovery = cached
 	d.commands = c.ClusterContext()
 	d.user = cmp.Or(c.User(ctx), "you")

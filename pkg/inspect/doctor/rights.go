@@ -25,7 +25,7 @@ import (
 // askers is the maximum number of rights that are checked at the same time.
 const askers = 8
 
-// rights checks for each verb whether the user has the rights that the verb needs.
+// rights checks whether the user has the rights that each verb needs.
 func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 	needed, err := neededRights(d.Namespace, d.served)
 	if err != nil {
@@ -66,9 +66,9 @@ func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
 	return installed
 }
 
-// neededRights returns the rights that each verb needs to work with the served kinds in namespace,
-// or in all if namespace is "". If no kinds are served, it returns the rights for Deployments,
-// which no role of deploy/rbac grants.
+// neededRights returns the rights that each verb needs for the served kinds in namespace, or in all
+// namespaces if it is "". If no kinds are served, it returns the rights for Deployments, which no
+// role of deploy/rbac grants.
 func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, error) {
 	editor, viewer, revisions := check.Editor, check.Viewer, "controllerrevisions.apps"
 	if len(served) == 0 {
@@ -110,13 +110,13 @@ func neededRights(namespace string, served []kinds.Kind) ([]check.VerbRights, er
 	}, err
 }
 
-// deployments returns the kind Deployment, for users who have none of the shipped kinds.
+// deployments returns the kind Deployment. It replaces the shipped kinds if none of them are served.
 func deployments() kinds.Kind {
 	return kinds.Kind{Resource: appsv1.SchemeGroupVersion.WithResource("deployments"), ReplicasPath: []string{"spec", "replicas"}}
 }
 
-// rightsTo returns a right for each of the verbs, which are separated by spaces, on each of the
-// resources, such as "pods/log" or "deployments.apps".
+// rightsTo returns a right for each verb and each resource, such as "pods/log" or "deployments.apps".
+// Spaces separate the verbs.
 func rightsTo(namespace, verbs string, resources ...string) []check.Right {
 	var rights []check.Right
 	for _, resource := range resources {
@@ -171,8 +171,8 @@ func rightsOf(namespace string, rule rbacv1.PolicyRule) []check.Right {
 	return rights
 }
 
-// ask asks the server once about each right, several at a time. An answer is nil if the server does
-// not return one.
+// ask asks the server about each right, with several requests at a time. An answer is nil if the
+// server does not answer.
 func (d *Doctor) ask(ctx context.Context, needed []check.VerbRights) map[check.Right]*bool {
 	answers := map[check.Right]*bool{}
 	for _, verb := range needed {

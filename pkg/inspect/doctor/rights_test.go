@@ -13,7 +13,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// A rule grants each of its verbs on each of its resources.
 func TestRightsOf(t *testing.T) {
 	t.Parallel()
 	got := rightsOf("ns", rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments", "deployments/scale"}, Verbs: []string{"get", "patch"}, ResourceNames: []string{"web"}})
@@ -31,7 +30,7 @@ func TestRightsOf(t *testing.T) {
 	}
 }
 
-// Each verb needs some permissions, which its role grants, in one namespace and in all namespaces.
+// The role of each verb grants the permissions that the verb needs, in one namespace and in all.
 func TestNeededRights(t *testing.T) {
 	t.Parallel()
 	for _, namespace := range []string{"ns", ""} {
@@ -91,7 +90,6 @@ func TestRightsOfDeployments(t *testing.T) {
 	}
 }
 
-// The name of the controller's role is the one in deploy/rbac.
 func TestControllerRole(t *testing.T) {
 	t.Parallel()
 	if check.Controller != deploy.ControllerName {
@@ -99,7 +97,7 @@ func TestControllerRole(t *testing.T) {
 	}
 }
 
-// has reports whether a shipped role grants a permission. For any other role, it returns true.
+// has reports whether a shipped role grants a permission. For other roles, it returns true.
 func has(t *testing.T, namespace, role string, right check.Right) bool {
 	t.Helper()
 	if role != check.Viewer && role != check.Editor {

@@ -1,5 +1,5 @@
-// Package check turns what package doctor found in a cluster into results, with the commands that
-// fix what is missing. It makes no requests.
+// Package check evaluates the data that package doctor reads from a cluster. Its results contain the
+// commands that fix problems. It makes no requests.
 package check
 
 import (
@@ -13,12 +13,12 @@ import (
 
 // Result is the result of one check.
 type Result struct {
-	// Name describes the check in a few words.
+	// Name identifies the check in a few words.
 	Name  string `json:"name"`
 	State State  `json:"state"`
 	// Message describes the result.
 	Message string `json:"message"`
-	// Fix lists the commands that solve the problem. They may need more permissions than the user has.
+	// Fix lists the commands that solve the problem. The user might lack the permissions for them.
 	Fix []string `json:"fix,omitempty"`
 }
 
@@ -27,18 +27,18 @@ type State string
 
 // The outcomes of a check.
 const (
-	// Passed means that the checked thing is in place.
+	// Passed means that there is no problem.
 	Passed State = "passed"
-	// Failed means that the checked thing is missing or broken.
+	// Failed means that something is missing or broken.
 	Failed State = "failed"
-	// Optional means that something is missing, and that nothing in the cluster needs it.
+	// Optional means that something is missing, but nothing in the cluster needs it.
 	Optional State = "optional"
 	// Unknown means that the check could not run, usually because a permission is missing.
 	Unknown State = "unknown"
 )
 
-// oldestServer is the first version in which the validation rules of the CRDs are always on. An
-// older server may admit objects that the rules reject.
+// oldestServer is the first version that always enforces the validation rules of the CRDs. Older
+// servers can admit invalid objects.
 const oldestServer = "1.29"
 
 // The oldest and the newest version of Kubernetes that the tests run against.
@@ -52,7 +52,7 @@ func MissingNamespace(name string, commands commandline.Context) Result {
 	return Result{Name: "namespace", State: Failed, Message: name + " does not exist", Fix: []string{commands.Line(commandline.Kubectl("create", "namespace", name))}}
 }
 
-// Server checks whether the version of a server is supported, and whether it is tested.
+// Server checks whether the version of a server is supported and tested.
 func Server(version, host string) Result {
 	c := Result{Name: "server", State: Passed, Message: version + " at " + host}
 	v, err := utilversion.ParseGeneric(version)

@@ -67,8 +67,8 @@ func TestCheckRights(t *testing.T) {
 	pods := func(namespace, verb string) Right {
 		return Right{Namespace: namespace, Verb: verb, Resource: "pods"}
 	}
-	// rights checks a verb that needs one right besides the missing ones. asked is
-	// set if the server returned an answer about that right.
+	// rights checks a verb that needs the missing rights and one more right. If asked is set, the
+	// server has answered the request for that right.
 	rights := func(verb string, missing []Right, asked bool, user string) Result {
 		other := Right{Namespace: "a", Verb: "get", Resource: "others"}
 		answers := map[Right]*bool{other: new(true)}
@@ -118,7 +118,6 @@ func TestCheckRights(t *testing.T) {
 	}
 }
 
-// now returns the time of the checks in these tests.
 func now() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) }
 
 // loop returns a loop that renewed its lease some time ago.
@@ -200,8 +199,8 @@ func TestCheckDeclared(t *testing.T) {
 	}
 }
 
-// A controller fails its check if its version differs from that of this program, or if none of its
-// pods is available.
+// A controller fails its check if its version differs from the version of this program, or if none of
+// its pods are available.
 func TestCheckDeployed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

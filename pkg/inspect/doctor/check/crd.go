@@ -37,8 +37,8 @@ func CRD(want, have *unstructured.Unstructured, commands commandline.Context) Re
 	return c
 }
 
-// versionsOf returns the versions of a CRD as JSON, so that numbers that were read from YAML and
-// from the server compare equal.
+// versionsOf returns the versions of a CRD as JSON, because numbers from YAML and from the server
+// have different types.
 func versionsOf(crd *unstructured.Unstructured) []byte {
 	versions, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions") // nil if there are none
 	data, _ := json.Marshal(versions)                                                // it came from JSON

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// The commands that fix something reach the cluster that was checked.
+// Each fix contains the flags that select the checked cluster.
 func TestFixesReachTheCluster(t *testing.T) {
 	t.Parallel()
 	commands, now := commandline.Context{"--context=staging west"}, time.Now()

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// Declared checks whether loops reconcile kinds (plural.group) that CRDs declare and that have
-// objects in namespace, or in any if namespace is "". It returns nil if all kinds are reconciled.
+// Declared checks whether loops reconcile the declared kinds (plural.group) that have objects in
+// namespace, or in any namespace if it is "". It returns nil if all kinds are reconciled.
 func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time, commands commandline.Context) []Result {
 	orphans := notReconciled(loops, kinds, namespace, now)
 	if len(orphans) == 0 {
@@ -23,7 +23,7 @@ func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now ti
 }
 
 // notReconciled returns the kinds that no live loop reconciles. A loop that reconciles only some
-// objects of a kind is enough. If namespace is "", only loops for all namespaces count.
+// objects of a kind is enough. If namespace is "", only loops for all namespaces are considered.
 func notReconciled(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time) []string {
 	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool {
 		return slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
@@ -36,8 +36,7 @@ func missing(orphans []string, namespace string) Result {
 	return Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace)}
 }
 
-// Loops returns a result for each live loop, and one for the kinds (plural.group) that no live loop
-// reconciles in namespace, or in all if namespace is "". version is the version of this program.
+// inNamespace adds the flag for a namespace to a command, or -A if namespace is "".
 func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time, commands commandline.Context) []Result {
 	var checks []Result
 	var last leaserecord.Loop
@@ -95,8 +94,8 @@ func where(namespace string) string {
 	return "namespace " + namespace
 }
 
-// Deployed reports whether a deployed controller has the version of this program, and whether a pod of
-// the controller is available if pods are desired.
+// Deployed checks whether a deployed controller has the version of this program, and whether one of
+// its pods is available if pods are desired.
 func Deployed(namespace, has, version string, desired, available int64, commands commandline.Context) Result {
 	c := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// HeldUp returns a failed result for each problem that keeps the pods of an object from being
-// created, or a passed result if there is none.
+// HeldUp returns a failed result for each problem that blocks the creation of an object's pods, or a
+// passed result if there are none.
 func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 	var checks []Result
 	for _, r := range reports {
@@ -34,10 +34,11 @@ func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 	return checks
 }
 
-// longPause is the duration above which Paused suggests a command that ends a pause.
+// longPause is the duration above which Paused suggests a command that ends the pause.
 const longPause = 24 * time.Hour
 
-// Paused returns a reminder of paused objects, with commands that end long pauses, or nil for none.
+// Paused returns a reminder of paused objects, with commands that end long pauses, or nil if no
+// object is paused.
 func Paused(reports []status.Report, namespace string, now time.Time, commands commandline.Context) []Result {
 	c := Result{Name: "pauses", State: Passed}
 	paused, long := 0, 0

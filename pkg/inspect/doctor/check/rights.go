@@ -11,8 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// Right is something that a user may do to resources of a namespace or, if that is empty,
-// of the whole cluster.
+// Right is a permission for resources in a namespace or, if Namespace is empty, in the whole cluster.
 type Right authorizationv1.ResourceAttributes
 
 // String returns the right in the form of the arguments of "kubectl auth can-i".
@@ -29,8 +28,8 @@ func (r Right) resource() string {
 	return s
 }
 
-// VerbRights lists the rights that a verb of this program needs. Role is the role of deploy/rbac
-// that grants them, or "" if none does.
+// VerbRights lists the rights that a verb of this program needs. Role is the role of deploy/rbac that
+// grants them, or "" if there is none.
 type VerbRights struct {
 	Verb   string
 	Role   string
@@ -39,16 +38,16 @@ type VerbRights struct {
 	Setup bool
 }
 
-// Asker is the user whose rights are checked, in a namespace or, if that is empty, in all.
+// Asker is the user whose rights are checked, in a namespace or, if Namespace is empty, in all namespaces.
 type Asker struct {
 	User, Namespace string
-	// Idle is set if there is nothing for this program to reconcile.
+	// Idle is set if there are no objects for this program to reconcile.
 	Idle     bool
 	Commands commandline.Context
 }
 
-// Rights checks whether the user has the rights that a verb needs. An answer is nil if the server
-// did not return one.
+// Rights checks whether the user has the rights that a verb needs. An answer is nil if the server did
+// not answer.
 func (a Asker) Rights(verb VerbRights, answers map[Right]*bool) Result {
 	var missing []Right
 	asked := true
@@ -94,7 +93,7 @@ func subject(user string) string {
 }
 
 // grant returns the commands that grant missing rights. "kubectl create role" combines all of its
-// verbs with all of its resources, so each set of verbs gets a role and a binding.
+// verbs with all of its resources, so each set of verbs needs its own role and binding.
 func grant(what string, missing []Right, user string) []commandline.Command {
 	role, namespace := "role", missing[0].Namespace
 	if slices.ContainsFunc(missing, func(r Right) bool { return r.Namespace == "" }) {

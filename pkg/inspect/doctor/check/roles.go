@@ -41,8 +41,8 @@ func (a Asker) BindRoles(checks []Result, needed []VerbRights, installed sets.Se
 	}
 }
 
-// RoleKind returns the kind of a role that "install --roles" installs for a namespace or, if
-// that is empty, for all: "clusterrole", "role", or "" if it installs none.
+// RoleKind returns the kind of a role that "install --roles" installs for a namespace, or for all
+// namespaces if it is "". The result is "clusterrole", "role", or "" if the role is not installed.
 func RoleKind(role, namespace string) string {
 	switch {
 	case role == Viewer || role == Editor:

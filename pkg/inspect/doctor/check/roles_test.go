@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// A command that binds a role replaces those that grant single rights. A command that installs the
-// role precedes it if necessary.
+// One command that binds a role replaces the commands that grant single rights. If the role is
+// missing, a command that installs it comes first.
 func TestBindRoles(t *testing.T) {
 	t.Parallel()
 	needed := []VerbRights{{Verb: "scale", Role: Editor}, {Verb: "status", Role: Viewer}, {Verb: "install"}, {Verb: "run-controller", Role: Controller}}

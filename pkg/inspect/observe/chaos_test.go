@@ -19,13 +19,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// followers follow the Deployment web in each way in which a command does: in a wait ("status NAME
-// -w", and verbs that wait), as one of many objects ("status -w"), for its pods ("logs -f"), and as
-// a single object without a terminal. shown holds the last text of each follower.
+// followers follow the Deployment web in all the ways in which commands follow objects: in a wait
+// ("status NAME -w", and verbs that wait), as one of many objects ("status -w"), for its pods ("logs
+// -f"), and as a single object without a terminal. shown has the last output of each follower.
 type followers struct {
 	mu    sync.Mutex
 	shown map[string]string
-	// newest is the version of the object that the wait has shown last.
+	// newest is the newest version of the object that the wait has shown.
 	newest int
 	faults []string
 }
@@ -36,8 +36,7 @@ func (f *followers) show(who, what string) {
 	f.shown[who] = what
 }
 
-// seen records an observation of the wait. It is a fault if the state is older than one that was
-// shown before.
+// seen records an observation of the wait. A state that is older than an earlier one is a fault.
 func (f *followers) seen(s Observation) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +88,7 @@ func followSource(ctx context.Context, c *kube.Factory, running *sync.WaitGroup,
 	return nil
 }
 
-// followFleet starts to follow the Deployment as one of many objects, or as the only one.
+// followFleet follows the Deployment as one of many objects or, if several is false, as the only one.
 func (f *followers) followFleet(ctx context.Context, c *kube.Factory, running *sync.WaitGroup, who string, several bool, ended func(error)) error {
 	from := Source{Target: Target{Kind: web().Kind, Namespace: "ns"}, Show: func(s Observation) error { f.show(who, inShort(s.Report)); return nil }, Fail: ended}
 	return followSource(ctx, c, running, Extent{Depth: Reasons, Competitors: true}, from, several)
@@ -103,7 +102,7 @@ func asJSON(value any) string {
 	return string(data)
 }
 
-// podsOf returns the pods of a report as a text.
+// podsOf formats the pods of a report.
 func podsOf(r status.Report) string {
 	var all []string
 	for _, pod := range r.Pods {
@@ -112,12 +111,12 @@ func podsOf(r status.Report) string {
 	return fmt.Sprint(all)
 }
 
-// inShort returns what a row of a table shows of a report.
+// inShort formats the parts of a report that a table shows.
 func inShort(r status.Report) string {
 	return fmt.Sprintln(r.Verdict, r.ReasonCode, asJSON(r.Replicas))
 }
 
-// inFull returns what a screen shows of a report.
+// inFull formats the parts of a report that a screen shows.
 func inFull(r status.Report) string {
 	var codes []string
 	for _, problem := range r.Problems {
@@ -126,8 +125,8 @@ func inFull(r status.Report) string {
 	return fmt.Sprintln(inShort(r), podsOf(r), codes, asJSON(r.Tree))
 }
 
-// Each follower shows the same as a fresh read, whatever changes and however watches fail, even
-// without permission to watch.
+// Whatever changes, and however watches fail, each follower shows the same as a new read. This also
+// applies if the user is not allowed to watch a resource.
 func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -141,7 +140,7 @@ func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
 func followThroughChaos(t *testing.T, random *rand.Rand) {
 	ctx, stop := context.WithCancel(t.Context())
 	s := serveWeb(t, 1)
-	// Without this permission, the followers see a change a little later.
+	// Without this permission, the followers notice changes later.
 	forbidden := pick(random, "", "", "watch pods", "watch pods", "watch replicasets", "watch events", "watch nodes")
 	s.forbid(forbidden)
 	unread := fmt.Sprint([]string{})
@@ -155,7 +154,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 		t.Fatal(err)
 	}
 	for step := range 20 {
-		// This is long enough for all retries, and too short for the backstop.
+		// This is long enough for all retries, but shorter than the backstop.
 		pass(backstop / 2)
 		e, _, err := Read(ctx, c, web(), Extent{Depth: Reasons})
 		if err != nil {
@@ -206,7 +205,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 
 func pick(random *rand.Rand, all ...string) string { return all[random.IntN(len(all))] }
 
-// changeAnything changes an object of the Deployment, or an unrelated one.
+// changeAnything changes an object of the Deployment, or an unrelated object.
 func (s *server) changeAnything(t *testing.T, random *rand.Rand) {
 	set := pick(random, "web-1", "web-2", "alien")
 	switch random.IntN(6) {

@@ -20,8 +20,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// addCompetitors adds the autoscalers and disruption budgets if the extent includes them, and the
-// pods if there are budgets. unread lists the competitors that the user is not allowed to read.
+// addCompetitors adds the autoscalers and disruption budgets if the extent includes them. If there
+// are budgets, it adds the pods. unread lists the resources that the user is not allowed to read.
 func (m *model) addCompetitors(ctx context.Context, e *status.Snapshot) (unread []string, err error) {
 	if !m.extent.Competitors {
 		return nil, nil
@@ -72,7 +72,7 @@ func listAs[T any](ctx context.Context, client dynamic.Interface, resource schem
 	return all, nil
 }
 
-// recount sets the counts of each budget from the pods, because the status of a budget lags behind.
+// recount computes the counts of each budget from the pods, because the status of a budget lags behind.
 func (m *model) recount(ctx context.Context, e *status.Snapshot) error {
 	pods, err := contents(ctx, m, m.Pods(m.target.Namespace, ""))
 	if err != nil {

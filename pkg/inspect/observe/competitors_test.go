@@ -34,7 +34,7 @@ func guards(t *testing.T, c *kube.Factory) (status.Report, error) {
 	return status.NewReport(e), err
 }
 
-// Recount counts the active pods that a budget selects, and how many of these are ready.
+// Recount counts the active pods that a budget selects, and the ready ones among them.
 func TestGuardsCountThePodsOfABudget(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
@@ -48,7 +48,7 @@ func TestGuardsCountThePodsOfABudget(t *testing.T) {
 	other := podOf(t, "other", 0, true)
 	other.SetLabels(map[string]string{"app": "other"})
 	s.put(other)
-	// A pod that the object does not own counts, too, if the budget selects it.
+	// A budget also counts selected pods that the object does not own.
 	stray := podOf(t, "stray", 0, true)
 	s.put(stray)
 	s.put(oldBudget(t, "broken", "{matchExpressions: [{key: app, operator: Near}]}"))
@@ -72,8 +72,7 @@ func TestGuardsWithoutABudget(t *testing.T) {
 	}
 }
 
-// A resource that the user is not allowed to read is listed in Unread. Any other failure to read is
-// an error.
+// Unread lists resources that the user is not allowed to read. Other failed requests are errors.
 func TestGuardsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

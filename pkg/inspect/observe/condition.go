@@ -20,27 +20,27 @@ import (
 
 // Condition is the goal of a wait for an object.
 type Condition struct {
-	// The field What ends a phrase such as "wait for foo to be ready". Done ends a phrase such as
-	// "2 of 3 objects are ready".
+	// What completes a phrase such as "wait for foo to be ready". Done completes a phrase such as "2
+	// of 3 objects are ready".
 	What, Done string
-	// Tree means that the condition depends on objects below the object.
+	// Tree means that the condition depends on the pods and other children of the object.
 	Tree bool
-	// FailsFast means that a wait may give up on an object that has failed or is paused.
+	// FailsFast means that a wait can give up on an object that has failed or is paused.
 	FailsFast bool
-	// CountOnly means that only the number of pods matters. An object can meet such a condition
-	// while its new template is paused.
+	// CountOnly means that only the number of pods matters. Such a condition can be met while the new
+	// template is paused.
 	CountOnly bool
-	// Absent means that the object need not exist. Otherwise, a missing object ends the wait.
+	// Absent means that the object need not exist. If Absent is false, a missing object ends the wait.
 	Absent bool
 	// Met reports whether an observation meets the condition. An error means that no later
-	// observation will meet it.
+	// observation can meet it.
 	Met func(s Observation) (bool, error)
-	// Now, if set, describes the present state instead of the verdict and the reason.
+	// Now, if set, describes the current state. By default, the verdict and its reason describe it.
 	Now func(s Observation) string
 }
 
-// met reports whether an observation meets the condition. A missing object is an error unless
-// Absent is set. seen means that an earlier observation had the object.
+// met reports whether an observation meets the condition. If Absent is false, a missing object is an
+// error. seen means that the object existed in an earlier observation.
 func (g Condition) met(s Observation, seen bool) (bool, error) {
 	switch {
 	case s.Object != nil, g.Absent:
@@ -58,8 +58,8 @@ func Ready() Condition {
 	}}
 }
 
-// Scaled returns the condition that an object with the written count is ready, or is paused with
-// all pods ready. known means that WaitTarget.Check compares the count, whose field is known.
+// Scaled returns the condition that an object with this count is ready, or is paused with all pods
+// ready. If known is set, WaitTarget.Check compares the count.
 func Scaled(replicas int32, known bool) Condition {
 	g := Ready()
 	g.CountOnly = true
@@ -74,8 +74,8 @@ func Scaled(replicas int32, known bool) Condition {
 	return g
 }
 
-// Paused returns the condition that the controller of an object has seen the pause. If the
-// controller writes no condition Paused, the observed generation must be current, or the verdict
+// Paused returns the condition that the controller of an object has seen the pause. If the controller
+// does not write the condition Paused, either the observed generation must be current, or the verdict
 // must be paused, ready, or parked.
 func Paused() Condition {
 	return Condition{What: "to be paused by its controller", Done: "paused", Tree: true, Met: func(s Observation) (bool, error) {
@@ -103,9 +103,9 @@ func (s Observation) reportsPause() bool {
 	return s.Kind.Reconciled() && len(s.Kind.Mapping.Status.Conditions) > 0
 }
 
-// pauseReported reports whether the condition Paused matches the present annotations, whose changes
-// do not increase the generation. Unless the pause is forever, either status matches, because the
-// controller decides when a pause ends. Without a pause, the condition may be missing.
+// pauseReported reports whether the condition Paused matches the current annotations, which the
+// generation does not cover. If a pause has an end, both statuses match, because the controller
+// decides when it ends. Without a pause, the condition can be missing.
 func (s Observation) pauseReported() bool {
 	pause := apis.ReadPause(s.Object.GetAnnotations())
 	list, _, _ := unstructured.NestedFieldNoCopy(s.Object.Object, s.Kind.Mapping.Status.Conditions...)
@@ -117,7 +117,7 @@ func (s Observation) pauseReported() bool {
 	return is(pause.Condition(true)) || !pause.Forever && is(pause.Condition(false))
 }
 
-// WithoutTerminating returns a condition that also requires that no pod of the object is
+// WithoutTerminating returns a condition that also requires that none of the object's pods are
 // terminating.
 func WithoutTerminating(g Condition) Condition {
 	met, now := g.Met, g.Now
@@ -138,13 +138,13 @@ func WithoutTerminating(g Condition) Condition {
 	return g
 }
 
-// Replaced returns the condition that none of the old pods is left, and that the object is ready.
+// Replaced returns the condition that no old pods are left, and that the object is ready.
 func Replaced(old []problem.Pod) Condition {
 	g := Ready()
 	g.What, g.Done = "to have new pods", "ready with new pods"
 	g.Met = func(s Observation) (bool, error) {
-		// The change may be an annotation that the generation does not count, but new pods prove
-		// that the controller has seen it.
+		// A change of an annotation does not increase the generation, but new pods prove that the
+		// controller has seen the change.
 		return left(old, s) == 0 && (s.Report.Verdict.Settled() || s.Report.ReasonCode == problem.CodeChangeNotSeen), nil
 	}
 	g.Now = func(s Observation) string {
@@ -156,7 +156,6 @@ func Replaced(old []problem.Pod) Condition {
 	return g
 }
 
-// terminating counts the terminating pods of an object.
 func terminating(s Observation) int {
 	n := 0
 	for _, pod := range s.Report.Pods {
@@ -188,11 +187,11 @@ func Created() Condition {
 	return Condition{What: "to be created", Done: "there", Absent: true, Met: func(s Observation) (bool, error) { return s.Object != nil, nil }}
 }
 
-// ConditionForm describes one form of value that --for accepts.
+// ConditionForm describes a form of the values that --for accepts.
 type ConditionForm struct {
-	// Name is the whole value or, if it ends with an equal sign, the prefix of the value.
+	// Name is the value or, if it ends with an equal sign, the prefix of the value.
 	Name string
-	// Usage is the value with its argument, for help.
+	// Usage is the value with its argument, as the help shows it.
 	Usage string
 
 	parse func(argument string) (Condition, error)
@@ -239,8 +238,8 @@ func parseStatusCondition(argument string) (Condition, error) {
 	return statusCondition(name, value), nil
 }
 
-// statusCondition returns the condition that an object has a status condition with this name and
-// this value, and that the status condition is not stale.
+// statusCondition returns the condition that an object has a current status condition with this name
+// and value.
 func statusCondition(name, value string) Condition {
 	what := "to have the condition " + name
 	if !strings.EqualFold(value, "true") {
@@ -283,7 +282,7 @@ func stale(obj map[string]any, c metav1.Condition) bool {
 }
 
 // parseJSONPath parses EXPRESSION[=VALUE]. The condition is that the expression finds the value or,
-// without a value, anything.
+// if no value is given, any result.
 func parseJSONPath(word string) (Condition, error) {
 	expression, err := fieldpath.ParseExpression(word)
 	return Condition{What: "to have " + expression.String(), Done: "so",

@@ -31,8 +31,7 @@ func parse(t testing.TB, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// A condition counts only if it is about the current generation. Invalid conditions of a status are
-// ignored.
+// Conditions of older generations and invalid conditions are ignored.
 func TestConditionsOfAnObject(t *testing.T) {
 	t.Parallel()
 	const object = `
@@ -89,7 +88,7 @@ status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, sta
 	}
 }
 
-// A deleted object ends a wait, and so does one that never existed.
+// A wait ends with an error if the object was deleted or never existed.
 func TestConditionOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	ready := Ready()
@@ -107,8 +106,8 @@ func TestConditionOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// Paused and Resumed are met when the controller's condition matches the current annotations. The
-// generation does not count a change of annotations.
+// Paused and Resumed are met when the controller's condition matches the current annotations. A
+// change of annotations does not increase the generation.
 func TestConditionsOfAPause(t *testing.T) {
 	t.Parallel()
 	const (
@@ -156,7 +155,7 @@ func TestConditionsOfAPause(t *testing.T) {
 	}
 }
 
-// Scaled is met when the object is ready, or when it has all pods and only its new template is
+// Scaled is met when the object is ready, or when all pods are ready and only the new template is
 // paused.
 func TestConditionScaled(t *testing.T) {
 	t.Parallel()
@@ -181,7 +180,7 @@ func TestConditionScaled(t *testing.T) {
 	}
 }
 
-// If the field of the count is unknown, Scaled takes the count from the report.
+// If the replica field is unknown, Scaled uses the count in the report.
 func TestConditionScaledByTheReport(t *testing.T) {
 	t.Parallel()
 	for desired, want := range map[int32]error{3: nil, 5: outcome.ErrOverwritten} {
@@ -217,7 +216,6 @@ func TestConditionWithoutTerminating(t *testing.T) {
 	}
 }
 
-// A valid condition has a description in What. The error explains why a condition is invalid.
 func TestConditionsSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
@@ -244,7 +242,6 @@ func TestConditionsSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// Replaced is met when none of the old pods is left.
 func TestConditionReplaced(t *testing.T) {
 	t.Parallel()
 	pods := func(uids ...string) (all []problem.Pod) {
@@ -262,7 +259,7 @@ func TestConditionReplaced(t *testing.T) {
 		{status.Ready, problem.CodeReady, pods("c", "d"), true},
 		{status.Ready, problem.CodeReady, pods("b", "c"), false},
 		{status.Progressing, problem.CodePodsStarting, pods("c", "d"), false},
-		// New pods show that the controller has seen a change that the generation does not count.
+		// New pods show that the controller has seen a change that does not increase the generation.
 		{status.Progressing, problem.CodeChangeNotSeen, pods("c", "d"), true},
 	} {
 		s := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}
@@ -278,8 +275,8 @@ func TestConditionReplaced(t *testing.T) {
 	}
 }
 
-// FuzzParseCondition checks that any value of --for is a condition or an error, and that evaluating
-// the condition does not panic.
+// FuzzParseCondition checks that each value of --for is a condition or an error, and that no
+// condition panics.
 func FuzzParseCondition(f *testing.F) {
 	for _, word := range []string{"", "ready", "CREATE", "delete", "condition=Ready", "condition=Ready=False", "condition==", "jsonpath={.status.readyReplicas}=3", "jsonpath=", "jsonpath={..}=a"} {
 		f.Add(word)
@@ -298,6 +295,6 @@ func FuzzParseCondition(f *testing.F) {
 		}
 		var s Observation
 		s.Object = &unstructured.Unstructured{Object: obj}
-		_, _ = condition.Met(s) // does not panic
+		_, _ = condition.Met(s) // must not panic
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// costOfLooks returns the bytes and the number of allocations of one look at each target, after a
-// first look that lists the objects. complete reports whether a look has found everything.
+// costOfLooks returns the bytes and the number of allocations for one more read of each target. The
+// first reads, which list the objects, are not measured. complete reports whether a read is complete.
 func costOfLooks(t *testing.T, s *server, targets []Target, complete func(status.Snapshot) bool) (bytes, allocations uint64) {
 	t.Helper()
 	reader, err := NewReader(t.Context(), s.factory(), true)
@@ -33,8 +33,8 @@ func costOfLooks(t *testing.T, s *server, targets []Target, complete func(status
 	return after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs
 }
 
-// Anyone who can create objects in a namespace can create many. Looking at all of them together
-// allocates in proportion to their number.
+// Anyone who can create objects in a namespace can create many. The allocations for reading all of
+// them are proportional to their number.
 func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
 		s := newServer(t)
@@ -66,8 +66,8 @@ func TestCostOfManyTargets(t *testing.T) { // not parallel, because it counts al
 	}
 }
 
-// Anyone who can create leases in a namespace can create many. Each lease is parsed once, and not
-// again for each object that no controller reconciles.
+// Anyone who can create leases in a namespace can create many. Each lease is parsed only once,
+// however many objects no controller reconciles.
 func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocations
 	const objects, leases = 50, 200
 	s := newServer(t)
@@ -82,14 +82,14 @@ func TestCostOfLeases(t *testing.T) { // not parallel, because it counts allocat
 		targets = append(targets, Target{Kind: imoocPods(), Namespace: "ns", Name: name, Object: object})
 	}
 	_, allocations := costOfLooks(t, s, targets, func(e status.Snapshot) bool { return len(e.Loops) == leases })
-	// A report allocates a few strings for each loop. Parsing a lease takes a hundred allocations.
+	// A report allocates a few strings for each loop. Parsing a lease needs a hundred allocations.
 	if each := allocations / objects / leases; each > 20 {
 		t.Errorf("a look allocates %d times for each lease", each)
 	}
 }
 
-// Anyone who can create autoscalers and disruption budgets in a namespace can create many. A look
-// at an object allocates in proportion to their number.
+// Anyone who can create autoscalers and disruption budgets in a namespace can create many. The
+// allocations for reading an object are proportional to their number.
 func TestCostOfCompetitors(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
 		s := serveWeb(t, 2)

@@ -18,7 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// fleetOf follows objects, and records the verdicts that are shown and the errors.
+// fleetOf follows objects, and records the shown verdicts and the errors.
 type fleetOf struct {
 	*Follower
 
@@ -30,7 +30,7 @@ type fleetOf struct {
 	refuses error
 }
 
-// closely returns the extent of a look at a named object.
+// closely returns the extent for a named object.
 func closely() Extent { return Extent{Depth: Reasons, Competitors: true} }
 
 // fleet returns a follower without objects.
@@ -45,7 +45,7 @@ func (s *server) fleet(t *testing.T, x Extent, every bool) *fleetOf {
 	return f
 }
 
-// source returns a source that records what is shown of an object.
+// source returns a source that records the shown observations of an object.
 func (f *fleetOf) source(t Target) Source {
 	return Source{
 		Target: t,
@@ -66,7 +66,7 @@ func (f *fleetOf) put(obj *unstructured.Unstructured) {
 	pass(time.Second)
 }
 
-// saw compares the observations since the last call with the expected ones.
+// saw compares the observations since its last call with the expected ones.
 func (f *fleetOf) saw(t *testing.T, want ...string) {
 	t.Helper()
 	f.mu.Lock()
@@ -83,8 +83,8 @@ func (f *fleetOf) end() {
 	f.Stop()
 }
 
-// An object is shown when it appears, and when it or an object below it changes, until it is
-// removed.
+// Until an object is removed, it is shown when it appears, and when it or one of its children
+// changes.
 func TestFleetShowsChanges(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestFleetShowsChanges(t *testing.T) {
 		f.saw(t, "web progressing")
 		f.put(obj) // the same version
 		f.saw(t)
-		s.put(podOf(t, "web-1", 1, false)) // the report stays the same
+		s.put(podOf(t, "web-1", 1, false)) // the report does not change
 		pass(time.Second)
 		f.saw(t)
 		s.put(broken(t, 1))
@@ -111,7 +111,7 @@ func TestFleetShowsChanges(t *testing.T) {
 		f.shown = nil
 		f.put(s.List("deployments", "ns")[0])
 		f.saw(t, "web ready")
-		for range 2 { // the second time, the object is removed already
+		for range 2 { // the second time, the object no longer exists
 			if err := f.remove(f.source(web()), obj); err != nil {
 				t.Error(err)
 			}
@@ -120,7 +120,7 @@ func TestFleetShowsChanges(t *testing.T) {
 		s.put(broken(t, 1))
 		pass(time.Minute)
 		f.saw(t)
-		f.put(s.List("deployments", "ns")[0]) // it is created again
+		f.put(s.List("deployments", "ns")[0]) // create it again
 		if f.shown == nil {
 			t.Error("what comes again is not shown")
 		}
@@ -128,8 +128,8 @@ func TestFleetShowsChanges(t *testing.T) {
 	})
 }
 
-// A single change is shown at once. Continuous changes are shown four times a second, including the
-// last one.
+// A single change is shown at once. Continuous changes are shown four times a second, and the last
+// one is always shown.
 func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
 	})
 }
 
-// The error of an object is passed to Fail. The end of the context is not an error.
+// Errors of an object are passed to Fail. The end of the context is not an error.
 func TestFleetFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestFleetFails(t *testing.T) {
 		f := s.fleet(t, closely(), false)
 		f.put(s.List("deployments", "ns")[0])
 		f.end()
-		f.saw(t, "web progressing") // the end is not reported as a failure
+		f.saw(t, "web progressing") // the end is not a failure
 	})
 	nowhere := newServer(t).factory()
 	*nowhere.Flags.APIServer = "http://[broken"
@@ -190,8 +190,8 @@ func TestFleetFails(t *testing.T) {
 	}
 }
 
-// An object in doubt is looked at again soon. If only time can change the verdict, the next look is
-// when the verdict may change.
+// If the verdict is doubtful, the object is observed again soon. If the verdict changes at a known
+// time, the next observation is at that time.
 func TestFleetLooksAgain(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)
@@ -223,8 +223,7 @@ func TestFleetLooksAgain(t *testing.T) {
 	}
 }
 
-// An object is shown when it is created, changed, or deleted, even if a watch misses the change. No
-// change is shown twice.
+// Each creation, change, or deletion is shown exactly once, even if a watch misses it.
 func TestFollowCatchesUp(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(*server){

@@ -25,32 +25,32 @@ import (
 )
 
 const (
-	// leastRest is the minimum delay between two looks at an object in a wait. In Follow, whose
-	// output people read, the minimum is glance. The delay after a slow look is longer, so that the
-	// command is not always busy.
+	// leastRest is the minimum delay between two observations of an object in a wait. In Follow,
+	// whose output people read, the minimum is glance. After a slow observation, the delay is longer,
+	// to limit the load.
 	leastRest = 10 * time.Millisecond
 	glance    = 250 * time.Millisecond
-	// longestRest limits the delay after a slow look, because the delay may postpone a wait's end.
+	// longestRest limits the delay after a slow observation, because the delay can postpone the end of a wait.
 	longestRest = time.Second
-	// backstop is the time after which an object is looked at again even if no change was seen, because
-	// a pod gets stuck, or a node stops responding, without any watch event.
+	// backstop is the time after which an object is observed again without a change. For example, no
+	// watch event reports that a pod is stuck, or that a node has stopped responding.
 	backstop = 15 * time.Second
 )
 
-// restAfter returns the delay after a look, given the duration of the look and the minimum delay.
+// restAfter returns the delay after an observation, given its duration and the minimum delay.
 func restAfter(took, least time.Duration) time.Duration {
 	return min(max(least, 4*took), longestRest)
 }
 
-// Follower follows objects, and shows an object whenever it or an object below it has changed. The
-// objects share their watches.
+// Follower follows objects, and shows each object when it or one of its children changes. The objects
+// share their watches.
 type Follower struct {
 	*feeds.Feeds
 	extent Extent
-	// every means that a look is shown even if it does not differ from the last one.
+	// every means that observations are shown even if they equal the previous one.
 	every bool
-	// patient means that looks wait for events and nodes, which may explain why an object is not
-	// ready.
+	// patient means that observations wait for events and nodes, which can explain why an object is
+	// not ready.
 	patient bool
 
 	// mu is held while an object is shown.
@@ -58,8 +58,8 @@ type Follower struct {
 	members map[types.UID]*watcher
 }
 
-// NewFollower returns a follower, which must be stopped. several means that its objects may share a
-// namespace. every means that looks are shown even if they do not differ.
+// NewFollower returns a follower, which must be stopped. several means that the objects can share a
+// namespace. every means that observations are shown even if they equal the previous one.
 func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connection, x Extent, several, every bool) (*Follower, error) {
 	from, err := feeds.New(ctx, c, connection, feeds.Mode{Shared: several})
 	if err != nil {
@@ -68,7 +68,7 @@ func NewFollower(ctx context.Context, c *kube.Factory, connection *follow.Connec
 	return &Follower{Feeds: from, extent: x, every: every, members: map[types.UID]*watcher{}}, nil
 }
 
-// Source selects the objects to follow: one object by name or, without a name, the objects of the
+// Source selects the objects to follow: one object by name or, if Name is empty, the objects of the
 // kind.
 type Source struct {
 	Target
@@ -79,12 +79,12 @@ type Source struct {
 	Listed func(n int) error
 	// Show is called for one object at a time. A deleted object has the verdict Deleted.
 	Show func(Observation) error
-	// Fail is called with the error after which an object is no longer followed.
+	// Fail is called with the error that ends the following of an object.
 	Fail func(error)
 }
 
-// Follow shows the objects of a source, now and after each change. It returns when the
-// context ends, the server refuses, or a named object is gone (ErrGone).
+// Follow shows the current objects of a source, and shows them again after each change. It returns
+// when the context ends, when the server rejects a request, or when a named object is gone (ErrGone).
 func (f *Follower) Follow(ctx context.Context, from Source) error {
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -160,7 +160,7 @@ func (from Source) of(obj *unstructured.Unstructured) Target {
 	return t
 }
 
-// put starts to follow an object, or passes on its new version.
+// put starts to follow an object, or passes its new version to the watcher.
 func (f *Follower) put(ctx context.Context, running *sync.WaitGroup, from Source, obj *unstructured.Unstructured) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +178,7 @@ func (f *Follower) put(ctx context.Context, running *sync.WaitGroup, from Source
 	changes.set(obj)
 }
 
-// remove stops following an object, and shows that it is gone.
+// remove stops following an object, and shows that the object is gone.
 func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 	facts, err := facts.Of(from.Kind, obj)
 	if err != nil {
@@ -193,7 +193,7 @@ func (f *Follower) remove(from Source, obj *unstructured.Unstructured) error {
 	return from.Show(Observation{Target: from.of(obj), Report: status.NewReport(status.Snapshot{Object: facts}).Gone(), At: time.Now()})
 }
 
-// see returns a function for lookOn that shows an object when the object or its report has changed.
+// see returns a function for lookOn that shows an object if the object or its report has changed.
 func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observation) (bool, time.Duration, error) {
 	var last *Observation
 	unexplained := steady{wanted: explaining}
@@ -214,8 +214,8 @@ func (f *Follower) see(uid types.UID, show func(Observation) error) func(Observa
 	}
 }
 
-// watch calls see at once, after every change of the target or of an object below it, and after the
-// time that see returns. It stops when see is done, the context ends, or the server refuses.
+// watch calls see at once, after every change of the target or of its children, and after the delay that see
+// returns. It returns when see is done, when the context ends, or when the server rejects a request.
 func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	changes := newWatcher()
@@ -226,8 +226,8 @@ func (f *Follower) watch(ctx context.Context, w WaitTarget, g Condition, see fun
 	return f.lookOn(ctx, w.Target, g, false, changes, see)
 }
 
-// lookOn is like watch, but takes the changes of the target from a watcher. If watched is set,
-// looks are rarer, and the first look is retried after a transient error.
+// lookOn is like watch, but gets the changes of the target from a watcher. If watched is set,
+// observations are less frequent, and the first one is retried after a transient error.
 func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bool, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
 	var again <-chan time.Time
 	looked, rest := watched, leastRest
@@ -253,12 +253,12 @@ func (f *Follower) lookOn(ctx context.Context, t Target, g Condition, watched bo
 			return causeOf(ctx, err)
 		}
 		again = time.After(cmp.Or(next, backstop))
-		_ = follow.Sleep(ctx, restAfter(time.Since(m.begun), rest)) // changes.next returns why the context has ended
+		_ = follow.Sleep(ctx, restAfter(time.Since(m.begun), rest)) // changes.next returns the error of the context
 	}
 }
 
-// causeOf returns the cause of a canceled context if the error is due to the cancellation, and the
-// error otherwise.
+// causeOf returns the cause of a canceled context if the cancellation caused the error. If not, it
+// returns the error.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cause)) {
@@ -293,7 +293,7 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 		if !apierrors.IsForbidden(err) || !t.Kind.Shipped() {
 			break
 		}
-		fallthrough // the status is enough for a verdict, with fewer reasons
+		fallthrough // the status is enough for a verdict, but gives fewer reasons
 	default:
 		var o status.Object
 		if o, err = facts.Of(t.Kind, obj); err == nil {
@@ -303,9 +303,9 @@ func (m *model) observe(ctx context.Context, g Condition, obj *unstructured.Unst
 	return s, err
 }
 
-// confirm returns the report and the object that a wait relies on. If the watches show that the
-// wait may end, it reads everything again, because watches may lag behind each other. For shipped
-// and built-in kinds, the status is enough.
+// confirm returns the report and the object that decide a wait. If the watches show that the wait is
+// over, it reads everything again, because watches can lag behind each other. For shipped and
+// built-in kinds, it relies on the status.
 func (m *model) confirm(ctx context.Context, g Condition, obj *unstructured.Unstructured, r status.Report) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !g.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()

@@ -6,15 +6,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// history summarizes the earlier looks at a target. A new spec resets all but pods and counted.
+// history summarizes the earlier observations of a target. A new spec resets all fields except pods
+// and counted.
 type history struct {
 	first        *status.Snapshot
 	acted, below bool
-	// pods holds the pods that the target has owned so far, if another program reconciles it.
+	// pods lists all pods that the target has owned, if another program reconciles the target.
 	pods map[types.UID]bool
-	// live is the number of active pods at the first look; negative before that.
+	// live is the number of active pods at the first observation. It is negative before the first observation.
 	live int
-	// counted means that the wait is for a count that was written just before the wait.
+	// counted means that the count was written just before the wait.
 	counted bool
 }
 
@@ -22,7 +23,7 @@ type history struct {
 func (s *history) add(e *status.Snapshot) {
 	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
 		first := *e
-		first.Pods, first.Events = nil, nil // not compared
+		first.Pods, first.Events = nil, nil // these fields are not compared
 		*s = history{first: &first, pods: s.pods, live: -1, counted: s.counted}
 	}
 	if e.Object.Foreign && !e.Object.BuiltIn && e.Pods != nil {

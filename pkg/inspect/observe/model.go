@@ -24,35 +24,34 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// model assembles the snapshot of a target: its object, the objects below it, and the reasons why
-// it is not ready. The feeds are read once or followed.
+// model assembles the snapshot of a target: its object, its children, and the reasons why it is not
+// ready. Its feeds are either read once or followed.
 type model struct {
 	*feeds.Feeds
 	target Target
 	extent Extent
-	// notify is called after a change of anything that the model has read.
+	// notify is called after a change of any object that the model has read.
 	notify func()
 
-	// object is the version of the target at the last look. facts are read from this version.
-	object *unstructured.Unstructured
-	facts  status.Object
-	// history summarizes the earlier looks.
+	// object is the last observed version of the target. facts describe this version.
+	object  *unstructured.Unstructured
+	facts   status.Object
 	history history
-	// competitors holds the autoscalers and budgets; nil until they are read.
+	// competitors contains the autoscalers and budgets, or nil if they have not been read.
 	competitors *status.Snapshot
 	// between lists the kinds of the objects between the target and its pods.
 	between []schema.GroupVersionKind
 
 	mu sync.Mutex
-	// about holds the UIDs of the target and of the objects below it.
+	// about contains the UIDs of the target and its children.
 	about sets.Set[types.UID]
 
-	// patient means that looks wait for events and nodes, which may explain why the target is not
-	// ready. Otherwise, a look skips those feeds that have not synced, and sets partial.
+	// patient means that observations wait for events and nodes, which can explain why the target is not ready.
+	// If patient is false, an observation skips feeds that have not synced, and sets partial.
 	patient, partial bool
-	// confirmed means that a fresh read has confirmed that the target is ready.
+	// confirmed means that a new read has confirmed that the target is ready.
 	confirmed bool
-	// begun is the time at which the current look began, or resumed after it waited for a feed.
+	// begun is when the current observation began, or when it last stopped waiting for a feed.
 	begun time.Time
 }
 
@@ -60,7 +59,7 @@ func newModel(from *feeds.Feeds, t Target, x Extent, notify func()) *model {
 	return &model{Feeds: from, target: t, extent: x, notify: notify}
 }
 
-// look returns a snapshot of the target and the report on it. It reads no more than it needs.
+// look returns a snapshot of the target and a report. It reads only the objects that the report needs.
 func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (status.Snapshot, status.Report, error) {
 	m.partial, m.begun = false, time.Now()
 	if err := m.read(ctx, obj); err != nil {
@@ -82,14 +81,14 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured) (statu
 	r, err := m.withReasons(ctx, &e)
 	e.Unread = append(e.Unread, unread...)
 	if finder, err := m.Clients.Finder(); err == nil && finder.Unread(m.target.Kind) && r.Verdict == status.NotReconciled {
-		e.Unread = append(e.Unread, "customresourcedefinitions") // a CRD may declare that run-controller reconciles the kind
+		e.Unread = append(e.Unread, "customresourcedefinitions") // a CRD can declare that run-controller reconciles the kind
 	}
 	r.Unread = e.Unread
 	return e, r, err
 }
 
-// read sets the facts, unless they are already from this version of the object. After a change of
-// the spec, it drops the competitors, so that they are read again.
+// read sets the facts if they are from another version of the object. After a change of the spec, it
+// drops the competitors, so that they are read again.
 func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error {
 	last := m.object
 	if last != nil && last.GetResourceVersion() == obj.GetResourceVersion() {
@@ -102,7 +101,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 		return err
 	}
 	if last == nil {
-		m.begun = time.Now() // only the first look reads the facts of the kind
+		m.begun = time.Now() // only the first observation reads the facts of the kind
 	}
 	if last != nil && last.GetGeneration() != obj.GetGeneration() {
 		m.competitors = nil
@@ -111,7 +110,7 @@ func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) error 
 	return nil
 }
 
-// remember records this look, and adds the results of earlier ones.
+// remember records this observation, and adds the results of earlier ones to the snapshot.
 func (m *model) remember(e *status.Snapshot) {
 	if !m.Once {
 		m.history.add(e)
@@ -141,8 +140,8 @@ func isKnown(f subscribable) bool {
 	}
 }
 
-// lacks reports whether a look must skip a feed that has not synced. If so, it sets partial. A feed
-// that syncs later notifies the model.
+// lacks reports whether an observation must skip a feed that has not synced. If so, it sets partial.
+// The feed notifies the model when it has synced.
 func (m *model) lacks(f subscribable) bool {
 	if m.patient || isKnown(f) {
 		return false
@@ -151,8 +150,8 @@ func (m *model) lacks(f subscribable) bool {
 	return true
 }
 
-// subscribe subscribes the model to the changes of a feed. If targets share the feed, only
-// changes that concern this target count.
+// subscribe subscribes the model to a feed. If targets share the feed, changes that do not concern
+// this target are ignored.
 func (m *model) subscribe(f subscribable) {
 	s := follow.Subscriber{Notify: m.notify}
 	if m.Shared {
@@ -165,13 +164,13 @@ func (m *model) subscribe(f subscribable) {
 	f.Subscribe(m, s)
 }
 
-// beginTree starts to read the pods and the objects of the ChildKinds. It returns the feed of pods.
+// beginTree starts to read the pods and the children, and returns the feed of pods.
 func (m *model) beginTree() *feeds.Pods {
 	m.addKinds(feeds.ChildKinds(m.target.Kind)...)
 	return m.Pods(m.target.Namespace, m.podSelector())
 }
 
-// addTree adds the pods and the objects between them and the target.
+// addTree adds the pods, and the objects between the target and its pods.
 func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	kind := m.target.Kind
 	if kind.IsPod() {
@@ -196,7 +195,7 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	return err
 }
 
-// addItself adds the target as its own pod.
+// addItself adds the target, which is a pod, as its own pod.
 func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 	var pod corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &pod); err != nil {
@@ -212,14 +211,14 @@ func (m *model) podSelector() string {
 	case m.Shared && m.target.Kind.LabelsPods():
 		return apis.LabelOwner
 	case m.Shared:
-		return "" // the targets share the pods
+		return "" // all targets share one feed
 	}
 	return m.target.Kind.PodSelector(m.object)
 }
 
-// addChildren adds the objects between the target and its pods, found by controller references. For
-// each kind of these objects, it reads all objects, because some of them may have no pods. If the
-// target has no pods, it also searches the kinds that create pods.
+// addChildren adds the objects between the target and its pods. It finds them by their controller
+// references. It reads all objects of each kind, because some objects have no pods. If the target has
+// no pods, it also searches the kinds that create pods.
 func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow.Index[*problem.Pod]) error {
 	m.addKinds(pods.Kinds...)
 	var read []follow.Index[feeds.Child]
@@ -241,7 +240,7 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 			return cause
 		}
 		if err != nil {
-			// The kind may be unrelated to the target.
+			// The kind can be unrelated to the target.
 			klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", m.between[i], "err", err)
 		}
 		m.addKinds(index.Kinds...)
@@ -249,11 +248,11 @@ func (m *model) addChildren(ctx context.Context, e *status.Snapshot, pods follow
 	}
 }
 
-// deepest is the maximum number of objects between an object and its pods.
+// deepest is the maximum number of objects between the target and one of its pods.
 const deepest = 8
 
-// childrenBelow returns the objects that an object controls, directly or through others. Each is
-// returned once, even if controller references form a ring.
+// childrenBelow returns the objects that an object controls, directly or through others. Each object
+// is returned only once, even if the controller references form a cycle.
 func childrenBelow(uid types.UID, read []follow.Index[feeds.Child]) []status.Child {
 	var all []status.Child
 	depth := map[types.UID]int{uid: 0, "": 0}
@@ -274,8 +273,8 @@ func childrenBelow(uid types.UID, read []follow.Index[feeds.Child]) []status.Chi
 	return all
 }
 
-// ownPods returns the pods of the target and of its children, and the pods without a controller
-// that the target owned at an earlier look. The result is not nil, because the pods were read.
+// ownPods returns the pods of the target and of its children. It adds pods without a controller that
+// the target owned earlier. The result is not nil, because nil means that pods were not read.
 func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Child) problem.Pods {
 	all := append(problem.Pods{}, index.Of[m.facts.UID]...)
 	for _, c := range children {
@@ -292,7 +291,7 @@ func (m *model) ownPods(index follow.Index[*problem.Pod], children []status.Chil
 	return all
 }
 
-// addKinds adds kinds of objects between the target and its pods, and starts to read the objects.
+// addKinds adds kinds of children, and starts to read their objects.
 func (m *model) addKinds(all ...schema.GroupVersionKind) {
 	for _, gvk := range all {
 		if gvk != m.target.Kind.GroupVersionKind() && !slices.Contains(m.between, gvk) {
@@ -302,7 +301,7 @@ func (m *model) addKinds(all ...schema.GroupVersionKind) {
 	}
 }
 
-// childrenOf returns the feed of the objects of a kind between the target and its pods.
+// childrenOf returns the feed of the children of a kind.
 func (m *model) childrenOf(gvk schema.GroupVersionKind) *feeds.Children {
 	selector := ""
 	if !m.Shared {
@@ -311,7 +310,8 @@ func (m *model) childrenOf(gvk schema.GroupVersionKind) *feeds.Children {
 	return m.Children(gvk, m.target.Namespace, selector)
 }
 
-// noteAbout records the UIDs that belong to the target, and requests another look if some are new.
+// noteAbout records the UIDs of the target and its children, and requests another observation if some
+// UIDs are new.
 func (m *model) noteAbout(e status.Snapshot) {
 	now := belonging(e)
 	m.mu.Lock()
@@ -319,11 +319,11 @@ func (m *model) noteAbout(e status.Snapshot) {
 	before := m.about
 	m.about = now
 	if !before.IsSuperset(now) {
-		m.notify() // earlier changes of these objects were ignored
+		m.notify() // changes of new UIDs were ignored until now
 	}
 }
 
-// belonging returns the UIDs of the object and of those below it.
+// belonging returns the UIDs of the object and its children.
 func belonging(e status.Snapshot) sets.Set[types.UID] {
 	all := sets.New(e.Object.UID)
 	for _, pod := range e.Pods {

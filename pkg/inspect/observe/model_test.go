@@ -17,7 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// If the target is a pod, the tree is that pod.
+// If the target is a pod, the tree has only that pod.
 func TestPodIsItsOwnTree(t *testing.T) {
 	t.Parallel()
 	target := Target{Kind: kindOf("v1", "Pod"), Namespace: "ns", Name: "web-1-0"}
@@ -32,8 +32,8 @@ func TestPodIsItsOwnTree(t *testing.T) {
 	}
 }
 
-// A pod belongs to an object if a chain of controller references leads from the pod to the object. A
-// pod without a controller belongs to it if an earlier look saw the pod there.
+// A pod belongs to an object if a chain of controller references connects them. A pod without a
+// controller belongs to the object if the chain existed in an earlier observation.
 func TestPodsBelow(t *testing.T) {
 	t.Parallel()
 	sets, pods := map[types.UID][]feeds.Child{}, map[types.UID][]*problem.Pod{}
@@ -64,7 +64,7 @@ func TestPodsBelow(t *testing.T) {
 	}
 }
 
-// The pods of an object are read without their unused fields.
+// The pods in a snapshot do not have the fields that reports ignore.
 func TestAllPods(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 2)
@@ -109,8 +109,8 @@ func owned(t testing.TB, obj *unstructured.Unstructured, apiVersion, kind, name 
 	return set(t, obj, []any{owner}, "metadata", "ownerReferences")
 }
 
-// The objects between an object and its pods are found by the references of the pods, level by
-// level. Without pods, the kinds that create pods are searched.
+// The objects between an object and its pods are found by the references of the pods, level by level.
+// If there are no pods, the kinds that create pods are searched.
 func TestReadIntermediate(t *testing.T) {
 	t.Parallel()
 	cell := parse(t, "{apiVersion: example.com/v1, kind: Cell, metadata: {name: cell, namespace: ns, uid: cell, generation: 1}, spec: {readers: {replicas: 1}}}")
@@ -170,8 +170,8 @@ func TestReadIntermediate(t *testing.T) {
 	}
 }
 
-// A pod may own objects that create pods, such as a leader whose workers belong to a StatefulSet. A
-// read and a wait see changes of these objects.
+// A pod can own objects that create pods. For example, the workers of a leader belong to a
+// StatefulSet that the leader owns. Reads and waits see changes of these objects.
 func TestWhatStandsBelowAPod(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

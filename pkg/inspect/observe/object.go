@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// readObject returns the facts of a target's object. For kinds that this program does not
-// reconcile, it first finds out how to interpret the status, and which field has the desired count.
+// readObject returns the facts of a target's object. For kinds of other programs, it first finds the
+// status fields and the replica field.
 func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, t Target) (status.Object, error) {
 	if t.Kind.Reconciled() {
 		return facts.Of(t.Kind, t.Object)
@@ -59,7 +59,7 @@ func readObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, 
 	return o, err
 }
 
-// readDesired sets the desired count from its field, or from /scale.
+// readDesired reads the desired count from its field, or from /scale.
 func readDesired(ctx context.Context, client dynamic.Interface, t Target, field discover.Field, o *status.Object) error {
 	if field.Path != nil {
 		n, found, err := field.Path.Get(t.Object.Object)
@@ -68,7 +68,7 @@ func readDesired(ctx context.Context, client dynamic.Interface, t Target, field 
 	}
 	scale, err := discover.GetScale(ctx, t.Resource(client), t.Name)
 	if apierrors.IsInternalError(err) {
-		o.NoCount = true // the server fails like this if an optional count is not set
+		o.NoCount = true // the server returns this error if an optional count is not set
 		return nil
 	}
 	if err != nil {
@@ -78,8 +78,8 @@ func readDesired(ctx context.Context, client dynamic.Interface, t Target, field 
 	return nil
 }
 
-// StatusFacts returns how to interpret the status of a kind's objects. count is the path of the
-// desired count, or nil if the path is unknown.
+// StatusFacts returns the facts of a kind. count is the path of the desired count, or nil if it is
+// unknown.
 func StatusFacts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, count *fieldpath.Path) (facts.Facts, error) {
 	if kind.BuiltIn() {
 		return facts.New(kind, kinds.Source{}, count)

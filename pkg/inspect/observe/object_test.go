@@ -33,7 +33,7 @@ func TestReadObject(t *testing.T) {
 		hidden  bool                       // the user is not allowed to read CRDs
 		desired int32
 		noCount bool
-		total   int32 // zero means that it is unknown
+		total   int32 // zero if it is unknown
 		told    int32 // the count in the status of /scale; zero is not checked
 		selects bool
 		count   string // the field of the count; "" is not checked
@@ -76,7 +76,7 @@ func TestReadObject(t *testing.T) {
 	}
 }
 
-// readObject reads an object named x, given as YAML. A Set is also stored, for its /scale.
+// readObject reads an object named x from YAML. It also stores a Set on the server, for its /scale.
 func (s *server) readObject(t *testing.T, kind kinds.Kind, text string, path *fieldpath.Path) (status.Object, error) {
 	t.Helper()
 	c := s.factory()
@@ -101,8 +101,7 @@ func number(n *int32) int32 {
 	return *n
 }
 
-// Kinds that this program reconciles need no request for facts, and built-in workloads
-// need no CRD.
+// Reconciled kinds need no requests for facts, and built-in workloads need no CRD.
 func TestReadObjectAsksNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -16,30 +16,30 @@ import (
 type Observation struct {
 	// Target.Object is the observed object, or nil if it does not exist.
 	Target
-	// Report is the report on the target; it is set even if the object does not exist.
+	// Report is the report on the target. It is set even if the object does not exist.
 	Report status.Report
-	// Pods holds the pods of the object, without the problems that the report adds.
+	// Pods contains the pods of the object, without the problems that the report adds.
 	Pods problem.Pods
 	// Met is set if the last condition of a wait is met.
 	Met bool
-	// Partial means that events or nodes, which may explain the verdict, are still being read.
+	// Partial means that events or nodes, which can explain the verdict, are still being read.
 	Partial bool
 	At      time.Time
-	// GivesUp is when the wait for a failed object ends; zero if the wait does not give up.
+	// GivesUp is when the wait for a failed object ends, or zero if the wait does not give up.
 	GivesUp time.Time
 
-	// whole repeats a look, and waits for the events and nodes that a partial look lacks.
+	// whole repeats the observation, and waits for the missing events and nodes.
 	whole func(context.Context) (status.Report, error)
 }
 
-// differs reports whether two observations look different to a person.
+// differs reports whether a user sees a difference between two observations.
 func (s Observation) differs(other Observation) bool {
 	r, o := s.Report, other.Report
 	return r.Verdict != o.Verdict || r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
-// turned reports whether two observations differ in more than the text of the reason, which may
-// contain durations. If only one of them is partial, the text counts, too.
+// turned is like differs, but usually ignores the text of the reason, which can contain durations. If
+// only one of the observations is partial, it compares the text, too.
 func (s Observation) turned(other Observation) bool {
 	r, o := s.Report, other.Report
 	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial && r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)

@@ -2,8 +2,8 @@ package observe
 
 import "testing"
 
-// TestOperators checks operators whose behavior no rule covered at first. Each script represents a
-// class of operators.
+// TestOperators checks operators that once needed a new rule. Each script represents a class of
+// operators.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	const (

@@ -17,7 +17,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// hanging is the duration of a request that hangs.
 const hanging = 24 * time.Hour
 
 // eventOf returns an event of a pod.
@@ -28,7 +27,7 @@ func eventOf(t *testing.T, pod, reason, message string) *unstructured.Unstructur
 		pod, reason, message, time.Now().UTC().Format(time.RFC3339)))
 }
 
-// probe gives a pod a running container that its liveness probe has restarted a number of times, and
+// probe gives a pod a running container that its liveness probe has restarted several times, and
 // returns the pod.
 func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) *unstructured.Unstructured {
 	t.Helper()
@@ -56,7 +55,7 @@ func waitForWeb(t *testing.T, s *server, limits Limits) (shown []Observation, to
 // A wait does not wait for events, which only explain why an object is not ready.
 func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	t.Parallel()
-	// After this time, the list of events has not been answered yet, or has failed.
+	// At this time, the list of events is either unanswered or has failed.
 	for _, after := range []time.Duration{0, time.Minute} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
@@ -75,8 +74,8 @@ func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	}
 }
 
-// The error of a failed wait includes the reasons from events. Nothing is shown before the
-// events are known or a second has passed.
+// The error of a failed wait includes the reasons from events. Nothing is shown until the events are
+// known or a second has passed.
 func TestLastWordsHaveTheReasons(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -120,7 +119,7 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 	}
 }
 
-// An observation of a failed object has the time at which the wait gives up, or zero if the wait
+// An observation of a failed object contains the time at which the wait gives up, or zero if the wait
 // does not give up.
 func TestWhenAWaitGivesUp(t *testing.T) {
 	t.Parallel()
@@ -151,9 +150,8 @@ func TestWhenAWaitGivesUp(t *testing.T) {
 	}
 }
 
-// After a probe has killed a container, the pod reports that it is ready until the container has
-// stopped. Only events show that the container was killed, so a wait does not end before the events
-// are known.
+// After a probe has killed a container, the pod is ready until the container has stopped. Only events
+// show that the container was killed, so a wait must read the events before it ends.
 func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -200,7 +198,7 @@ func followAsFleet(t *testing.T, s *server) (shown []status.Report) {
 	return shown
 }
 
-// When many objects are followed, each is first shown when its events are known, or after a second.
+// If many objects are followed, each is first shown when its events are known, or after a second.
 func TestFleetShowsReasons(t *testing.T) {
 	t.Parallel()
 	for delay, want := range map[time.Duration]string{300 * time.Millisecond: "[VolumeNotMounted]", 5 * time.Second: "[PodsStarting VolumeNotMounted]"} {

@@ -39,8 +39,8 @@ func (s *server) followPods(ctx context.Context, t *testing.T, seen *[]string) *
 	})
 }
 
-// Follow reports the pods of an object as they change, until the object is gone or the
-// command ends. It reads no events and no nodes.
+// Follow shows the pods of an object after each change, until the object is gone or the context ends.
+// It reads no events and no nodes.
 func TestFollowPods(t *testing.T) {
 	t.Parallel()
 	stopped := errors.New("somebody has stopped it")
@@ -75,8 +75,8 @@ func TestFollowPods(t *testing.T) {
 	}
 }
 
-// Following ends with an error if the object never existed or the server refuses a request. A
-// request that fails for another reason is retried.
+// Following ends with an error if the object never existed or the server rejects a request. Requests
+// that fail for other reasons are retried.
 func TestFollowPodsOfAServerThatFails(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

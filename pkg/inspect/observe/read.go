@@ -8,7 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// Depth determines what a look at an object reads. Each depth includes the ones before.
+// Depth determines what is read for an object. Each depth includes the previous ones.
 type Depth int
 
 const (
@@ -16,23 +16,23 @@ const (
 	Alone Depth = iota
 	// Below adds its pods, and the objects between it and its pods.
 	Below
-	// Reasons adds what may explain why an object is not ready: events, nodes, and controllers.
+	// Reasons adds objects that can explain why an object is not ready: events, nodes, and controllers.
 	Reasons
-	// Details adds the same for an object that is ready.
+	// Details adds the same even if the object is ready.
 	Details
 )
 
-// Extent is how much a look includes.
+// Extent determines what is read for a target.
 type Extent struct {
 	Depth Depth
-	// Competitors adds autoscalers, which may revert a change of the count, and disruption budgets.
+	// Competitors adds autoscalers, which can revert a change of the count, and disruption budgets.
 	// If there are budgets, it also adds the pods.
 	Competitors bool
-	// Recount means that the counts of disruption budgets are taken from the pods.
+	// Recount means that the counts of disruption budgets are computed from the pods.
 	Recount bool
 }
 
-// Read returns a snapshot of a target, and the target with its object, which is read if it is nil.
+// Read returns a snapshot of a target, and the target with its object. It reads the object if it is nil.
 func Read(ctx context.Context, c *kube.Factory, t Target, x Extent) (status.Snapshot, Target, error) {
 	r, err := NewReader(ctx, c, false)
 	if err != nil {
@@ -45,8 +45,8 @@ func Read(ctx context.Context, c *kube.Factory, t Target, x Extent) (status.Snap
 // Reader reads targets once.
 type Reader struct{ feeds *feeds.Feeds }
 
-// NewReader returns a reader, which must be stopped. several means that its targets share one list
-// of all pods in a namespace. Otherwise, each target has a list of its own.
+// NewReader returns a reader, which must be stopped. several means that the targets in a namespace
+// share one list of all pods. If several is false, each target lists its own pods.
 func NewReader(ctx context.Context, c *kube.Factory, several bool) (*Reader, error) {
 	from, err := feeds.New(ctx, c, nil, feeds.Mode{Once: true, Shared: several})
 	return &Reader{from}, err
@@ -55,7 +55,7 @@ func NewReader(ctx context.Context, c *kube.Factory, several bool) (*Reader, err
 // Stop ends the requests of the reader.
 func (r *Reader) Stop() { r.feeds.Stop() }
 
-// Read returns a snapshot of a target, and the target with its object, which is read if it is nil.
+// Read returns a snapshot of a target, and the target with its object. It reads the object if it is nil.
 func (r *Reader) Read(ctx context.Context, t Target, x Extent) (status.Snapshot, Target, error) {
 	m := newModel(r.feeds, t, x, func() {})
 	m.patient = true

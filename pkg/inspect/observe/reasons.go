@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// fewObjects is the maximum number of objects whose events are listed one object at a time.
+	// fewObjects is the maximum number of objects whose events are listed with a request for each object.
 	fewObjects = 3
-	// nodesLookedAt is the maximum number of nodes that are read. The pods of one object mostly
-	// have the same problem.
+	// nodesLookedAt is the maximum number of nodes that are read. The pods of an object usually have
+	// the same problem.
 	nodesLookedAt = 5
 )
 
-// withReasons adds what may explain why an object is not ready, and returns the report. If the pods
-// have probes, the report on a ready object needs events, too, because a container that a probe
-// kills stays ready until its grace period is over.
+// withReasons adds objects that can explain why an object is not ready, and returns the report. If
+// the pods have probes, even a ready object needs events: a container that a probe kills stays ready
+// until its grace period is over.
 func (m *model) withReasons(ctx context.Context, e *status.Snapshot) (status.Report, error) {
 	r := status.NewReport(*e)
 	if m.extent.Depth < Reasons {
@@ -54,10 +54,10 @@ func (m *model) withReasons(ctx context.Context, e *status.Snapshot) (status.Rep
 func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Report) error {
 	namespaces := slices.Compact([]string{m.target.Namespace, apis.LeaseNamespaceForAll})
 	if e.Object.Foreign {
-		namespaces = nil // its controller is another program
+		namespaces = nil // another program reconciles the object
 	}
 	for _, namespace := range namespaces {
-		m.Leases(namespace) // starts to read them
+		m.Leases(namespace) // start to read them
 	}
 	err := m.addExplanations(ctx, e, r)
 	if !m.patient && follow.Transient(err) {
@@ -69,8 +69,7 @@ func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Rep
 	return err
 }
 
-// addExplanations adds events and, once the events are known, the nodes of pods whose state the
-// events do not explain.
+// addExplanations adds events. If the events do not explain the state of pods, it adds their nodes.
 func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r status.Report) error {
 	from := m.eventFeeds(*e, unready(r))
 	if slices.ContainsFunc(from, func(f *feeds.Events) bool { return m.lacks(f) }) {
@@ -85,9 +84,9 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 	return m.addNodes(ctx, e, r.Pods)
 }
 
-// eventFeeds subscribes to feeds of events, and returns them. If events are followed, one feed has
-// all events in the namespace except events of normal pod starts. Otherwise, the feeds have at least
-// the events about the given objects or, without objects, the Killing events of all pods.
+// eventFeeds subscribes to feeds of events, and returns them. If events are followed, one feed contains all
+// events in the namespace except those of normal pod starts. Otherwise, the feeds contain the events about the
+// given objects. If no objects are given, they contain the Killing events of all pods.
 func (m *model) eventFeeds(e status.Snapshot, about []types.UID) []*feeds.Events {
 	var selectors []string
 	switch {
@@ -119,7 +118,7 @@ func unlessRoutine() string {
 	return fields.AndSelectors(all...).String()
 }
 
-// unready returns the UIDs of the objects of a report, except ready pods.
+// unready returns the UIDs of all objects in a report that are not ready pods.
 func unready(r status.Report) []types.UID {
 	var uids []types.UID
 	var add func(status.Node)
@@ -140,7 +139,7 @@ func unready(r status.Report) []types.UID {
 	return uids
 }
 
-// addEvents adds the events about the target and the objects below it.
+// addEvents adds the events about the target and its children.
 func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds.Events) error {
 	about := belonging(*e)
 	e.Events = nil
@@ -159,14 +158,14 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot, from []*feeds
 	return nil
 }
 
-// addNodes adds the nodes of pods that do not show why they are not ready. Each node is read by
+// addNodes adds the nodes of pods that are not ready for an unknown reason. Each node is read by
 // name, because a large cluster has many nodes.
 func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem.Pod) error {
 	names := unexplainedNodes(pods)
 	e.Nodes = make(map[string]*corev1.Node, len(names))
 	for _, name := range names {
 		f := m.Node(name)
-		f.Subscribe(m, follow.Subscriber{Notify: m.notify}) // every change counts
+		f.Subscribe(m, follow.Subscriber{Notify: m.notify}) // every change of the node is relevant
 		if m.lacks(f) {
 			continue
 		}
@@ -174,7 +173,7 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem
 		if err != nil {
 			return unlessUnavailable("nodes", e, err)
 		}
-		e.Nodes[name] = nil // stays nil if there is no such node
+		e.Nodes[name] = nil // nil if the node does not exist
 		for _, node := range index.Of[""] {
 			e.Nodes[name] = node
 		}
@@ -182,8 +181,8 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []problem
 	return nil
 }
 
-// unexplainedNodes returns the names of the first few nodes whose pods are not ready, or have not
-// terminated, for no visible reason.
+// unexplainedNodes returns the names of the first few nodes with pods that are not ready, or have not
+// terminated, for an unknown reason.
 func unexplainedNodes(pods []problem.Pod) []string {
 	unexplained := []problem.Code{"", problem.CodeTerminating, problem.CodeContainersNotReady, problem.CodeNodeLost}
 	var names []string
@@ -195,8 +194,8 @@ func unexplainedNodes(pods []problem.Pod) []string {
 	return names
 }
 
-// addLoops adds the controllers that may reconcile the target. It does not subscribe to their
-// leases, because each renewal is a change.
+// addLoops adds the controllers that can reconcile the target. It does not subscribe to their leases,
+// because each renewal would be a change.
 func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []string) error {
 	loops := []leaserecord.Loop{}
 	for _, namespace := range namespaces {
@@ -217,8 +216,8 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot, namespaces []s
 	return nil
 }
 
-// unlessUnavailable returns the error, or nil if the server does not have a resource or the user is
-// not allowed to read it. In the latter case, it adds the resource to Unread.
+// unlessUnavailable returns nil if the server does not have a resource or the user is not allowed to
+// read it. In the latter case, it adds the resource to Unread. All other errors are returned.
 func unlessUnavailable(what string, e *status.Snapshot, err error) error {
 	if kube.NotServed(err) {
 		return nil

@@ -19,11 +19,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// script lists what an operator and its users write to one object of a kind, and the verdicts.
+// script lists the writes of an operator and its users to one object, and the expected verdicts.
 type script struct {
-	// schema has the types of the fields, such as {spec: {replicas: integer}}.
+	// schema contains the types of the fields, such as {spec: {replicas: integer}}.
 	schema string
-	// count is the path of the replica field; "" if it is unknown.
+	// count is the path of the replica field, or "" if it is unknown.
 	count string
 	steps []step
 }
@@ -31,13 +31,13 @@ type script struct {
 // step is a write at a second of the script, and the verdict after the write.
 type step struct {
 	second int
-	// writes are YAML. A user writes "spec" and "count", and the operator writes "status". Other
-	// keys are pods and jobs, such as Pod/web-0; null removes an object. In an object, "of" is its
+	// writes is YAML. A user writes "spec" and "count", and the operator writes "status". Other keys
+	// are pods and jobs, such as Pod/web-0; null removes an object. In an object, "of" is its
 	// controller, and "is" is the state of a pod.
 	writes string
 	// want is the verdict, optionally followed by a colon and the code of the reason.
 	want string
-	// wait is the verdict in a wait that has seen all steps; "" if it is the same as want.
+	// wait is the verdict in a wait that has seen all steps, or "" if it equals want.
 	wait string
 }
 
@@ -49,8 +49,8 @@ type world struct {
 	target Target
 }
 
-// run performs the steps of a script. After each step, it checks the verdict of a command that has
-// just started, and of a command that waits for the count.
+// run performs the steps of a script. After each step, it checks the verdict of a new command, and
+// the verdict of a command that waits for the count.
 func (s script) run(t *testing.T) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
@@ -107,8 +107,8 @@ func newWorld(t *testing.T, s script) *world {
 	return w
 }
 
-// schemaOf returns the OpenAPI schema of fields that are given with their types. An object may have
-// other fields, too.
+// schemaOf returns the OpenAPI schema of fields that are given with their types. Other fields are
+// allowed.
 func schemaOf(value any) map[string]any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -123,7 +123,7 @@ func schemaOf(value any) map[string]any {
 	return map[string]any{"type": value}
 }
 
-// write writes objects under the name of who writes them.
+// write writes objects with the field manager of their writer.
 func (w *world) write(text string) {
 	w.t.Helper()
 	all := parse(w.t, text).Object
@@ -188,7 +188,7 @@ func (w *world) child(kind, name string, content map[string]any) {
 	w.put(obj)
 }
 
-// pod sets the spec and the status of a pod so that the pod is in a state, such as "ready".
+// pod sets the spec and the status of a pod to a state, such as "ready".
 func (w *world) pod(obj *unstructured.Unstructured, is string) {
 	w.t.Helper()
 	obj.Object["spec"] = map[string]any{"containers": []any{map[string]any{"name": "main", "image": "example.com/app:1"}}}

@@ -21,8 +21,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// server is an API server in memory. It serves two kinds of another program: Sets, which have a
-// /scale, and Cells, which have two similar counts.
+// server is an API server in memory. It serves two kinds that another program reconciles: Sets, which
+// have /scale, and Cells, which have two similar counts.
 type server struct{ *apiserver.Server }
 
 func newServer(t testing.TB) *server {
@@ -40,7 +40,7 @@ const (
 	cellSpec = "readers: {type: object, properties: {replicas: {type: integer}}}, writers: {type: object, properties: {replicas: {type: integer}}}"
 )
 
-// crdOf returns the CRD of a kind with these fields of the spec and these subresources.
+// crdOf returns the CRD of a kind with the given spec fields and subresources.
 func crdOf(t testing.TB, kind, spec, subresources string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]ss.example.com},
@@ -64,13 +64,11 @@ func kindOf(apiVersion, kind string) kinds.Kind {
 	return kinds.KindOf(&meta.RESTMapping{Resource: resource, GroupVersionKind: gvk, Scope: meta.RESTScopeNamespace})
 }
 
-// deployments returns the kind of Deployments.
 func deployments() kinds.Kind { return kindOf("apps/v1", "Deployment") }
 
-// imoocPods returns the kind of ImoocPods.
 func imoocPods() kinds.Kind { return kinds.ImoocPod() }
 
-// put creates an object or, if it exists, replaces it. An annotation makes each put a change.
+// put creates an object or replaces the existing one. Its annotation ensures that each call changes the object.
 func (s *server) put(obj *unstructured.Unstructured) {
 	obj = obj.DeepCopy()
 	if s.Update(strings.ToLower(obj.GetKind()), obj.GetNamespace(), obj.GetName(), func(now *unstructured.Unstructured) {
@@ -94,7 +92,6 @@ func on(request string) apiserver.Match {
 	return apiserver.On(verb, resource)
 }
 
-// forbid makes the server refuse a request.
 func (s *server) forbid(request string) { s.Forbid(on(request)) }
 
 // fail makes a request fail with an internal error until end is called.
@@ -102,15 +99,13 @@ func (s *server) fail(request string) (end func()) {
 	return s.Fail(on(request), apiserver.Fault{Err: apierrors.NewInternalError(errors.New("cannot " + request))})
 }
 
-// delay delays a request.
 func (s *server) delay(request string, d time.Duration) {
 	s.Fail(on(request), apiserver.Fault{Delay: d})
 }
 
-// count returns the number of requests such as "list pods".
 func (s *server) count(request string) int { return len(s.Requests(on(request))) }
 
-// sent returns the different requests for objects, in alphabetical order.
+// sent returns the distinct requests for objects, in alphabetical order.
 func (s *server) sent() []string {
 	var all []string
 	for _, r := range s.Requests(on("* *")) {
@@ -129,7 +124,7 @@ func (s *server) selected(request, selector string) bool {
 	})
 }
 
-// pass lets time pass in the bubble of the test, and waits for everything that is due.
+// pass lets time pass in the bubble of the test, and waits for all timers that are due.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

@@ -14,14 +14,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// imoocPod returns the ImoocPod foo, whose controller has seen it.
+// imoocPod returns the ImoocPod foo with a current observed generation.
 func imoocPod(t testing.TB, desired, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: %q, kind: ImoocPod, metadata: {name: foo, namespace: ns, uid: foo, generation: 1}, spec: {replicas: %d},
 		status: {observedGeneration: 1, replicas: %[2]d, updatedReplicas: %[2]d, readyReplicas: %[3]d}}`, imoocPods().Resource.GroupVersion(), desired, ready))
 }
 
-// foo returns the ImoocPod as a target.
 func foo() Target { return Target{Kind: imoocPods(), Namespace: "ns", Name: "foo"} }
 
 // podOfFoo returns a pod of the ImoocPod.
@@ -52,15 +51,15 @@ func event(t testing.TB, name, kind, uid, reason, message string) *unstructured.
 		involvedObject: {kind: %[4]s, name: %[5]s, namespace: ns, uid: %[5]s}, lastTimestamp: "2000-01-01T00:00:00Z", count: 1}`, name, reason, message, kind, uid))
 }
 
-// lease returns the lease of a run-controller, last renewed at a time.
+// lease returns the lease of a run-controller, last renewed at the given time.
 func lease(t testing.TB, name, namespace string, now time.Time) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: %s, namespace: %s, uid: %[1]s, labels: {%[3]s: %[4]s}},
 		spec: {holderIdentity: %[1]s, leaseDurationSeconds: 15, renewTime: %[5]q}}`, name, namespace, apis.LabelController, apis.RunController, now.UTC().Format("2006-01-02T15:04:05.000000Z")))
 }
 
-// For a ready object, only the object and the objects below it are read. For an object that is not
-// ready, the possible reasons are read, too.
+// For a ready object, only the object and its children are read. For other objects, the possible
+// reasons are read, too.
 func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	tree := []string{"list pods", "list replicasets"}
@@ -102,7 +101,7 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 }
 
 // A container that a probe has killed is ready until its grace period is over. If an event reports
-// this, Read also reads everything else that may show the reason.
+// the kill, Read also reads all other possible reasons.
 func TestReadSeesWhatProbesEnd(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -125,7 +124,7 @@ func TestReadSeesWhatProbesEnd(t *testing.T) {
 	}
 }
 
-// Everything is read, even for a ready object, including what may change the count.
+// With Details and Competitors, everything is read, even for a ready object.
 func TestReadAll(t *testing.T) {
 	t.Parallel()
 	for _, ready := range []int{1, 2} {
@@ -157,8 +156,8 @@ func TestReadAll(t *testing.T) {
 	}
 }
 
-// A controller of all namespaces has its lease in a namespace that may have a controller of its
-// own. The leases in that namespace are read once.
+// A controller for all namespaces has its lease in a namespace that can contain another controller.
+// The leases in that namespace are read only once.
 func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	t.Parallel()
 	for namespace, want := range map[string]int{"ns": 2, apis.LeaseNamespaceForAll: 1} {
@@ -174,8 +173,8 @@ func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
 	}
 }
 
-// A resource that the user is not allowed to read is listed in Unread, and the report is made
-// without the resource. Any other failure to read is an error.
+// If the user is not allowed to read a resource, the report is made without it, and Unread lists it.
+// Other failed requests are errors.
 func TestReadWithoutRights(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -226,8 +225,8 @@ func TestReadWithoutRights(t *testing.T) {
 	}
 }
 
-// The events of a few objects are listed object by object. For more objects, all events of the
-// namespace are listed.
+// If there are only a few objects, their events are listed object by object. For more objects, all
+// events of the namespace are listed.
 func TestReadEvents(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -238,7 +237,7 @@ func TestReadEvents(t *testing.T) {
 		found  int
 		lists  int
 	}{
-		// The Deployment, its ReplicaSet, and one pod are not more than fewObjects.
+		// The Deployment, its ReplicaSet, and one pod do not exceed fewObjects.
 		{"of a few", 1, 2, 4, 2, 3},
 		{"of more", 2, 2, 6, 4, 1},
 	} {
@@ -278,8 +277,8 @@ func TestEventsOfPodsThatAreReady(t *testing.T) {
 	}
 }
 
-// If nothing visible explains why a pod is not ready, its node is read. Each node is read once, and
-// only a few nodes are read.
+// If a pod is not ready for an unknown reason, its node is read. Each node is read once, and only a
+// few nodes are read.
 func TestUnexplainedNodes(t *testing.T) {
 	t.Parallel()
 	pod := func(number int, node string, ready bool) *unstructured.Unstructured {
@@ -345,7 +344,7 @@ func TestListAs(t *testing.T) {
 	}
 }
 
-// The node of a pod that is stuck terminating is read, because the node may be the reason.
+// The node of a pod that is stuck terminating is read, because the node can be the reason.
 func TestPodsThatTerminateAskForTheirNode(t *testing.T) {
 	t.Parallel()
 	s := serveWeb(t, 1)

@@ -1,5 +1,5 @@
-// Package observe reads an object and the objects below it, follows them with watches, and waits
-// for conditions.
+// Package observe reads an object and its children, follows them with watches, and waits for
+// conditions.
 package observe
 
 import (
@@ -18,13 +18,13 @@ import (
 type Target struct {
 	Kind            kinds.Kind
 	Namespace, Name string
-	// Object is the object if it was read already, or nil.
+	// Object is the object, or nil if it has not been read.
 	Object *unstructured.Unstructured
 	// Path is the replica field if the command line names it, or nil.
 	Path *fieldpath.Path
 }
 
-// Named returns the target with a name. It drops the namespace if the kind is cluster-scoped.
+// Named returns the target with a name. It ignores the namespace if the kind is cluster-scoped.
 func Named(kind kinds.Kind, namespace, name string) Target {
 	if kind.Clusterwide {
 		namespace = ""
@@ -32,7 +32,7 @@ func Named(kind kinds.Kind, namespace, name string) Target {
 	return Target{Kind: kind, Namespace: namespace, Name: name}
 }
 
-// Read reads the object of the target unless it was read before.
+// Read reads the object of the target if it has not been read.
 func (t *Target) Read(ctx context.Context, client dynamic.Interface) (err error) {
 	if t.Object == nil {
 		t.Object, err = t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{})

@@ -26,7 +26,7 @@ type WaitTarget struct {
 	Target Target
 	// Conditions must be met one after the other.
 	Conditions []Condition
-	// UID, if set, identifies the object. Another object with the same name does not count.
+	// UID, if set, identifies the object. Other objects with the same name are ignored.
 	UID types.UID
 	// Check, if set, checks each version of the object. An error ends the wait.
 	Check func(*unstructured.Unstructured) error
@@ -34,7 +34,7 @@ type WaitTarget struct {
 	Reached func(Observation) error
 }
 
-// holds returns an error if the object has another UID or Check refuses it.
+// holds returns an error if the object has another UID or Check fails.
 func (w WaitTarget) holds(s Observation) error {
 	switch {
 	case s.Object == nil:
@@ -50,15 +50,15 @@ func (w WaitTarget) holds(s Observation) error {
 	return nil
 }
 
-// Limits configure how long a wait may take.
+// Limits are the limits of a wait.
 type Limits struct {
-	// Timeout is the limit of the whole wait; zero means none.
+	// Timeout is the limit of the whole wait, or zero for no limit.
 	Timeout time.Duration
-	// FailAfter is how long an object may stay failed before the wait gives up.
+	// FailAfter is how long an object can stay failed before the wait gives up.
 	FailAfter time.Duration
 	// FailFast lets the wait give up on a failed or paused object before the timeout.
 	FailFast bool
-	// Settle is how long the last condition must stay met.
+	// Settle is how long the last condition must remain met.
 	Settle time.Duration
 	// Once means that the conditions are checked once, without waiting.
 	Once bool
@@ -68,23 +68,23 @@ type Limits struct {
 type Waiter struct {
 	Clients *kube.Factory
 	Limits  Limits
-	// Show, if set, is called for each change, one at a time.
+	// Show, if set, is called for each change. Calls do not overlap.
 	Show func(Observation)
 	// Connection, if set, records whether the server can be reached.
 	Connection *follow.Connection
-	// Closely means that every look is shown, and includes the competitors.
+	// Closely means that every observation is shown, and includes the competitors.
 	Closely bool
 
 	showing sync.Mutex
 }
 
-// Wait waits until all conditions are met. It returns one error per target, in the order of the
-// targets, or nil for a target whose conditions are met. If it cannot begin, it returns one error.
+// Wait waits until all conditions are met. It returns one error per target, in the order of the targets. The
+// error is nil if the conditions are met. If Wait cannot begin, it returns a single error.
 func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
-	// The feeds outlive the deadline, so that explain can use them after the deadline.
+	// The feeds outlive the deadline, because explain uses them after it.
 	f, err := NewFollower(ctx, a.Clients, a.Connection, Extent{Depth: Reasons, Competitors: a.Closely}, len(all) > 1, a.Closely)
 	if err != nil {
-		return []error{err} // not about any object
+		return []error{err} // the error concerns all targets
 	}
 	defer f.Stop()
 	f.patient = a.Limits.Once
@@ -167,8 +167,8 @@ func (a *Waiter) waitCondition(ctx context.Context, f *Follower, w WaitTarget, g
 	return Observation{}, notMet(ctx, w, g, last, err)
 }
 
-// givesUp returns an error if a wait must end before its timeout, because the object is paused or,
-// if over is set, because it has failed for long enough.
+// givesUp returns an error if a wait must end before its timeout. This is the case if the object is
+// paused or, if over is set, has failed for too long.
 func givesUp(s Observation, g Condition, endless, over bool) error {
 	switch {
 	case s.Partial:
@@ -181,7 +181,7 @@ func givesUp(s Observation, g Condition, endless, over bool) error {
 	return nil
 }
 
-// notMet returns the error for an unmet condition, with the last observation if there was one.
+// notMet returns the error for an unmet condition, with the last observation if there is one.
 func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = outcome.ErrInterrupted
@@ -211,10 +211,10 @@ func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, e
 	return err
 }
 
-// explaining is the maximum time that a look or the end of a wait is delayed for an explanation.
+// explaining is how long an observation or the end of a wait can be delayed for an explanation.
 const explaining = time.Second
 
-// explain completes the report of the last observation before a timeout if the report is partial.
+// explain completes the last observation before a timeout if it is partial.
 func explain(ctx context.Context, last *Observation) {
 	if !last.Partial {
 		return
@@ -229,12 +229,12 @@ func explain(ctx context.Context, last *Observation) {
 // steady tracks how long a condition has been met continuously.
 type steady struct {
 	wanted time.Duration
-	// since is the time since which the condition has been met; zero if it is not met now.
+	// since is when the condition was met first, or zero if it is not met.
 	since time.Time
 }
 
-// look records whether the condition is met. It reports whether the condition has been met for
-// long enough. If not, left is the time that remains, or zero if the condition is not met.
+// look records whether the condition is met, and reports whether it has been met for long enough. If
+// not, left is the remaining time, or zero if the condition is not met.
 func (h *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
 	if !met {
 		h.since = time.Time{}
@@ -264,11 +264,11 @@ func (e *FailedError) Error() string {
 
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// recheck returns the time until the next look if nothing changes; zero means the backstop.
+// recheck returns the time until the next observation if nothing changes. Zero means the backstop.
 func (s Observation) recheck() time.Duration {
 	switch s.Report.ReasonCode {
 	case problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse:
-		return follow.Pause // the verdict may change without an event
+		return follow.Pause // the verdict can change without an event
 	}
 	return s.Report.Recheck
 }

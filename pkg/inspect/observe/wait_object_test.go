@@ -32,7 +32,7 @@ type waiting struct {
 	err   error
 }
 
-// begin starts a wait, and returns when the wait has read everything once.
+// begin starts a wait, and returns after its first requests.
 func begin(wait func() error) *waiting {
 	w := &waiting{ended: make(chan struct{})}
 	go func() {
@@ -54,8 +54,8 @@ func (w *waiting) over() bool {
 	}
 }
 
-// WaitForObject returns when done returns true or an error, when its time is over, when the context
-// ends, or when the server refuses.
+// WaitForObject returns when done returns true or an error, after the timeout, when the context ends,
+// or when the server rejects a request.
 func TestWaitForObjectEnds(t *testing.T) {
 	t.Parallel()
 	odd, stopped := errors.New("it is odd"), errors.New("somebody has stopped it")
@@ -109,8 +109,8 @@ func TestWaitForObjectEndsWhileItReads(t *testing.T) {
 	})
 }
 
-// WaitUntilGone waits for the given object, and not for another one with its name. After a timeout,
-// the error names what blocks the deletion.
+// WaitUntilGone ignores another object with the same name. After a timeout, the error names what
+// blocks the deletion.
 func TestWaitUntilGone(t *testing.T) {
 	t.Parallel()
 	const still = "wait for deployment.apps/web to be gone: timed out; last seen: "

@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// A condition is met when it has held for long enough. An interruption restarts the time.
+// A condition must be met for long enough. An interruption restarts the time.
 func TestSteady(t *testing.T) {
 	t.Parallel()
 	begun := time.Unix(1000, 0)
@@ -55,21 +55,21 @@ func limits(timeout, failAfter time.Duration) Limits {
 	return Limits{Timeout: timeout, FailAfter: failAfter, FailFast: true}
 }
 
-// waitFor starts to wait for conditions of a target. The wait ends with the error of the target.
+// waitFor starts to wait for conditions of a target. The error of the wait is the error of the target.
 func (s *server) waitFor(t *testing.T, a *Waiter, target Target, all ...Condition) *waiting {
 	t.Helper()
 	a.Clients = s.factory()
 	return begin(func() error { return a.Wait(t.Context(), []WaitTarget{{Target: target, Conditions: all}})[0] })
 }
 
-// broken returns a pod that does not start without help.
+// broken returns a pod that cannot start.
 func broken(t *testing.T, number int) *unstructured.Unstructured {
 	t.Helper()
 	waits := []any{map[string]any{"name": "main", "state": map[string]any{"waiting": map[string]any{"reason": "InvalidImageName", "message": "it is no name"}}}}
 	return set(t, podOf(t, "web-1", number, false), waits, "status", "containerStatuses")
 }
 
-// readyAll makes the second pod ready, and with it the Deployment.
+// readyAll makes the second pod and the Deployment ready.
 func (s *server) readyAll(t *testing.T) {
 	t.Helper()
 	s.put(podOf(t, "web-1", 1, true))
@@ -77,12 +77,10 @@ func (s *server) readyAll(t *testing.T) {
 	s.put(deployment(t, 2, 2))
 }
 
-// always returns a condition that is always met.
 func always() Condition {
 	return Condition{What: "to be", Met: func(Observation) (bool, error) { return true, nil }}
 }
 
-// never returns a condition that is never met.
 func never() Condition {
 	return Condition{What: "to be otherwise", Tree: true, FailsFast: true, Met: func(Observation) (bool, error) { return false, nil }}
 }
@@ -96,7 +94,7 @@ func TestWaitTimesOut(t *testing.T) {
 		limits    Limits
 		target    Target
 		condition Condition
-		after     time.Duration // the time at which the wait must be over
+		after     time.Duration // the wait must be over at this time
 		want      string
 	}{
 		"not ready":       {Limits{Timeout: time.Minute}, web(), Ready(), time.Minute, "wait for deployment/web to be ready: timed out; last seen: " + notReady},
@@ -135,8 +133,8 @@ func TestWaitThatSeesNothing(t *testing.T) {
 	})
 }
 
-// An object that has failed for long enough ends the wait, with the reason, unless the wait never
-// gives up.
+// A wait ends, with the reason, when its object has failed for long enough. Without FailFast or
+// FailsFast, it continues.
 func TestWaitForWhatHasFailed(t *testing.T) {
 	t.Parallel()
 	gentle := Ready()
@@ -175,8 +173,8 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 	}
 }
 
-// A paused object ends a wait that gives up on failures, unless the condition can be met during the
-// pause.
+// A wait that gives up on failures ends when the object is paused, but not if the condition can be
+// met during the pause.
 func TestWaitForWhatIsPaused(t *testing.T) {
 	t.Parallel()
 	count := Scaled(2, true)
@@ -209,7 +207,7 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 			}
 		})
 	}
-	// If the whole object is paused, the count does not take effect either.
+	// If the whole object is paused, its pods are not scaled either.
 	bubble.Test(t, func(t *testing.T) {
 		s := serveFoo(t, 1)
 		obj := imoocPod(t, 2, 1)
@@ -222,7 +220,7 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 	})
 }
 
-// A wait meets its conditions one after the other. Only the last one marks an observation as met.
+// A wait meets its conditions one after the other. Only the last condition marks an observation as met.
 func TestWaitForOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -250,8 +248,7 @@ func TestWaitForOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// A condition that must hold for a while is met exactly after that time. An interruption restarts
-// the time.
+// A condition with a Settle time is met exactly after that time. An interruption restarts the time.
 func TestWaitForWhatHolds(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -271,8 +268,8 @@ func TestWaitForWhatHolds(t *testing.T) {
 	})
 }
 
-// A wait returns the errors of its targets in the order of the targets. Targets in one
-// namespace share the lists and watches.
+// The errors of a wait have the order of its targets. Targets in the same namespace share their lists
+// and watches.
 func TestWaitForSeveral(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -302,7 +299,7 @@ func TestWaitForSeveral(t *testing.T) {
 	})
 }
 
-// If a wait cannot begin, it returns one error, however many targets there are.
+// If a wait cannot begin, it returns a single error for all targets.
 func TestWaitWithoutAServer(t *testing.T) {
 	t.Parallel()
 	c := newServer(t).factory()
@@ -312,7 +309,7 @@ func TestWaitWithoutAServer(t *testing.T) {
 	}
 }
 
-// Show is called for each change or, if Closely is set, for each look.
+// Show is called for each change or, if Closely is set, for each observation.
 func TestWaitShows(t *testing.T) {
 	t.Parallel()
 	for _, closely := range []bool{false, true} {
@@ -323,7 +320,7 @@ func TestWaitShows(t *testing.T) {
 			if n := shown.Swap(0); n < 1 || n > 1 && !closely {
 				t.Errorf("looking closely: %t, at first it has shown %d", closely, n)
 			}
-			s.put(deployment(t, 2, 1)) // the report stays the same
+			s.put(deployment(t, 2, 1)) // the report does not change
 			pass(time.Second)
 			if n, want := shown.Load(), map[bool]int64{false: 0, true: 1}[closely]; n != want {
 				t.Errorf("looking closely: %t, it has shown %d, want %d", closely, n, want)
@@ -333,7 +330,7 @@ func TestWaitShows(t *testing.T) {
 			if n, want := shown.Swap(0), map[bool]int64{false: 1, true: 2}[closely]; n != want {
 				t.Errorf("looking closely: %t, after a change it has shown %d, want %d", closely, n, want)
 			}
-			// Without a change, the backstop causes one more look.
+			// Without a change, the backstop causes one more observation.
 			pass(backstop)
 			if n := shown.Load(); closely && n != 1 {
 				t.Errorf("after a time without changes it has shown %d", n)
@@ -346,8 +343,8 @@ func TestWaitShows(t *testing.T) {
 	}
 }
 
-// An object in doubt is checked again soon, because a watch may not report what the doubt
-// depends on.
+// An object with a doubtful verdict is checked again soon, because no watch event reports when the
+// doubt ends.
 func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {
@@ -363,7 +360,7 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
-			if test.doubt { // the Deployment counts two ready pods, but there is only one
+			if test.doubt { // the Deployment counts two ready pods, but only one exists
 				s.put(deployment(t, 2, 2))
 			}
 			var looks atomic.Int64
@@ -385,8 +382,8 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	}
 }
 
-// Two observations differ if a person sees a difference. They have turned if more than the text of
-// the reason has changed.
+// Two observations differ if a user sees a difference. They have turned if more than the text of the
+// reason has changed.
 func TestObservationsDiffer(t *testing.T) {
 	t.Parallel()
 	report := status.Report{Verdict: status.Progressing, ReasonCode: problem.CodePodsStarting, Reason: "1 of 2 pods ready", Replicas: status.Replicas{Desired: 2, Ready: 1}}

@@ -43,7 +43,7 @@ func replicaSet(t testing.TB, name string, desired, ready int) *unstructured.Uns
 		spec: {replicas: %[2]d}, status: {observedGeneration: 1, replicas: %[2]d, readyReplicas: %[3]d, availableReplicas: %[3]d}}`, name, desired, ready))
 }
 
-// deployment returns the Deployment web, whose controller has seen each of its generations.
+// deployment returns the Deployment web with a current observed generation.
 func deployment(t testing.TB, desired, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns, uid: web, generation: 1},
@@ -51,7 +51,6 @@ func deployment(t testing.TB, desired, ready int) *unstructured.Unstructured {
 		status: {observedGeneration: 99, replicas: %[1]d, updatedReplicas: %[1]d, readyReplicas: %[2]d, availableReplicas: %[2]d}}`, desired, ready))
 }
 
-// web returns the Deployment as a target.
 func web() Target { return Target{Kind: deployments(), Namespace: "ns", Name: "web"} }
 
 // serveWeb returns a server with the Deployment and two pods. ready is the number of ready pods.
@@ -67,8 +66,8 @@ func serveWeb(t *testing.T, ready int) *server {
 	return s
 }
 
-// setOf returns a Set with two pods. Another program reconciles Sets. ready is the number of ready
-// pods.
+// setOf returns a Set with two pods. ready is the number of ready pods. Another program reconciles
+// Sets.
 func setOf(t testing.TB, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: example.com/v1, kind: Set, metadata: {name: web, namespace: ns, uid: web, generation: 1},
@@ -90,8 +89,8 @@ func serveSet(t *testing.T, ready int) *server {
 	return s
 }
 
-// wait starts to wait until a target is ready. ended points to the time at which the wait ended,
-// which is zero until then.
+// wait starts to wait until a target is ready. ended points to the time at which the wait ended, or
+// to zero before the end.
 func (s *server) wait(t *testing.T, target Target) (ended *time.Time) {
 	t.Helper()
 	a := &Waiter{Clients: s.factory(), Limits: Limits{Timeout: time.Hour}}
@@ -104,13 +103,12 @@ func (s *server) wait(t *testing.T, target Target) (ended *time.Time) {
 		}
 		*ended = time.Now()
 	}()
-	pass(time.Second) // the wait has listed everything by then
+	pass(time.Second) // after this time, the wait has listed everything
 	return ended
 }
 
-// A wait ends soon after the last change that it depends on, however long earlier requests took.
-// For a kind of another program, it reads the object, the pods, and the kinds between them again at
-// the end.
+// A wait ends soon after the last relevant change, even if earlier requests were slow. For kinds of
+// other programs, it reads the object, the pods, and their owners again at the end.
 func TestWaitEndsSoon(t *testing.T) {
 	t.Parallel()
 	const latency = 50 * time.Millisecond
@@ -145,7 +143,7 @@ func TestWaitEndsSoon(t *testing.T) {
 	}
 }
 
-// Watches of different types may lag behind each other. A wait does not end when they agree on an
+// Watches of different types can lag behind each other. A wait does not end if they agree on an
 // outdated state.
 func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	t.Parallel()
@@ -171,7 +169,7 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	})
 }
 
-// Following a single object reads only its own pods, and no events of normal pod starts.
+// A follower of a single object reads only its own pods, and no events of normal pod starts.
 func TestOthersAreNotRead(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -191,7 +189,7 @@ func TestOthersAreNotRead(t *testing.T) {
 	})
 }
 
-// If the selector of an object changes, the pods that it selects now are followed.
+// After the selector of an object changes, the newly selected pods are followed.
 func TestSelectorThatChanges(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
@@ -230,7 +228,7 @@ func TestSelectorThatChanges(t *testing.T) {
 	})
 }
 
-// A target is identified by its UID. Another object with its name is not the target.
+// The UID identifies a target. Another object with the same name is not the target.
 func TestWatchObject(t *testing.T) {
 	t.Parallel()
 	named := func(uid string) *unstructured.Unstructured {
@@ -285,7 +283,7 @@ func TestWatchObject(t *testing.T) {
 }
 
 // Several changes before a read are reported once. next returns after a change, after the given
-// time, or with the cause of a canceled context.
+// delay, or with the cause of a canceled context.
 func TestNextChange(t *testing.T) {
 	t.Parallel()
 	obj := deployment(t, 1, 1)
@@ -308,7 +306,7 @@ func TestNextChange(t *testing.T) {
 	}
 }
 
-// If a request fails because a context ended, the error is the cause of that end.
+// If a request fails because its context ended, the error is the cause of the end.
 func TestCauseOf(t *testing.T) {
 	t.Parallel()
 	stopped, other := errors.New("somebody has stopped it"), errors.New("it is odd")
@@ -336,8 +334,8 @@ func TestCauseOf(t *testing.T) {
 	}
 }
 
-// The actions of the controller are remembered until the spec changes or the object is replaced. If
-// a wait is for a count that was just written, every look is Counted.
+// The history records actions of the controller until the spec changes or the object is replaced. If
+// the count was written just before the wait, every snapshot is Counted.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	first := time.Unix(1000, 0)
@@ -358,7 +356,7 @@ func TestHistory(t *testing.T) {
 		{look("a", 1, 0, 0), false, false, 0},
 		{look("a", 1, 0, 1), false, false, 0},
 		{look("a", 1, 1, 2), true, false, 0},
-		{look("a", 1, 0, 3), true, false, 0}, // the same count as at first
+		{look("a", 1, 0, 3), true, false, 0}, // the same count as in the first snapshot
 		{look("a", 1, 0, 4, "child"), true, true, 0},
 		{look("a", 1, 0, 5), true, true, 0},
 		{look("a", 2, 0, 6), false, false, 6},
@@ -378,7 +376,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// A slow look is followed by a longer rest, within limits.
+// The delay after a slow observation is longer, within limits.
 func TestRestAfter(t *testing.T) {
 	t.Parallel()
 	for took, want := range map[time.Duration]time.Duration{
@@ -391,7 +389,7 @@ func TestRestAfter(t *testing.T) {
 	}
 }
 
-// A failure at the first look ends a wait. A later failure is retried, unless the user has lost a
+// If the first observation fails, the wait ends. Later failures are retried, except for a lost
 // permission.
 func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	t.Parallel()
@@ -433,8 +431,8 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	})
 }
 
-// A wait reads the objects below its target only if the condition depends on them. If the user is
-// not allowed to read pods, a wait for an object of a shipped kind relies on the status.
+// A wait reads the children of its target only if the condition depends on them. If the user is not
+// allowed to read pods, a wait for a shipped kind relies on the status.
 func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	listed := []string{"list deployments"}
@@ -465,7 +463,7 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 			if !w.over() || refused != apierrors.IsForbidden(w.err) || !refused && (w.err != nil || !last.Met || last.Report.Verdict != status.Ready) {
 				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())
 			}
-			// The wait may have ended before it began to watch.
+			// The wait can end before it begins to watch.
 			sent := slices.DeleteFunc(s.sent(), func(request string) bool { return request == "watch deployments" })
 			if test.want != nil && !slices.Equal(sent, test.want) || s.count("list pods") != test.pods {
 				t.Errorf("%s: it sends %v, %d lists of pods", what, sent, s.count("list pods"))
@@ -477,7 +475,7 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// After a fresh read has confirmed that the target is ready, the target is not read again while it
+// After a new read has confirmed that the target is ready, the target is not read again while it
 // stays ready.
 func TestWaitConfirmsOnce(t *testing.T) {
 	t.Parallel()
@@ -502,8 +500,7 @@ func TestWaitConfirmsOnce(t *testing.T) {
 	})
 }
 
-// A wait for an object to be ready ends if the object is deleted. An object that is created again is
-// another object.
+// A wait for a ready object ends if the object is deleted. A recreated object is another object.
 func TestWaitForWhatGoes(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(*testing.T, *server){
@@ -528,8 +525,8 @@ func TestWaitForWhatGoes(t *testing.T) {
 	}
 }
 
-// BenchmarkChangeOfOnePod measures a change of one pod of a Deployment, from the event to the
-// verdict.
+// BenchmarkChangeOfOnePod measures the time from the event of one changed pod to the verdict of its
+// Deployment.
 func BenchmarkChangeOfOnePod(b *testing.B) {
 	for _, pods := range []int{100, 10_000} {
 		b.Run(strconv.Itoa(pods), func(b *testing.B) {

@@ -11,13 +11,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 )
 
-// watcher collects the changes of one target and of the objects below it.
+// watcher collects the changes of one target and its children.
 type watcher struct {
-	// changed receives a value if something has changed since the last look.
+	// changed receives a value if something has changed since the last observation.
 	changed chan struct{}
 
 	mu sync.Mutex
-	// obj is the newest version of the object; nil if it does not exist.
+	// obj is the newest version of the object, or nil if it does not exist.
 	obj *unstructured.Unstructured
 }
 
@@ -26,12 +26,12 @@ func newWatcher() *watcher { return &watcher{changed: make(chan struct{}, 1)} }
 func (c *watcher) notify() {
 	select {
 	case c.changed <- struct{}{}:
-	default: // a look is already due
+	default: // an observation is already due
 	}
 }
 
-// next waits for a value from changed or again, and returns the newest version of the object, or
-// nil if the object does not exist.
+// next waits for a value from changed or again. It returns the newest version of the object, or nil
+// if the object does not exist.
 func (c *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
 	select {
 	case <-ctx.Done():
@@ -51,8 +51,8 @@ func (c *watcher) set(obj *unstructured.Unstructured) {
 	c.notify()
 }
 
-// watchObject calls set for each version of the object, and with nil if it does not exist. Another
-// object with its name does not count.
+// watchObject calls set for each version of the object, and with nil if the object does not exist. It
+// ignores another object with the same name.
 func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, w WaitTarget, connection *follow.Connection) error {
 	uid := w.UID
 	return follow.One(ctx, objects, w.Target.Name, connection, func(obj *unstructured.Unstructured) (bool, error) {

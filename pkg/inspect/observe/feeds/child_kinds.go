@@ -8,8 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// ChildKinds returns the kinds that are searched for children of an object of the given kind,
-// whether or not a pod refers to these kinds.
+// ChildKinds returns the kinds that are always searched for children of an object of the given kind.
+// Other kinds are searched only if a pod refers to them.
 func ChildKinds(kind kinds.Kind) []schema.GroupVersionKind {
 	switch {
 	case !kind.Reconciled() && !kind.BuiltIn():
@@ -20,14 +20,14 @@ func ChildKinds(kind kinds.Kind) []schema.GroupVersionKind {
 	return nil
 }
 
-// PodMakers returns the built-in kinds through which other objects create pods.
+// PodMakers returns the built-in kinds that create pods for other objects.
 func PodMakers() []schema.GroupVersionKind {
 	apps := appsv1.SchemeGroupVersion
 	return []schema.GroupVersionKind{replicaSet(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
 }
 
-// ChildSelector returns a selector that matches the children of an object, or "" if no selector is
-// known. A Deployment releases ReplicaSets that do not match its selector.
+// ChildSelector returns a selector for the children of an object, or "" if it is unknown. A
+// Deployment releases ReplicaSets that do not match its selector.
 func ChildSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
 	if kind.CRD() == kinds.Deployments && child == replicaSet() {
 		return kind.PodSelector(obj)

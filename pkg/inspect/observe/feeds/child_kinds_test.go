@@ -11,8 +11,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// ChildSelector returns the selector of a built-in Deployment for its ReplicaSets, and "" for all
-// other children.
 func TestChildSelector(t *testing.T) {
 	t.Parallel()
 	replicaSets := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}

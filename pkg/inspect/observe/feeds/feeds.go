@@ -1,5 +1,5 @@
-// Package feeds lists or follows the objects of targets, with one list and one watch per type,
-// namespace, and selector.
+// Package feeds lists or follows the objects of targets. There is one list and one watch for each
+// type, namespace, and selector.
 package feeds
 
 import (
@@ -29,11 +29,11 @@ import (
 type Mode struct {
 	// Once means that the objects are listed once, and not watched.
 	Once bool
-	// Shared means that several targets may share the feeds of their namespace.
+	// Shared means that several targets can share the feeds of their namespace.
 	Shared bool
 }
 
-// Feeds hold the objects of targets: the targets' children, pods, events, nodes, and leases.
+// Feeds contain the objects of targets: the children, pods, events, nodes, and leases.
 type Feeds struct {
 	Mode
 
@@ -43,30 +43,30 @@ type Feeds struct {
 	Connection *follow.Connection
 
 	core corev1client.CoreV1Interface
-	// begin runs a function in the background. stop cancels all such functions, and waits for them.
+	// begin runs a function in the background. stop cancels these functions, and waits for them.
 	begin func(func(context.Context))
 	stop  func()
 
 	mu sync.Mutex
-	// of holds the feeds by their typed keys.
+	// of contains the feeds by their typed keys.
 	of map[any]any
 }
 
 type (
-	// Pods keep only those parts of a pod that a report needs.
+	// Pods keep only the parts of a pod that a report needs.
 	Pods = follow.Feed[*corev1.Pod, *problem.Pod]
 	// Children are the objects between targets and their pods.
 	Children = follow.Feed[*unstructured.Unstructured, Child]
-	// Events are about targets and the objects below them.
+	// Events are the events about targets and their children.
 	Events = follow.Feed[*corev1.Event, *corev1.Event]
-	// Nodes hold one node each, which is read by name.
+	// Nodes contain a single node, which is read by name.
 	Nodes = follow.Feed[*corev1.Node, *corev1.Node]
-	// Leases show which run-controllers are running.
+	// Leases are the leases of run-controllers.
 	Leases = follow.Feed[*unstructured.Unstructured, Lease]
 )
 
-// Lease is the loop that a lease records, or an error if the lease cannot be parsed. A lease is
-// parsed once for all targets, because anyone who can create leases can create many.
+// Lease is the loop in a lease, or an error if the lease cannot be parsed. Anyone who can create
+// leases can create many, so each lease is parsed only once for all targets.
 type Lease struct {
 	name string
 	Loop leaserecord.Loop
@@ -75,7 +75,7 @@ type Lease struct {
 	Err  error
 }
 
-// key identifies the content of a feed: the selected objects of a kind.
+// key identifies the objects of a feed by kind, namespace, and selector.
 type key struct {
 	schema.GroupVersionKind
 	namespace, selector string
@@ -88,7 +88,7 @@ type runner interface {
 	Refuse(error)
 }
 
-// New returns feeds that end with the context, or when they are stopped.
+// New returns feeds, which end with the context or when they are stopped.
 func New(ctx context.Context, c *kube.Factory, connection *follow.Connection, m Mode) (*Feeds, error) {
 	client, err := c.Dynamic()
 	if err != nil {
@@ -107,10 +107,10 @@ func New(ctx context.Context, c *kube.Factory, connection *follow.Connection, m 
 	}, nil
 }
 
-// Stop stops the feeds, and waits until they have ended.
+// Stop stops the feeds, and waits until their goroutines have ended.
 func (s *Feeds) Stop() { s.stop() }
 
-// run fills a feed with the selected objects of a source.
+// run starts to read the selected objects of a source into a feed.
 func (s *Feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
 	s.begin(func(ctx context.Context) {
 		if !s.Once {
@@ -121,7 +121,7 @@ func (s *Feeds) run(f runner, from follow.Source, selected metav1.ListOptions) {
 	})
 }
 
-// typed adds the type of the feed to a key, because Pods and Children may have the same key.
+// typed adds the type of the feed to a key, because Pods and Children can have the same key.
 type typed[F any] struct{ key }
 
 // feedOf returns the feed of a key, and starts it if necessary.
@@ -141,7 +141,7 @@ func core(kind, namespace, selector string) key {
 	return key{corev1.SchemeGroupVersion.WithKind(kind), namespace, selector}
 }
 
-// Pods returns the feed of the pods that a selector selects.
+// Pods returns the feed of the pods that match a selector.
 func (s *Feeds) Pods(namespace, selector string) *Pods {
 	return feedOf(s, core("Pod", namespace, selector), func() *Pods {
 		keep := func(pod *corev1.Pod) *problem.Pod {
@@ -156,7 +156,7 @@ func (s *Feeds) Pods(namespace, selector string) *Pods {
 	})
 }
 
-// Events returns the feed of the events that a field selector selects.
+// Events returns the feed of the events that match a field selector.
 func (s *Feeds) Events(namespace, selector string) *Events {
 	return feedOf(s, core("Event", namespace, selector), func() *Events {
 		f := follow.New(follow.Whole[*corev1.Event], follow.Compare, func(event *corev1.Event) (types.UID, schema.GroupVersionKind) {
@@ -194,8 +194,8 @@ type Child struct {
 	Owner schema.GroupVersionKind
 }
 
-// Children returns the feed of the selected objects of a kind. The feed keeps only the UID of an
-// object that has no controller.
+// Children returns the feed of the selected objects of a kind. For an object without a controller,
+// the feed keeps only the UID.
 func (s *Feeds) Children(gvk schema.GroupVersionKind, namespace, selector string) *Children {
 	return feedOf(s, key{gvk, namespace, selector}, func() *Children {
 		keep := func(obj *unstructured.Unstructured) Child {
@@ -230,7 +230,7 @@ func (s *Feeds) objectsOf(gvk schema.GroupVersionKind, namespace string) (dynami
 	return s.Dynamic.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
-// trimPod removes the largest unused fields of a pod.
+// trimPod removes large fields that a report does not use.
 func trimPod(pod *corev1.Pod) {
 	pod.ManagedFields, pod.Spec.Volumes, pod.Spec.Tolerations = nil, nil, nil
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {

@@ -11,23 +11,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Period is how long a wait tolerates an object that will not become ready without help. With the
-// zero value, the wait gives up at once.
+// Period is how long a wait tolerates a failing object. With the zero value, the wait gives up at
+// once.
 type Period struct {
-	// For is how long an object may fail before the wait gives up.
+	// For is how long an object can fail before the wait gives up.
 	For time.Duration
-	// Endless means that the wait never gives up because of a failure.
+	// Endless means that the wait never gives up on a failing object.
 	Endless bool
 
 	failed time.Time
-	// cause is why pods fail, with the generation and the number of ready pods when they began to
-	// fail. When a controller replaces the pods, the failure continues until more pods become ready.
+	// cause is why pods fail, with the generation and the number of ready pods at the first failure.
+	// If a controller replaces failing pods, the failure lasts until more pods become ready.
 	cause cause
 	// pods is the set of pods that have failed.
 	pods map[types.UID]bool
 }
 
-// cause identifies a failure of pods.
 type cause struct {
 	container  string
 	code       problem.Code
@@ -35,7 +34,7 @@ type cause struct {
 	ready      int32
 }
 
-// causeOf returns why pods of an object fail, and their UIDs. c has no code if none fail.
+// causeOf returns why pods of an object fail, and their UIDs. If no pods fail, c has no code.
 func causeOf(r status.Report) (c cause, pods []types.UID) {
 	i := slices.IndexFunc(r.Problems, func(p problem.Problem) bool { return len(p.Pods) > 0 && (p.Fatal || p.Crash()) })
 	if i < 0 {
@@ -56,8 +55,8 @@ func (c cause) lasts(later cause, r status.Report) bool {
 	return c.code != "" && same && c.generation == r.Metadata.Generation && r.Replicas.Ready <= c.ready && !r.Verdict.Settled()
 }
 
-// Look reports whether the period is over, given a report and the current time. Otherwise, again is
-// the delay after which to look again even if nothing changes, or zero if that is not needed.
+// Look reports whether the period is over, given a report and the current time. If it is not over,
+// again is the delay until the next Look if nothing changes, or zero if no Look is needed.
 func (p *Period) Look(r status.Report, now time.Time) (over bool, again time.Duration) {
 	later, pods := causeOf(r)
 	present, replaced := false, false

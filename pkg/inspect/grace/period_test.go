@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Only an object that has failed without a break for the whole grace period ends a wait.
+// A wait ends only if the object has failed for the whole grace period without interruption.
 func TestPeriod(t *testing.T) {
 	t.Parallel()
 	type look struct {

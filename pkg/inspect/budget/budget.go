@@ -21,8 +21,8 @@ type Budget struct {
 	// Either MinAvailable or MaxUnavailable is set, to a number or a percentage.
 	MinAvailable   string `json:"minAvailable,omitempty"`
 	MaxUnavailable string `json:"maxUnavailable,omitempty"`
-	// Pods is the number of guarded pods. Healthy is how many of them are healthy, and Needed is how
-	// many must be healthy. Allowed is how many can be disrupted now.
+	// Pods is the number of guarded pods, Healthy is the number of healthy ones, and Needed is the
+	// number that must be healthy. Allowed is the number that can be disrupted now.
 	Healthy int32 `json:"healthy"`
 	Needed  int32 `json:"needed"`
 	Pods    int32 `json:"pods"`
@@ -39,8 +39,8 @@ func (b Budget) String() string {
 }
 
 // After returns how many healthy pods would be left after a removal, and how many the budget would
-// require. going is the number of removed pods, which count as healthy. A percentage applies to the
-// pods that are left, and is rounded up, as in the disruption controller.
+// require. going is the number of removed pods, which are healthy. A percentage is applied to the
+// remaining pods and rounded up, as in the disruption controller.
 func (b Budget) After(going int32) (left, required int32) {
 	pods := max(b.Pods-going, 0)
 	word := b.MinAvailable
@@ -59,8 +59,8 @@ func (b Budget) After(going int32) (left, required int32) {
 	return max(b.Healthy-going, 0), required
 }
 
-// Broken returns a message about the first budget that a removal of pods would violate, or "" if
-// there is none. going is the number of removed pods. They count as healthy, as in After.
+// Broken returns a message about the first budget that a removal of pods would violate, or "". going
+// is the number of removed pods, which are healthy.
 func Broken(all []Budget, going int32) string {
 	for _, b := range all {
 		if left, required := b.After(going); left < required {
@@ -94,7 +94,7 @@ func Of(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
 	return found
 }
 
-// Recount sets ExpectedPods and CurrentHealthy in the status of a budget. Only active pods count.
+// Recount computes ExpectedPods and CurrentHealthy in the status of a budget from its active pods.
 func Recount(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package competing finds who else sets the number of pods of an object.
+// Package competing finds other writers of an object's replica count.
 package competing
 
 import (
@@ -11,20 +11,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Writer is an object or a tool that resets the number of pods after a user changes it.
+// Writer is an object or a tool that resets the replica count after a user changes it.
 type Writer struct {
 	// By is its name, such as "HorizontalPodAutoscaler/web".
 	By string `json:"by"`
-	// Message describes in one line how it sets the number of pods.
+	// Message describes in one line how it sets the replica count.
 	Message string `json:"message"`
 	// Min and Max are the bounds of an autoscaler, or nil for another writer.
 	Min *int32 `json:"min,omitempty"`
 	Max *int32 `json:"max,omitempty"`
 }
 
-// Writers returns everything that may reset the number of pods of an object: its controller, the tool
-// that sets its count from a repository, and any of the given autoscalers that target it. The first
-// two are nil if there is none.
+// Writers returns everything that can reset the replica count of an object: its controller, the tool
+// that sets the count from a repository, and the given autoscalers that target it. controller and
+// source are nil if there are none.
 func Writers(o autoscalingv2.CrossVersionObjectReference, controller *metav1.OwnerReference, source *Writer,
 	autoscalers []autoscalingv2.HorizontalPodAutoscaler,
 ) []Writer {
@@ -55,8 +55,8 @@ func Writers(o autoscalingv2.CrossVersionObjectReference, controller *metav1.Own
 	return all
 }
 
-// ZeroBy returns the name of the autoscaler that has scaled an object to zero, or "" if none has.
-// Since Kubernetes 1.36, autoscalers report this in a condition
+// ZeroBy returns the name of the autoscaler that has scaled an object to zero, or "". Since
+// Kubernetes 1.36, autoscalers report this in a condition
 // (https://github.com/kubernetes/enhancements/issues/2021).
 func ZeroBy(o autoscalingv2.CrossVersionObjectReference, autoscalers []autoscalingv2.HorizontalPodAutoscaler) string {
 	for i := range autoscalers {

@@ -15,15 +15,15 @@ import (
 
 // Wanted selects the containers whose logs are read.
 type Wanted struct {
-	// Container, if set, selects one container of each pod. AllContainers selects all. The default is
-	// kubectl's default container, and any container that keeps the pod from being ready.
+	// Container, if set, selects one container of each pod. AllContainers selects all containers. By default,
+	// kubectl's default container and any container that keeps the pod from being ready are selected.
 	Container     string
 	AllContainers bool
 	// Slot, if set, selects the pods of that slot.
 	Slot string
 	// Failing excludes ready pods.
 	Failing bool
-	// FullNames labels lines with full pod names. It is set if there are several objects.
+	// FullNames labels lines with full pod names. It is set for several objects.
 	FullNames bool
 }
 
@@ -43,21 +43,20 @@ type Container struct {
 	uid            types.UID
 	Name           string
 	node           string
-	// label is the prefix of its lines: the slot or the short name of the pod, and the name of
-	// the container if the pod has several.
+	// label is the prefix of the container's lines: the slot or the short name of the pod. If the pod
+	// has several containers, the name of the container follows.
 	label string
-	// failing means that the pod is not ready; reason explains why, if known.
+	// failing means that the pod is not ready. reason explains why, if known.
 	failing bool
 	reason  string
 	// run is the number of restarts, and phase is the phase of the newest run.
 	run   int32
 	phase phase
-	// previous means that the log of the previous run can be read; end describes how that run
-	// ended.
+	// previous means that the log of the previous run can be read. end describes how that run ended.
 	previous bool
 	end      string
-	// last means that the newest run has ended, and the container waits for a restart. The log of this
-	// run is requested as the previous one, so that a restart in the meantime does not matter.
+	// last means that the newest run has ended, and the container waits for a restart. The log of this run is
+	// requested as the previous one, because the container can restart before the request.
 	last bool
 	// broken means that the container failed, or was restarted and is not ready.
 	broken bool
@@ -92,16 +91,16 @@ func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container 
 	return all
 }
 
-// failingLast moves the containers of pods that are not ready to the end, where a terminal
-// shows them.
+// failingLast moves the containers of pods that are not ready to the end, because a terminal shows
+// the end.
 func failingLast(containers []Container) []Container {
 	failing := func(c Container) bool { return c.failing }
 	ready := func(c Container) bool { return !c.failing }
 	return append(slices.DeleteFunc(slices.Clone(containers), failing), slices.DeleteFunc(slices.Clone(containers), ready)...)
 }
 
-// shortName returns the name of a pod without the name of its object, and its slot: the number or
-// word at the end.
+// shortName returns the name of a pod without the name of its object, and its slot. The slot is the
+// number or word at the end of the name.
 func shortName(object string, pod *corev1.Pod) (short, slot string) {
 	short = pod.Name
 	if rest, is := strings.CutPrefix(pod.Name, object+"-"); is && rest != "" {
@@ -113,7 +112,7 @@ func shortName(object string, pod *corev1.Pod) (short, slot string) {
 	return short, short[strings.LastIndexByte(short, '-')+1:]
 }
 
-// containersOf returns the selected containers of a pod, in the order in which they start.
+// containersOf returns the selected containers of a pod in their start order.
 func containersOf(pod *corev1.Pod, short string, failing bool, w Wanted) []Container {
 	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 	main := defaultContainer(pod)

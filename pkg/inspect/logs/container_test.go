@@ -69,8 +69,7 @@ func TestContainers(t *testing.T) {
 		pods   []*corev1.Pod
 		failed []string
 		wanted Wanted
-		// want has a line for each container: its label, phase, run, and the end of the previous
-		// run.
+		// want lists the label, phase, and run of each container, and the end of its previous run.
 		want []string
 	}{
 		"no pods":                        {},

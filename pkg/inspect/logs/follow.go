@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// turn is how long a log stays open while others wait for a slot.
+	// turn is how long a log stays open while other logs wait for a slot.
 	turn = 2 * time.Second
-	// drain is how long the log of a deleted pod is still read.
+	// drain is how long the log of a deleted pod is read.
 	drain = 10 * time.Second
-	// A log that ended or cannot be read is reopened after leastPause, doubled each time up to
-	// longestPause.
+	// A log that ended or cannot be read is reopened after leastPause. The pause doubles each time,
+	// up to longestPause.
 	leastPause, longestPause = time.Second, 10 * time.Second
 )
 
-// Follower follows the logs of the containers of an object while its pods come and go.
+// Follower follows the logs of an object's containers while pods are created and deleted.
 type Follower struct {
 	Reader
 	wanted Wanted
@@ -45,15 +45,15 @@ type tailKey struct {
 	container string
 }
 
-// slots limits how many logs are open at once.
+// slots limits the number of open logs.
 type slots struct {
 	free     chan struct{}
 	waiting  atomic.Int32
 	reported sync.Once
 }
 
-// NewFollowers returns followers for n objects. Together they open no more logs than the reader
-// allows. They call stop if writing fails, or if reading is forbidden.
+// NewFollowers returns followers for n objects. Together, they open at most as many logs as the
+// reader allows. They call stop if writing fails or reading is forbidden.
 func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Follower {
 	shared := &slots{free: make(chan struct{}, r.Most)}
 	all := make([]*Follower, n)
@@ -63,7 +63,7 @@ func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Fo
 	return all
 }
 
-// See stops following the pods that are gone, and follows new ones until the context ends.
+// See stops following deleted pods, and follows new ones until the context ends.
 func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +83,7 @@ func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1
 		}
 		t := &tail{follower: f, container: c, changed: make(chan struct{}, 1), gone: make(chan struct{}), known: &resume{}, tail: f.Tail, since: f.Since}
 		if f.begun {
-			// All lines of all its runs are new.
+			// All lines of the new pod are new.
 			t.tail, t.since = -1, time.Time{}
 			t.title = "new pod " + c.Pod
 			if before, again := f.labels[c.label]; again && before != c.uid {
@@ -105,7 +105,7 @@ func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1
 	f.begun = true
 }
 
-// End stops following all pods as if they were gone, and waits until their logs have ended.
+// End stops following all pods as if they were deleted, and waits until their logs have ended.
 func (f *Follower) End() {
 	f.mu.Lock()
 	for key, t := range f.tails {
@@ -116,7 +116,7 @@ func (f *Follower) End() {
 	f.running.Wait()
 }
 
-// step is what to do next with the log of a container.
+// step is the next action for the log of a container.
 type step int
 
 const (
@@ -130,9 +130,9 @@ const (
 	toEnd
 )
 
-// progress is how far the logs of a container have been read.
+// progress records how far the logs of a container have been read.
 type progress struct {
-	// run is the newest run whose log was opened, and done means that all of it was read.
+	// run is the newest run whose log was opened. done means that its log was read to the end.
 	run  int32
 	done bool
 }
@@ -156,19 +156,19 @@ type tail struct {
 	follower *Follower
 	known    *resume
 	progress progress
-	// tail and since select the lines when a log is first opened.
+	// tail and since select the first lines to read.
 	tail  int64
 	since time.Time
 	// title is printed before the first line.
 	title string
 	// rest is the incomplete last line.
 	rest Line
-	// read means that a log was opened, and opened is when this first happened. reported means that
-	// the user was informed that a log cannot be read.
+	// read means that a log was opened. opened is when the first log was opened. reported means that
+	// an error was reported to the user.
 	read, reported bool
 	opened         time.Time
 
-	// changed receives a value after a change, and gone is closed when the pod is gone.
+	// changed receives a value after a change. gone is closed when the pod is gone.
 	changed, gone chan struct{}
 	mu            sync.Mutex
 	container     Container
@@ -233,7 +233,7 @@ func (t *tail) run(ctx context.Context) {
 	}
 }
 
-// sleep waits for a change or, unless atMost is zero, until that time has passed.
+// sleep waits for a change. If atMost is not zero, it waits no longer than atMost.
 func (t *tail) sleep(ctx context.Context, atMost time.Duration) {
 	var over <-chan time.Time
 	if atMost > 0 {
@@ -252,11 +252,11 @@ var (
 )
 
 // look reads the log of the newest or the previous run to its end. came reports whether there were
-// new lines. yielded reports whether look got no slot, or gave it up for others.
+// new lines. yielded reports whether look got no slot, or released its slot for other logs.
 func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded bool, err error) {
 	f := t.follower
 	if !f.slots.take(ctx, t.gone, f.Out) {
-		return false, true, nil // the next step may differ
+		return false, true, nil // the next step can differ
 	}
 	defer f.slots.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -268,7 +268,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 		if from := t.known.begin(); !from.IsZero() {
 			request.Since = from
 		} else if t.tail >= 0 {
-			request.Since = t.opened // there were no lines before
+			request.Since = t.opened // no lines were read before
 		}
 	}
 	if s == toRead && c.run > t.progress.run {
@@ -302,7 +302,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	return came, false, err
 }
 
-// mark prints which pod or run the next lines are from, and resets the progress for a new run.
+// mark prints the pod or the run of the next lines, and resets the progress for a new run.
 func (t *tail) mark(c Container, s step) {
 	out := t.follower.Out
 	if t.title != "" {
@@ -326,7 +326,7 @@ func (t *tail) mark(c Container, s step) {
 	t.progress = progress{run: c.run}
 }
 
-// supervise ends a look when others wait for a slot, or some time after the pod is gone.
+// supervise ends look when other logs wait for a slot, or some time after the pod is gone.
 func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(turn)
 	defer ticker.Stop()
@@ -349,7 +349,7 @@ func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// flush writes the incomplete last line, unless it was written before.
+// flush writes the incomplete last line if it has not been written.
 func (t *tail) flush(c Container) {
 	if t.rest.Text == "" || !t.known.isNew(t.rest, true) {
 		return
@@ -362,7 +362,7 @@ func (t *tail) flush(c Container) {
 	}
 }
 
-// take waits for a free slot. It returns false if the context ends or the pod is gone first.
+// take waits for a free slot. It returns false if the context ends or the pod is gone.
 func (s *slots) take(ctx context.Context, gone <-chan struct{}, out *Output) bool {
 	select {
 	case s.free <- struct{}{}:

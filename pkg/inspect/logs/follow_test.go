@@ -26,7 +26,7 @@ import (
 type kubelets struct {
 	mu   sync.Mutex
 	runs map[string][]*playedRun // by pod, newest last
-	// open is the number of open logs, and most is its maximum. asked is the number of requests.
+	// open is the number of open logs, most is the maximum of open, and asked is the number of requests.
 	open, most, asked int
 	refuse            error
 }
@@ -35,7 +35,7 @@ type kubelets struct {
 type playedRun struct {
 	log     []string // with times
 	ended   bool
-	cut     bool // streams end after the lines that exist, although the run continues
+	cut     bool // streams end after the existing lines, although the run continues
 	changed chan struct{}
 }
 
@@ -53,7 +53,7 @@ func (k *kubelets) start(pod string) *playedRun {
 // pass waits in the simulated time of the test.
 func pass(while time.Duration) { <-time.After(while) }
 
-// change changes a run, and notifies its streams.
+// change changes a run, and wakes up its streams.
 func (k *kubelets) change(run *playedRun, do func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -77,7 +77,7 @@ func (k *kubelets) openLog(ctx context.Context, r Request) (io.ReadCloser, error
 	runs := k.runs[r.Pod]
 	n := len(runs) - 1
 	if r.Previous && n >= 0 && !runs[n].ended {
-		n-- // the newest run is the previous one if it has ended and the next one has yet to start
+		n-- // if the newest run has ended and the next one has not started, the newest is the previous one
 	}
 	switch {
 	case k.refuse != nil:
@@ -125,7 +125,7 @@ func (s *stream) Read(p []byte) (int, error) {
 		over := s.run.ended || !s.follow || cut
 		s.k.mu.Unlock()
 		if s.left != "" {
-			n := copy(p, s.left[:min(len(s.left), 7)]) // reads end anywhere
+			n := copy(p, s.left[:min(len(s.left), 7)]) // reads end at arbitrary bytes
 			s.left = s.left[n:]
 			return n, nil
 		}
@@ -192,7 +192,7 @@ func (f *followTest) show() {
 	synctest.Wait()
 }
 
-// set stores a pod whose container has this status, and shows it to the follower.
+// set stores a pod whose container has this status, and passes the pods to the follower.
 func (f *followTest) set(name string, s corev1.ContainerStatus) {
 	f.pods[name] = with(pod(name, "main"), "main", s)
 	f.show()
@@ -244,7 +244,7 @@ func TestFollowOnlyWhatComes(t *testing.T) {
 	})
 }
 
-// The rest of the log of a run that has ended is read, even if that takes several attempts.
+// The log of an ended run is read to its end, even if several attempts are needed.
 func TestFollowRestOfARun(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -264,7 +264,7 @@ func TestFollowRestOfARun(t *testing.T) {
 	})
 }
 
-// A stream that breaks off is resumed without losing or repeating a line.
+// An interrupted stream is resumed without losing or repeating lines.
 func TestFollowTakesUpAStream(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -286,7 +286,7 @@ func TestFollowTakesUpAStream(t *testing.T) {
 	})
 }
 
-// A container is followed through a restart, whether or not its backoff was observed.
+// A container is followed through a restart, even if its backoff was not observed.
 func TestFollowThroughRuns(t *testing.T) {
 	t.Parallel()
 	for _, seen := range []bool{true, false} {
@@ -313,8 +313,8 @@ func TestFollowThroughRuns(t *testing.T) {
 	}
 }
 
-// The log of a replaced pod is read to its end, even after the pod is gone from the server. The log
-// of the new pod is read from its beginning.
+// The log of a replaced pod is read to its end, even after the pod is deleted. The log of the new pod
+// is read from its beginning.
 func TestFollowReplacement(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -340,7 +340,7 @@ func TestFollowReplacement(t *testing.T) {
 	})
 }
 
-// When a pod has been gone for some time, its follower closes a stream that is still open.
+// Some time after a pod is deleted, the follower closes its open streams.
 func TestFollowLeavesWhatIsGone(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -354,7 +354,7 @@ func TestFollowLeavesWhatIsGone(t *testing.T) {
 	})
 }
 
-// If fewer logs may be open than there are containers, they take turns, and no line is lost.
+// If there are more containers than allowed open logs, the containers take turns, and no line is lost.
 func TestFollowInTurn(t *testing.T) {
 	t.Parallel()
 	const pods, most, rounds = 20, 3, 10
@@ -393,7 +393,7 @@ func TestFollowInTurn(t *testing.T) {
 	})
 }
 
-// Without permission to read logs, following ends with an error that names the missing rule.
+// If the user is not allowed to read logs, following ends with an error that names the missing rule.
 func TestFollowForbidden(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {
@@ -408,7 +408,7 @@ func TestFollowForbidden(t *testing.T) {
 	})
 }
 
-// A failing log request is retried less and less often, and reported once.
+// A failing request for a log is retried with growing delays, and reported only once.
 func TestFollowTriesAgain(t *testing.T) {
 	t.Parallel()
 	following(t, 5, func(t *testing.T, f *followTest) {

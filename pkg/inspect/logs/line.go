@@ -1,6 +1,6 @@
-// Package logs reads the logs of the containers of many pods, once or until their object is gone.
-// It needs neither a clock nor a client to decide which containers to read, in which order, and
-// which lines are new. Only Open accesses the server.
+// Package logs reads the logs of many containers, once or until their object is gone. Only Open
+// accesses the server. Without a clock or a client, the package decides which containers to read in
+// which order, and which lines are new.
 package logs
 
 import (
@@ -19,14 +19,14 @@ const (
 
 // Line is one line that a container wrote.
 type Line struct {
-	// Time is when it was written, by the clock of the node. It is zero for the kubelet's
-	// messages about the log.
+	// Time is when the line was written, by the clock of the node. It is zero for messages of the
+	// kubelet about the log.
 	Time time.Time
 	// Text is the line without its end.
 	Text string
 }
 
-// lineReader splits a log into lines, in bounded memory.
+// lineReader splits a log into lines, with bounded memory.
 type lineReader struct {
 	from *bufio.Reader
 	line []byte
@@ -44,7 +44,7 @@ func (r *lineReader) next() (text string, err error) {
 	for {
 		part, err := r.from.ReadSlice('\n')
 		part = bytes.TrimSuffix(part, []byte("\n"))
-		// Keep one more byte, because the last one may be the carriage return of the line end.
+		// Keep one more byte, because the last byte can be the carriage return at the end of the line.
 		if room := maxLine + 1 - len(r.line); len(part) > room {
 			over, part = true, part[:room]
 		}
@@ -62,10 +62,9 @@ func (r *lineReader) next() (text string, err error) {
 	}
 }
 
-// idle reports whether nothing is buffered.
 func (r *lineReader) idle() bool { return r.from.Buffered() == 0 }
 
-// parseLine splits off the time that the server puts before a line, if there is one.
+// parseLine splits a line into the time that the server adds, if any, and the text.
 func parseLine(text string) Line {
 	for i := range min(len(text), len(time.RFC3339Nano)+1) {
 		if text[i] != ' ' {

@@ -74,8 +74,8 @@ func TestParseLine(t *testing.T) {
 	}
 }
 
-// Wherever reads end, the lines are the same, none is longer than the limit, and uncut lines are
-// complete.
+// The position at which reads end does not affect the lines. No line exceeds the limit, and uncut
+// lines are complete.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nc"), 1)
 	f.Add([]byte("\r\r\n\n\r"), 2)

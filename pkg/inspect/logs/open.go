@@ -12,22 +12,22 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// Request describes which log of a container to read, and which part of it.
+// Request selects a log of a container, and a part of that log.
 type Request struct {
 	Namespace, Pod, Container string
-	// Previous selects the previous run. Follow keeps reading until the container ends.
+	// Previous selects the previous run. Follow means that reading continues until the container ends.
 	Previous, Follow bool
-	// Tail is the number of last lines to read; negative means all. Since is the start time, if set.
+	// Tail is the number of last lines to read; negative means all lines. Since is the start time, if set.
 	Tail  int64
 	Since time.Time
-	// Bytes is the size after which the result is cut off; zero means no limit.
+	// Bytes is the maximum size of the result; zero means no limit.
 	Bytes int64
 }
 
-// Open opens a log, whose lines begin with their times.
+// Open opens a log. Each line begins with its time.
 type Open func(ctx context.Context, r Request) (io.ReadCloser, error)
 
-// Server returns a function that opens logs at the API server.
+// Server returns a function that opens logs through the API server.
 func Server(core corev1client.PodsGetter) Open {
 	return func(ctx context.Context, r Request) (io.ReadCloser, error) {
 		options := &corev1.PodLogOptions{Container: r.Container, Previous: r.Previous, Follow: r.Follow, Timestamps: true}
@@ -44,7 +44,7 @@ func Server(core corev1client.PodsGetter) Open {
 	}
 }
 
-// open opens a log. If the user may not read it, the error is a MissingRightError.
+// open opens a log. If the user is not allowed to read it, the error is a MissingRightError.
 func (open Open) open(ctx context.Context, r Request) (io.ReadCloser, error) {
 	body, err := open(ctx, r)
 	if apierrors.IsForbidden(err) {

@@ -25,21 +25,21 @@ const (
 	JSON      Format = "json"
 )
 
-// batchBytes is the size at which lines are written even if more of them are already buffered.
+// batchBytes is the size at which lines are written even if more lines are buffered.
 const batchBytes = 32 << 10
 
 // errWrite means that lines cannot be written.
 var errWrite = errors.New("write the lines of a log")
 
-// Output writes the lines of many containers, each line as a whole.
+// Output writes the lines of many containers without mixing them.
 type Output struct {
 	Out, ErrOut io.Writer
 	Format      Format
 	// Timestamps adds the time to lines for people and to raw lines.
 	Timestamps bool
-	// Only, if set, is a pattern that all written lines match.
+	// Only, if set, is a pattern that a line must match to be written.
 	Only *regexp.Regexp
-	// Paint, if set, colors a text. Texts with the same number have the same color.
+	// Paint, if set, colors a text. Texts with the same n have the same color.
 	Paint func(n uint32, text string) string
 
 	mu sync.Mutex
@@ -55,11 +55,11 @@ type entry struct {
 	Message   string     `json:"message"`
 }
 
-// lines collects lines of a container that are written together.
+// lines collects lines of a container to write them together.
 type lines struct {
 	output *Output
 	of     Container
-	// prefix is the label before each line, in the color of the pod.
+	// prefix is the label of each line, in the color of the pod.
 	prefix string
 	text   bytes.Buffer
 }
@@ -114,11 +114,11 @@ func (o *Output) Write(lines []byte) (int, error) {
 	return n, err
 }
 
-// Say prints a message about the logs, separate from the lines.
+// Say prints a message about the logs to ErrOut.
 func (o *Output) Say(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_ = escape.PrintLine(o.ErrOut, format, args...) // the lines matter more
+	_ = escape.PrintLine(o.ErrOut, format, args...) // failing to print a message must not stop the logs
 }
 
 // sayOf prints a message about the log of a container.

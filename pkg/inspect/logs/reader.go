@@ -15,8 +15,8 @@ type Reader struct {
 	Out  *Output
 	// Most is the maximum number of logs that are open at once.
 	Most int
-	// Tail is the number of last lines to read from each log; negative means all. Since is the start
-	// time, if set. Previous selects the previous run.
+	// Tail is the number of last lines to read from each log; negative means all lines. Since is the
+	// start time, if set. Previous selects the previous run.
 	Tail     int64
 	Since    time.Time
 	Previous bool
@@ -32,8 +32,8 @@ type part struct {
 	to   *io.PipeWriter
 }
 
-// Once writes the logs of containers one after the other, and the logs of failing pods last. It opens
-// several logs ahead. It returns an error for each log that cannot be read, but reads the others.
+// Once writes the logs of containers one after the other, with the logs of failing pods last. It opens several
+// logs in advance. If a log cannot be read, it adds an error to the result and continues.
 func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	var parts []part
 	for _, c := range failingLast(containers) {
@@ -88,8 +88,8 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	return failed
 }
 
-// parts returns the output for a container: its log, preceded by the log of the previous run if
-// that explains why the pod is not ready. If there is no log, the heading says why.
+// parts returns the output for a container: its log, preceded by the log of the previous run if that
+// log explains why the pod is not ready. If there is no log, the heading explains why.
 func (r *Reader) parts(c Container) []part {
 	say := func(format string, args ...any) part {
 		p := part{of: c, say: fmt.Sprintf(format, args...)}
@@ -116,12 +116,12 @@ func (r *Reader) parts(c Container) []part {
 	return []part{current}
 }
 
-// readAhead starts to read the logs in order, up to r.Most at once. Each read blocks until Once has
-// written the logs before it.
+// readAhead starts to read the logs in order, at most r.Most at the same time. Each read blocks until
+// Once has written the previous logs.
 func (r *Reader) readAhead(ctx context.Context, parts []part, running *sync.WaitGroup) {
 	slots := make(chan struct{}, r.Most)
 	for _, p := range parts {
-		slots <- struct{}{} // reads end with the context, so this does not block forever
+		slots <- struct{}{} // reads end with the context, so this blocks only for a limited time
 		running.Go(func() {
 			defer func() { <-slots }()
 			p.to.CloseWithError(r.read(ctx, p))
@@ -148,9 +148,8 @@ func (r *Reader) read(ctx context.Context, p part) error {
 	return err
 }
 
-// copyLines writes the lines of a log until it ends, except repeated ones. resumed means that the
-// log was read before. rest is the incomplete last line, and came reports whether any lines were
-// written.
+// copyLines writes the new lines of a log until the log ends. resumed means that the log was read
+// before. rest is the incomplete last line. came reports whether any lines were written.
 func copyLines(body io.Reader, all *lines, known *resume, resumed bool, to io.Writer) (rest Line, came bool, err error) {
 	from := newLineReader(body)
 	for {

@@ -14,8 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// script maps "pod/container", or "pod/container before" for the previous run, to
-// its log.
+// script maps "pod/container" to a log. The key of the previous run ends with " before".
 type script map[string]string
 
 func (s script) open(_ context.Context, r Request) (io.ReadCloser, error) {
@@ -82,7 +81,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// Many containers are read with few open logs, and written in order.
+// Many containers are read with few open logs, and their logs are written in order.
 func TestOnceInOrder(t *testing.T) {
 	t.Parallel()
 	logs := script{}

@@ -49,7 +49,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A log is resumed at the right line, however many lines a second has.
+// A log is resumed at the right line, even if a second has many lines.
 func TestResumeAfterManyLines(t *testing.T) {
 	t.Parallel()
 	r := &resume{}

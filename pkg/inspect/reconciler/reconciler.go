@@ -1,5 +1,5 @@
-// Package reconciler finds who reconciles an object: which run-controllers are running for it, and
-// who wrote it last.
+// Package reconciler finds the controller of an object: the run-controllers that reconcile it, and
+// the last writers of its spec and status.
 package reconciler
 
 import (
@@ -18,14 +18,14 @@ import (
 // Reconciler describes the controller of an object.
 type Reconciler struct {
 	// Loops lists at most ten run-controllers that cover the object, live ones first. It is empty if
-	// no one looked for them.
+	// searched is false.
 	Loops []Loop `json:"loops,omitempty"`
 	// Status and Spec are the last writes of the object's status and spec.
 	Status *fieldpath.Write `json:"status,omitempty"`
 	Spec   *fieldpath.Write `json:"spec,omitempty"`
 
 	of Object
-	// searched is set if someone looked for run-controllers.
+	// searched is set if the leases of run-controllers were listed.
 	searched bool
 }
 
@@ -34,8 +34,7 @@ type Object struct {
 	Namespace, Resource string
 	Labels              map[string]string
 	// Foreign is set if another program's controller reconciles the object.
-	Foreign bool
-	// Managers are the managed fields of the object.
+	Foreign  bool
 	Managers []metav1.ManagedFieldsEntry
 	Now      time.Time
 	// Commands composes hints for the cluster of the object.
@@ -44,7 +43,7 @@ type Object struct {
 
 // Loop is a run-controller in a report.
 type Loop struct {
-	// Who describes who runs it, where, and since when.
+	// Who names the user and the host of the run-controller, and when it started.
 	Who string `json:"who"`
 	// Scope describes what it reconciles.
 	Scope   string      `json:"scope"`
@@ -52,14 +51,14 @@ type Loop struct {
 	Renewed metav1.Time `json:"renewed,omitzero"`
 }
 
-// recently is how long the writer of a status counts as alive after a write, even without a lease.
+// recently is how long the writer of a status is considered alive after a write, even without a lease.
 const recently = time.Minute
 
-// mostLoops is the maximum number of loops in a report. Anyone who can create leases can create
-// many.
+// mostLoops is the maximum number of loops in a report. Anyone who can create leases can create many
+// loops.
 const mostLoops = 10
 
-// New finds who reconciles an object. loops is nil if no one looked for them.
+// New finds the controller of an object. loops is nil if the leases were not listed.
 func New(of Object, loops []leaserecord.Loop) Reconciler {
 	r := Reconciler{of: of, searched: loops != nil}
 	r.Spec, r.Status = fieldpath.LastWrites(of.Managers)
@@ -91,8 +90,8 @@ func (r Reconciler) liveLoop() (Loop, bool) {
 	return Loop{}, false
 }
 
-// Active reports whether a run-controller is running for the object, or some controller wrote its
-// status less than the given duration ago.
+// Active reports whether a run-controller is running for the object, or a controller wrote its status
+// less than the given duration ago.
 func (r Reconciler) Active(within time.Duration) bool {
 	if _, lives := r.liveLoop(); lives {
 		return true
@@ -100,8 +99,8 @@ func (r Reconciler) Active(within time.Duration) bool {
 	return r.Status != nil && r.of.Now.Sub(r.Status.Time.Time) < within
 }
 
-// Silent reports whether run-controller should reconcile the object, but none is running, and the
-// status was not written in the last minute.
+// Silent reports whether an object that needs a run-controller has none, and its status was not
+// written in the last minute.
 func (r Reconciler) Silent() bool {
 	if _, lives := r.liveLoop(); lives || r.of.Foreign || !r.searched {
 		return false
@@ -109,7 +108,7 @@ func (r Reconciler) Silent() bool {
 	return r.Status == nil || r.of.Now.Sub(r.Status.Time.Time) > recently
 }
 
-// Story describes who wrote the status last, and who is running.
+// Story describes the last write of the status, and the running controller.
 func (r Reconciler) Story() string {
 	text := "its status has never been written"
 	if w := r.Status; w != nil {
@@ -124,7 +123,7 @@ func (r Reconciler) Story() string {
 	return text + "; no controller is running for it"
 }
 
-// Unanswered explains why the status does not show that a change was seen.
+// Unanswered explains why the status does not show whether the controller has seen a change.
 func (r Reconciler) Unanswered() string {
 	switch {
 	case r.Status == nil:

@@ -15,8 +15,7 @@ import (
 
 func lookedAt() time.Time { return time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC) }
 
-// A controller that wrote a status within the last seconds is active, whether or not it has a
-// lease.
+// A controller is active for a few seconds after it writes a status, even without a lease.
 func TestActive(t *testing.T) {
 	t.Parallel()
 	for ago, want := range map[time.Duration]bool{4 * time.Second: true, 5 * time.Second: false} {
@@ -31,7 +30,6 @@ func TestActive(t *testing.T) {
 	}
 }
 
-// Unanswered explains why the status does not show that a change was seen.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	write := func(ago time.Duration) *fieldpath.Write {
@@ -49,8 +47,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// Live loops come first. Otherwise, loops with a more recent renewal come first. A loop that does not
-// cover the object, or that released its lease, is left out. The last writes are those of the object.
+// Live loops come first, then loops with a more recent renewal. Loops that do not cover the object,
+// or that released their lease, are omitted.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	loop := func(who string, renewed time.Duration) leaserecord.Loop {

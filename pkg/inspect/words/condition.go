@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Conditions returns the valid conditions in a list. It ignores anything else, because other
-// programs write the status.
+// Conditions returns the valid conditions in a list. Other programs write the status, so everything
+// else is ignored.
 func Conditions(list any) []metav1.Condition {
 	var all []metav1.Condition
 	for _, content := range fieldpath.Objects(list) {
@@ -35,20 +35,20 @@ func Conditions(list any) []metav1.Condition {
 	return all
 }
 
-// Condition returns what a condition means:
+// Condition returns the meaning of a condition:
 //
-//   - A type such as Ready or FullyApplied means Ready if it is true. If it is false, it
-//     means Broken if the reason or the message says what is wrong, and Working otherwise.
+//   - A type such as Ready or FullyApplied means Ready if it is true. If it is false, it means
+//     Broken if the reason or the message names a fault. Otherwise, it means Working.
 //   - A type such as Reconciling, Paused, or FetchFailed means Working, Paused, or Broken if it
 //     is true, and Nothing otherwise.
-//   - Progressing is true for Deployments that are at work, and for those that are done.
-//     The reason decides. The same applies to Running, which operator-sdk uses.
+//   - For Progressing and Running, the reason decides: a Deployment has Progressing=True both
+//     while it is progressing and when it is complete. operator-sdk uses Running like this.
 func Condition(c metav1.Condition) Meaning {
 	words := ofType(c.Type)
 	meaning, is := meaningOf(words), c.Status == metav1.ConditionTrue
 	switch last := words[max(0, len(words)-1):]; {
 	case slices.Contains(last, "warning"):
-		return Nothing // it may be true for an object that is ready
+		return Nothing // it can be true for a ready object
 	case len(words) == 1 && (words[0] == "progressing" || words[0] == "running"):
 		return moving(c)
 	case meaning > Done && is:
@@ -59,48 +59,47 @@ func Condition(c metav1.Condition) Meaning {
 	case meaning == Nothing, meaning > Done:
 		return Nothing
 	case is && worst(Split(c.Reason)) >= Broken:
-		return Broken // such as Complete, with the reason JobFailed
+		return Broken // for example Complete, with the reason JobFailed
 	case is && slices.ContainsFunc(last, step):
 		return Nothing
 	case is:
 		return meaning
 	case slices.Contains(last, "active"):
-		return Nothing // an object may be idle and ready
+		return Nothing // an idle object can be ready
 	case c.Status == metav1.ConditionFalse && blames(c) && !Waits(c):
 		return Broken
 	}
 	return Working
 }
 
-// Waits reports whether a condition means that the object waits to be scheduled. Other conditions
-// may be false for this reason alone.
+// Waits reports whether a condition means that the object waits to be scheduled, which can be the
+// only reason why other conditions are false.
 func Waits(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Type, "Scheduled")
 }
 
-// Overall reports whether a condition type is about the whole object, such as AllReplicasReady, and
-// not about a part, such as NetworkReady.
+// Overall reports whether a condition type describes the whole object, such as AllReplicasReady. A
+// type such as NetworkReady describes a part.
 func Overall(conditionType string) bool {
 	return !slices.ContainsFunc(ofType(conditionType), func(w string) bool { return !known(w) })
 }
 
-// ofType returns the words of a type without its domain, as in "example.com/Ready".
+// ofType returns the words of a type. It ignores a domain, such as that of "example.com/Ready".
 func ofType(name string) []string { return Split(name[strings.LastIndexAny(name, "/.")+1:]) }
 
-// step reports whether a condition whose type ends in this word is true before the object is ready.
+// step reports whether a condition type that ends with this word is true before the object is ready.
 func step(word string) bool {
 	return slices.Contains([]string{"scheduled", "initialized", "configured", "created", "generated", "validated", "valid", "approved", "admitted", "started", "submitted", "registered"}, word)
 }
 
-// lacks reports whether a negative type that ends in this word, such as NotReady, says only that
-// the object is not ready, but not why.
+// lacks reports whether a negative type that ends with this word, such as NotReady, gives no reason.
 func lacks(word string) bool {
 	return slices.Contains([]string{"ready", "notready", "unready", "available", "unavailable"}, word)
 }
 
-// meaningOf returns the meaning of a condition type, given its words. A failure anywhere in the
-// type decides, or else the last word. If the last word means nothing, as in ResolvedRefs, the type
-// means Ready if the word before does.
+// meaningOf returns the meaning of the words of a condition type. If any word means a failure, it
+// decides. Otherwise, the last word decides. If the last word has no meaning, as in ResolvedRefs, the
+// type means Ready if the previous word does.
 func meaningOf(words []string) Meaning {
 	whole := worst(words)
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(fillers(), w) })
@@ -108,7 +107,7 @@ func meaningOf(words []string) Meaning {
 	case len(words) == 0, remote(words):
 		return Nothing
 	case slices.Contains(words, "degraded"):
-		return min(whole, Broken) // it may lack only one of its pods
+		return min(whole, Broken) // a degraded object can still have ready pods
 	case whole >= Broken:
 		return whole
 	case step(words[len(words)-1]):
@@ -140,14 +139,14 @@ func moving(c metav1.Condition) Meaning {
 	return min(reason, Working)
 }
 
-// blames reports whether a condition names a fault in its reason, at the beginning of its message
-// or, unless the reason is a stage of the work, anywhere in its message.
+// blames reports whether a condition names a fault in its reason or at the beginning of its message.
+// A fault later in the message is ignored if the reason is a stage of the work.
 func blames(c metav1.Condition) bool {
 	reason, message := Split(c.Reason), Split(c.Message)
 	return wrong(reason) || wrong(message[:min(1, len(message))]) || worst(reason) != Working && wrong(message)
 }
 
-// wrong reports whether the words of a reason or of a message name a fault.
+// wrong reports whether the words of a reason or a message name a fault.
 func wrong(words []string) bool {
 	if len(words) > 1 && negates(words[0]) && words[len(words)-1] == "found" {
 		return true

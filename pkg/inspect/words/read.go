@@ -16,11 +16,11 @@ type Claim struct {
 	// Path is the field, such as ".status.health", and Text is its value.
 	Path, Text string
 	Meaning    Meaning
-	// Part is set if the field is about a part of the object, such as a member.
+	// Part is set if the field describes a part of the object, such as a member.
 	Part bool
 }
 
-// String returns the field and its value, or only the text if there is no path.
+// String returns the field and its value, or only the value if there is no path.
 func (s Claim) String() string {
 	if s.Path == "" {
 		return s.Text
@@ -28,8 +28,8 @@ func (s Claim) String() string {
 	return s.Path + " is " + s.Text
 }
 
-// Sum returns the most serious of some claims. It ignores claims about parts if the object has
-// ended well, or is at work. An object at work may still retry failed parts.
+// Sum returns the most serious claim. If the object is done or working, claims about its parts are
+// ignored, because a working object can retry failed parts.
 func Sum(all []Claim) Claim {
 	var own, parts Claim
 	for _, s := range all {
@@ -45,7 +45,7 @@ func Sum(all []Claim) Claim {
 	return parts
 }
 
-// Read returns the claims in the status, except conditions, and in the labels of an object.
+// Read returns the claims in the status and in the labels of an object. It ignores conditions.
 func Read(kind string, obj map[string]any) []Claim {
 	r := reader{ends: ends(kind)}
 	r.generation, _ = fieldpath.Integer(fieldpath.Object(obj, "metadata")["generation"])
@@ -56,13 +56,13 @@ func Read(kind string, obj map[string]any) []Claim {
 			r.add(".metadata.labels["+name+"]", value, Of(value), place{})
 		}
 	}
-	// A claim with a shorter path is about more of the object.
+	// The shorter the path, the more of the object the claim describes.
 	slices.SortStableFunc(r.all, func(a, b Claim) int { return strings.Count(a.Path, ".") - strings.Count(b.Path, ".") })
 	return r.all
 }
 
-// ends reports whether the name of a kind implies that its objects run to an end. Such an object is
-// not ready while it runs.
+// ends reports whether objects of a kind run to completion, judging by the kind's name. Such an
+// object is not ready while it runs.
 func ends(kind string) bool {
 	words := Split(kind)
 	return len(words) > 0 && slices.Contains([]string{
@@ -80,13 +80,13 @@ type reader struct {
 // place describes the position of a field.
 type place struct {
 	depth int
-	// part is set below a list or a map of parts, and listed below a list.
+	// part is set inside a list or a map of parts. listed is set inside a list.
 	part, listed bool
 }
 
-// The limits of what strangers write into a status: deepest is the maximum number of fields on the
-// path to a claim, longestPath is its maximum length in bytes, and mostClaims is the number of claims
-// after which no further objects are read.
+// These limits bound the work for any status. deepest is the maximum number of fields in the path of
+// a claim. longestPath is its maximum length in bytes. mostClaims is the number of claims after which
+// no further objects are read.
 const (
 	deepest     = 6
 	longestPath = 1024
@@ -169,7 +169,7 @@ func (r *reader) ratio(path, name, value string, at place) {
 
 // counts adds claims about pairs of counts, such as readyMembers and members.
 func (r *reader) counts(path string, content map[string]any, at place) {
-	totals := map[string][]string{} // the names of counts, by their words without "total" and the like
+	totals := map[string][]string{} // the names of counts, by their words without words such as "total"
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		key := strings.Join(without(Split(name), "desired", "expected", "total", "number", "scheduled"), " ")
 		if _, is := fieldpath.Integer(content[name]); is && len(totals[key]) < mostTotals {
@@ -195,15 +195,15 @@ func (r *reader) counts(path string, content map[string]any, at place) {
 	}
 }
 
-// mostTotals is the maximum number of totals that a count is compared with. Anyone who can write
-// a status chooses its fields.
+// mostTotals is the maximum number of totals for one count. Anyone who can write a status can add
+// fields.
 const mostTotals = 10
 
 func without(words []string, drop ...string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(drop, w) })
 }
 
-// compare adds a claim about two counts of parts, unless there are no parts.
+// compare adds a claim about two counts of parts. It ignores a total of zero.
 func (r *reader) compare(path, text string, ready, all int64, at place) {
 	at.part = true
 	switch {
@@ -214,7 +214,7 @@ func (r *reader) compare(path, text string, ready, all int64, at place) {
 	}
 }
 
-// conditions adds the conditions of a part. Those of an older generation mean Working.
+// conditions adds the conditions of a part. A condition of an older generation means Working.
 func (r *reader) conditions(path string, list []any) {
 	for _, item := range list {
 		content, _ := item.(map[string]any)
@@ -229,7 +229,7 @@ func (r *reader) conditions(path string, list []any) {
 	}
 }
 
-// flag adds a claim about a boolean field, which has the meaning of a condition of that name.
+// flag adds a claim about a boolean field. The field has the meaning of a condition with its name.
 func (r *reader) flag(path, name string, value bool, at place) {
 	status := metav1.ConditionFalse
 	if value {
@@ -238,28 +238,28 @@ func (r *reader) flag(path, name string, value bool, at place) {
 	r.add(path, strconv.FormatBool(value), Condition(metav1.Condition{Type: name, Status: status}), at)
 }
 
-// add adds a claim, unless the claim means nothing. A ready or done member of a list is ignored,
-// because the whole list may not be ready.
+// add adds a claim that has a meaning. It ignores a ready or done member of a list, because other
+// members can be missing.
 func (r *reader) add(path, text string, meaning Meaning, at place) {
 	if meaning > Nothing && (!at.listed || meaning > Done) {
 		r.all = append(r.all, Claim{path, text, meaning, at.part})
 	}
 }
 
-// isState reports whether a field with such a name holds a state.
+// isState reports whether a field with this name contains a state.
 func isState(name string) bool {
 	words := Split(name)
 	return len(words) > 0 && slices.Contains([]string{"phase", "state", "status", "health", "compliant", "compliance", "result", "outcome", "stage", "condition", "robustness"}, words[len(words)-1])
 }
 
-// fault reports whether a field is only set if something is wrong.
+// fault reports whether a field with this name is set only after a fault.
 func fault(name string) bool {
 	words := Split(name)
 	return len(words) > 0 && slices.Contains([]string{"error", "errors", "failure"}, words[0]) &&
 		(len(words) == 1 || slices.Contains([]string{"message", "description", "reason", "msg"}, words[1]))
 }
 
-// remote reports whether the words of a name are about the past or the future.
+// remote reports whether the words of a name refer to the past or the future.
 func remote(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return slices.Contains([]string{

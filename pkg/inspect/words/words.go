@@ -1,5 +1,4 @@
-// Package words interprets the words, conditions, and fields in which controllers report the state
-// of an object.
+// Package words interprets the words, conditions, and fields that report the state of an object.
 package words
 
 import (
@@ -8,25 +7,25 @@ import (
 	"unicode"
 )
 
-// Meaning is the state of an object that a word stands for. A more serious meaning is greater.
+// Meaning is the state of an object that a word describes. A more serious meaning has a greater value.
 type Meaning int
 
 // The meanings.
 const (
 	// Nothing means that the word does not describe the state of the object.
 	Nothing Meaning = iota
-	// Ready means that the object has what its spec asks for.
+	// Ready means that the object matches its spec.
 	Ready
-	// Done means that the object has ended well. What its parts report does not matter anymore.
+	// Done means that the object has ended successfully. Its parts no longer matter.
 	Done
 	// Paused means that someone has paused or stopped the object.
 	Paused
 	// Working means that the object is not ready yet.
 	Working
-	// Broken means that something is wrong with the object. That may end by itself if the object
-	// has pods, for example while they start.
+	// Broken means that something is wrong with the object. If the object has pods, it can recover by
+	// itself, for example while the pods start.
 	Broken
-	// Failed means that the object needs help.
+	// Failed means that the object does not recover by itself.
 	Failed
 )
 
@@ -59,18 +58,18 @@ var lexicon = func() map[string]Meaning { //nolint:gochecknoglobals // nothing c
 	return all
 }()
 
-// phrases turns a phrase whose words make sense only together into a single word.
+// phrases replaces phrases whose meaning differs from that of their words with a single word.
 var phrases = strings.NewReplacer( //nolint:gochecknoglobals // nothing changes it
 	" up to date ", " uptodate ", " in progress ", " inprogress ", " in sync ", " insync ", " out of sync ", " outofsync ",
 	" non compliant ", " noncompliant ", " timed out ", " timedout ", " could not ", " cannot ", " can not ", " cannot ", " not found ", " notfound ", " no such ", " notfound ", " no valid ", " invalid ", " not valid ", " invalid ",
 	" requires approval ", " suspended ", " waiting for approval ", " suspended ", " pending approval ", " suspended ")
 
-// fillers returns words that do not change the meaning of the words around them.
+// fillers returns words that do not change the meaning of other words.
 func fillers() []string {
 	return []string{"all", "is", "has", "the", "a", "to", "in", "occurred", "replicas", "pods", "resources", "cluster", "health", "reconcile", "release", "spec", "fully", "state"}
 }
 
-// negates reports whether a word reverses the meaning of the words after it.
+// negates reports whether a word reverses the meaning of the following words.
 func negates(word string) bool {
 	return slices.Contains([]string{"not", "non", "no", "never", "without", "0"}, word)
 }
@@ -80,8 +79,7 @@ func known(word string) bool {
 	return lexicon[word] > Nothing || negates(word) || slices.Contains(fillers(), word)
 }
 
-// Split returns the words of a name in any style, such as "NotReady" or "NOT_READY", in lower
-// case.
+// Split returns the lower-case words of a name in any style, such as "NotReady" or "NOT_READY".
 func Split(name string) []string {
 	var b strings.Builder
 	runes := []rune(name)
@@ -97,12 +95,12 @@ func Split(name string) []string {
 	return strings.Fields(phrases.Replace(" " + strings.Join(strings.Fields(b.String()), " ") + " "))
 }
 
-// longest is the maximum number of words in a state. A longer text is a message, in which only the
-// first word counts as a state.
+// longest is the maximum number of words in a state. A longer text is a message. Only its first word
+// can be a state.
 const longest = 8
 
-// Of returns the meaning of a state, such as "Running" or "Cluster in healthy state". Its worst
-// word decides. A state with an unknown word, such as "VolumeBound", is never Ready or Done.
+// Of returns the meaning of a state, such as "Running" or "Cluster in healthy state". The most
+// serious word decides. A state with an unknown word, such as "VolumeBound", is never Ready or Done.
 func Of(state string) Meaning {
 	words := Split(state)
 	if len(words) > longest {
@@ -115,8 +113,8 @@ func Of(state string) Meaning {
 	return meaning
 }
 
-// worst returns the most serious meaning of some words. A failure of a part, such as "fetch
-// failed", means Broken instead of Failed.
+// worst returns the most serious meaning of the words. If only a part has failed, as in "fetch
+// failed", it returns Broken instead of Failed.
 func worst(words []string) Meaning {
 	if whole := lexicon[strings.Join(words, "")]; whole > Nothing {
 		return whole

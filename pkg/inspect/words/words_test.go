@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The most serious word of a state decides, in CamelCase, SNAKE_CASE, kebab-case, and prose.
+// The most serious word decides in CamelCase, SNAKE_CASE, kebab-case, and prose.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]Meaning{
@@ -45,8 +45,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// The type and the status of a condition decide its meaning. The reason and the message decide
-// whether something is wrong.
+// The type and the status of a condition decide its meaning. The reason and the message can show a
+// fault.
 func TestCondition(t *testing.T) {
 	t.Parallel()
 	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
@@ -107,7 +107,7 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// A condition type is about the whole object unless a word in it names a part.
+// A condition type describes the whole object if none of its words name a part.
 func TestOverall(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]bool{"Ready": true, "Synced": true, "AllReplicasReady": true, "NetworkReady": false, "CronJobAvailable": false} {
@@ -117,7 +117,7 @@ func TestOverall(t *testing.T) {
 	}
 }
 
-// A condition without a type or a status is ignored. An invalid time does not affect the rest.
+// Conditions without a type or a status are ignored. If the time is invalid, only the time is ignored.
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	got := Conditions([]any{
@@ -137,8 +137,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// Anyone who can write a status can add many counts, so the cost of reading them grows only
-// linearly.
+// Anyone who can write a status can add many counts. The cost of reading them is linear.
 func TestCostOfCounts(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
 		reported := map[string]any{}
@@ -158,7 +157,7 @@ func TestCostOfCounts(t *testing.T) { // not parallel, because it counts allocat
 	}
 }
 
-// A long name and very many fields of a status bound the claims that are kept.
+// The limits apply to long names and to many fields.
 func TestHostileStatus(t *testing.T) {
 	t.Parallel()
 	parts, many := map[string]any{}, map[string]any{}

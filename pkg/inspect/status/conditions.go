@@ -19,7 +19,7 @@ const (
 	availableCondition = "Available"
 )
 
-// objectFindings returns the problems of the object itself and of its children.
+// objectFindings returns the problems of the object and of its children.
 func objectFindings(e Snapshot, events map[types.UID][]corev1.Event) []problem.Finding {
 	o := e.Object
 	var all []problem.Finding
@@ -42,9 +42,9 @@ func objectFindings(e Snapshot, events map[types.UID][]corev1.Event) []problem.F
 	return all
 }
 
-// reportedFailure returns the failure that the controller reports, or "" if there is none. Enough
-// ready pods contradict it unless the type's failed condition holds. For an object without a count
-// and without pods, a broken state and a failed part are failures, too.
+// reportedFailure returns the failure that the controller reports, or "" if there is none. If enough
+// pods are ready, only the type's failed condition is a failure. If an object has no count and no
+// pods, a broken state and a failed part are failures, too.
 func (e Snapshot) reportedFailure() string {
 	o := e.Object
 	claim := o.claim()
@@ -69,9 +69,9 @@ func objections(o Object) []metav1.Condition {
 	return slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return words.Condition(c) < words.Working || o.excuses(c, ready) })
 }
 
-// excuses reports whether a condition can be ignored. If the object has a count, Progressing can
-// be ignored and, if the count is zero, also Available. If ready is set, a part's condition that is
-// not True can be ignored, too, because the object might not use that part.
+// excuses reports whether a condition can be ignored. If the object has a count, Progressing can be
+// ignored. If the count is zero, Available can be ignored, too. If ready is set, a false condition of
+// a part can be ignored, because the object might not use that part.
 func (o Object) excuses(c metav1.Condition, ready bool) bool {
 	counted := !o.NoCount && (c.Type == availableCondition && o.Desired == 0 || c.Type == apis.ConditionProgressing)
 	return counted || c.Status != metav1.ConditionTrue && !words.Overall(c.Type) && ready

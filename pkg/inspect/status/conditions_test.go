@@ -12,8 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Common conditions of operators contradict an object whose counts are right. Other conditions do
-// not.
+// Common conditions of operators contradict correct counts. Other conditions do not.
 func TestContradiction(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -44,7 +43,7 @@ func TestContradiction(t *testing.T) {
 	}
 }
 
-// Anyone who can write a status can add many conditions. Their cost grows linearly.
+// Anyone who can write a status can add many conditions. The cost is linear in their number.
 func TestCostOfConditions(t *testing.T) { // not parallel, because it counts allocations
 	cost := func(size int) uint64 {
 		var all []metav1.Condition
@@ -64,7 +63,7 @@ func TestCostOfConditions(t *testing.T) { // not parallel, because it counts all
 	}
 }
 
-// The pods of an object that has completed have ended, which is no problem.
+// The pods of a completed object have ended. This is not a problem.
 func TestCompletedObjectHasNoProblems(t *testing.T) {
 	t.Parallel()
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "it-1", UID: "pod", OwnerReferences: []metav1.OwnerReference{{UID: "it", Controller: new(true)}}}, Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}

@@ -9,7 +9,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// An object is ready only if each of its counts and conditions is right.
 func TestWhatMakesReady(t *testing.T) {
 	t.Parallel()
 	condition := func(kind string, status metav1.ConditionStatus) []metav1.Condition {
@@ -79,7 +78,7 @@ func TestWhatMakesReady(t *testing.T) {
 	}
 }
 
-// Counts in other units than pods are compared with /scale.
+// Counts of units other than pods are compared with /scale.
 func TestShortfallInUnits(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -100,7 +99,7 @@ func TestShortfallInUnits(t *testing.T) {
 	}
 }
 
-// The hint names the CRD that can declare the field of the count, if the kind has a CRD.
+// The hint names the CRD that can declare the replica field. Built-in kinds have no CRD.
 func TestNameTheField(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]Object{
@@ -115,7 +114,7 @@ func TestNameTheField(t *testing.T) {
 	}
 }
 
-// Without a desired count, the pods, the type's ready condition, or a status condition decides.
+// If the desired count is unknown, the pods, the type's ready condition, or a status condition decides.
 func TestWithoutACount(t *testing.T) {
 	t.Parallel()
 	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
@@ -148,8 +147,8 @@ func TestWithoutACount(t *testing.T) {
 	}
 }
 
-// If neither pods nor children exist, a count of units other than pods proves nothing unless it is
-// zero, or /scale or the object itself confirms it.
+// If there are no pods and no children, the count of another unit is not enough. The count must be
+// zero, or /scale or the object itself must confirm it.
 func TestNothingToSee(t *testing.T) {
 	t.Parallel()
 	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: 1}}

@@ -33,8 +33,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// If a controller reports a failure in a field other than the conditions, the object has failed,
-// unless the counts show that nothing is missing.
+// A failure that the controller reports outside of the conditions is a failure of the object. If the
+// counts are correct, it is ignored.
 func TestReportedFailure(t *testing.T) {
 	t.Parallel()
 	all, some := Counts{Desired: 3, Current: 3, Ready: 3}, Counts{Desired: 3, Current: 3, Ready: 1}

@@ -13,21 +13,21 @@ import (
 
 // Group is a named group of pods with a count in the spec, or a pair of counts in the status.
 type Group struct {
-	// Path is the field of the count. A pair has neither Name nor Path.
+	// Path is the field of the count. A pair of counts has neither Name nor Path.
 	Name, Path string
-	// Desired is the count. Pods is the number of pods that the count stands for.
+	// Desired is the count in the field. Pods is the resulting number of pods.
 	Desired, Pods int32
-	// Ready is the ready count in the status field From, or nil if unknown.
+	// Ready is the number of ready pods from the status field From, or nil if it is unknown.
 	Ready *int32
 	From  string
 
-	// label is the key of the label whose values name the groups, or "" if there is none. current
-	// and ready count the active and the ready pods whose label names this group.
+	// label is the key of the label whose values are group names, or "" if there is none. current and
+	// ready are the numbers of active and ready pods whose label names this group.
 	label          string
 	current, ready int32
 }
 
-// groupLabel returns the label whose values name the most groups, or "" if no label names a group.
+// groupLabel returns the label whose values name the most groups, or "" if there is none.
 func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	names, named := sets.New[string](), map[string]sets.Set[string]{}
 	for _, g := range o.Groups {
@@ -52,7 +52,7 @@ func (o Object) groupLabel(pods []problem.Pod) (label string) {
 	return label
 }
 
-// labeled returns the object with the pods of each group counted by groupLabel.
+// labeled returns the object with the number of pods of each group, according to groupLabel.
 func (o Object) labeled(pods []problem.Pod) Object {
 	label := o.groupLabel(pods)
 	if label == "" {
@@ -76,7 +76,7 @@ func (o Object) labeled(pods []problem.Pod) Object {
 	return o
 }
 
-// short returns a ruling, without a verdict, on a group with too few or too many pods, or nil.
+// short returns a ruling without a verdict on a group with too few or too many pods, or nil.
 func (g Group) short() *ruling {
 	off := func(code problem.Code, format string, words ...any) *ruling {
 		return &ruling{code: code, reason: fmt.Sprintf(format, words...)}
@@ -97,7 +97,7 @@ func (g Group) short() *ruling {
 }
 
 // groupShort returns the verdict on an object with a group that has too few or too many pods. It
-// compares the groups one by one, because their differences may cancel out in a sum.
+// compares each group, because differences can cancel out in a sum.
 func groupShort(v *view) *ruling {
 	for _, g := range v.Object.Groups {
 		if short := g.short(); short != nil {
@@ -107,13 +107,13 @@ func groupShort(v *view) *ruling {
 	return nil
 }
 
-// grouped reports whether all groups are counted one by one, so that no sum needs to be compared.
+// grouped reports whether all groups are counted individually, so that no sum needs to be compared.
 func (o Object) grouped() bool {
 	complete := 0
 	for _, g := range o.Groups {
 		switch {
 		case g.Name == "":
-			return true // pairs come last, and are more exact than sums
+			return true // pairs are last in the list, and are more precise than sums
 		case g.label != "" || g.Ready != nil:
 			complete++
 		}
@@ -121,7 +121,7 @@ func (o Object) grouped() bool {
 	return complete > 0 && complete == len(o.Groups)
 }
 
-// exact reports whether a label shows which pods belong to the group whose count is scaled.
+// exact reports whether a label identifies the pods of the group that is scaled.
 func (o Object) exact() bool {
 	return slices.ContainsFunc(o.Groups, func(g Group) bool { return g.label != "" && g.Path == o.Count })
 }
@@ -143,7 +143,7 @@ func violated(all []Bound, count int32) string {
 	return ""
 }
 
-// outOfBounds returns the verdict on an object whose count is out of bounds and not in effect.
+// outOfBounds returns the verdict on an object whose count is out of bounds and has no effect.
 func outOfBounds(v *view) *ruling {
 	o := v.Object
 	asWanted := v.shortfall == nil && o.Desired == o.Wanted && !o.Several
@@ -155,8 +155,8 @@ func outOfBounds(v *view) *ruling {
 		hint: "set a count within the bounds, or change the bound"}
 }
 
-// podsAtZero returns the verdict on an object with pods and a count of zero. The controller may
-// keep the pods, because some controllers treat zero as unset.
+// podsAtZero returns the verdict on an object with pods and a count of zero. Some controllers treat
+// zero as unset and keep the pods.
 func podsAtZero(v *view) *ruling {
 	o, live := v.Object, v.report.ActivePods()
 	if o.Desired > 0 || o.Total != nil && *o.Total > 0 || live == 0 || o.exact() {
@@ -165,7 +165,7 @@ func podsAtZero(v *view) *ruling {
 	return v.progressing(problem.CodePodsSurplus, "its count is zero, and it has %s", problem.Quantity(live, "pod"))
 }
 
-// sorts counts the active pods directly below the object per name prefix, such as "web-worker".
+// sorts returns the number of active pods that the object owns directly, by name prefix, such as "web-worker".
 func (o Object) sorts(pods []problem.Pod) map[string]int32 {
 	all := map[string]int32{}
 	for _, pod := range pods {
@@ -182,7 +182,7 @@ func (o Object) sorts(pods []problem.Pod) map[string]int32 {
 	return all
 }
 
-// sorted reports whether the largest of several sorts of pods has as many pods as are wanted.
+// sorted reports whether the largest of several sorts of pods has the desired number of pods.
 func (v *view) sorted() bool {
 	sorts := v.Object.sorts(v.report.Pods)
 	return len(sorts) > 1 && slices.Max(slices.Collect(maps.Values(sorts))) == v.Object.Desired

@@ -19,72 +19,72 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/words"
 )
 
-// Object is the input of a verdict: a replica resource without its pods.
+// Object is the input of a verdict: an object without its pods.
 type Object struct {
 	Identity
 	Counts
 	Evidence
-	// Pause is the reason why the controller does not act, or nil.
+	// Pause is the reason why the controller does nothing, or nil.
 	Pause *Pause
-	// SwitchOff is set if the spec has a field that pauses the object, and the field is off.
+	// SwitchOff is set if the spec has a pause field that is false.
 	SwitchOff bool
-	// UserPause is the pause in the annotations of this program. It may be over.
+	// UserPause is the pause in the annotations of this program. It can be over.
 	UserPause apis.Pause
-	// Parked is the count to restore when the object is unparked, or nil if it is not parked.
+	// Parked is the count that an unpark restores, or nil if the object is not parked.
 	Parked *apis.ParkedCount
 }
 
 // Identity identifies an object, its kind, and its owner.
 type Identity struct {
-	// Type is the singular with its group, as kubectl prints it; Resource is the plural
-	// with its group. APIVersion and Kind are as in its manifest.
+	// Type is the singular with its group, as kubectl prints it. Resource is the plural with its
+	// group. APIVersion and Kind are the fields of its manifest.
 	Type, Resource, APIVersion, Kind string
 	Namespace, Name                  string
 	UID                              types.UID
 	Labels                           map[string]string
-	Created, Deleted                 time.Time // Deleted is zero unless it is being deleted
+	Created, Deleted                 time.Time // Deleted is zero if it is not being deleted
 	Finalizers                       []string
-	// Foreign is set if another program's controller reconciles the kind. BuiltIn is set if that
-	// program is Kubernetes, whose counts of pods are trusted.
+	// Foreign is set if another program reconciles the kind. BuiltIn is set if that program is
+	// Kubernetes, whose pod counts are reliable.
 	Foreign, BuiltIn bool
-	// Controller is the object that controls this one. Source is the tool that sets its count from
+	// Controller is the object that controls this object. Source is the tool that sets the count from
 	// a repository. Both are nil if there is none.
 	Controller *metav1.OwnerReference
 	Source     *competing.Writer
 	// SetsImage is set if "set image" finds the image of the pods without a schema.
 	SetsImage bool
-	// Images holds the images in its pod template, by container.
+	// Images contains the images in the pod template by container.
 	Images map[string]string
 }
 
-// Counts holds the numbers of pods, or of other units, in the status of an object.
+// Counts are the numbers of pods, or of other units, in the status of an object.
 type Counts struct {
 	Desired, Current, Ready int32
-	// Updated is the number of pods with the newest template, and Available the number of pods that
-	// have been ready for long enough. They are nil if the status does not have them. UpdatedWanted
-	// is how many updated pods are enough; nil means all.
+	// Updated is the number of pods with the newest template. Available is the number of pods that
+	// have been ready for minReadySeconds. They are nil if the status lacks them. UpdatedWanted is
+	// the required number of updated pods; nil means all.
 	Updated, Available, UpdatedWanted *int32
-	// Template is the hash in the label of the pods with the newest template; empty if Updated
-	// comes from the status.
+	// Template is the label value of pods with the newest template. It is empty if Updated comes from
+	// the status.
 	Template string
 	// ReadyUnknown is set if the number of ready pods is unknown. NoCount is set if the desired
 	// count is unknown.
 	ReadyUnknown, NoCount bool
 	// Count is the path of the desired count. Unit is its unit in the singular; "" means pods.
 	Count, Unit string
-	// OtherCounts are the other counts of the spec. Several is set if they count other groups of
-	// pods. Total is the sum of all groups, or nil if unknown.
+	// OtherCounts are the other counts of the spec. If Several is set, they belong to other groups of
+	// pods. Total is the sum of all groups, or nil if it is unknown.
 	OtherCounts []OtherCount
 	Several     bool
 	Total       *int32
-	// Groups are the groups of pods in the spec, and the pairs of counts in the status. They are
-	// set only if Several or NoCount is set.
+	// Groups are the groups of pods in the spec, and the pairs of counts in the status. They are set
+	// only if Several or NoCount is set.
 	Groups []Group
 	// Wanted is the count in the spec. Bounds are the fields that limit it.
 	Wanted int32
 	Bounds []Bound
-	// ScaleCount is the count that /scale reports, in the unit of the desired count. Selects is
-	// set if the status has a selector of pods.
+	// ScaleCount is the count that /scale reports, in the unit of the desired count. Selects is set
+	// if the status has a pod selector.
 	ScaleCount *int32
 	Selects    bool
 }
@@ -92,57 +92,56 @@ type Counts struct {
 // Evidence shows whether the controller has acted on the current version of the object.
 type Evidence struct {
 	Generation, ObservedGeneration int64
-	// Untracked is set if the status does not have the generation that the controller has seen.
+	// Untracked is set if the status has no observed generation.
 	Untracked  bool
 	Conditions []metav1.Condition
-	// Conditioned is set if the schema has conditions, so that an object without any has not been
-	// seen by its controller.
+	// Conditioned is set if the schema has conditions. If such an object has no conditions, its
+	// controller has not seen it.
 	Conditioned bool
-	// Managers are the managed fields of the object.
-	Managers []metav1.ManagedFieldsEntry
+	Managers    []metav1.ManagedFieldsEntry
 	// OnlyCounted is set if the last change of the spec changed only the count.
 	OnlyCounted bool
-	// Word is the controller's own report in the status. Claims are further status fields that
-	// describe the state. Fields are the names of all fields of the status.
+	// Word is the controller's own report in the status. Claims are other status fields that describe
+	// the state. Fields are the names of all status fields.
 	Word   Word
 	Claims []words.Claim
 	Fields []string
 }
 
-// OtherCount is a count of the spec other than the one that is scaled.
+// OtherCount is a count of the spec that is not the scaled count.
 type OtherCount struct {
 	Path  string `json:"path"`
 	Value int64  `json:"value"`
 }
 
-// Word is the report of a controller in its own words.
+// Word is a phase and a message that a controller reports.
 type Word struct {
 	// Phase is a word such as "Running". Message is a sentence.
 	Phase, Message string
-	// Ready is true if the type's ready condition holds, and nil if the type declares none. Unmet
-	// is the first expression that does not hold.
+	// Ready reports whether the type's ready condition is met, or is nil if the type has none. Unmet
+	// is the first unmet expression.
 	Ready *bool
 	Unmet string
-	// Failed is set if the type's failed condition holds.
+	// Failed is set if the type's failed condition is met.
 	Failed bool
 }
 
-// Pause is a state in which the controller waits for a person.
+// Pause is a state in which the controller waits for a user.
 type Pause struct {
 	Code problem.Code
 	// Why describes what is paused. Hint describes how to end the pause.
 	Why, Hint string
 	// Command replaces Hint if a command ends the pause.
 	Command *commandline.Command
-	// Template is set if only pods of a newer template are held back, so that the count still has
-	// an effect. Reported is set if the controller reports the pause in the status. Switch is set
-	// if a field of the spec pauses everything.
+	// Template is set if the pause affects only a newer template, so that the count still has an
+	// effect. Reported is set if the controller reports the pause in the status. Switch is set if a
+	// field of the spec pauses everything.
 	Template, Reported, Switch bool
 }
 
 func (o Object) argument() string { return ShortType(o.Type) + "/" + o.Name }
 
-// indirect reports whether the count is not the number of all pods of the object.
+// indirect reports whether the count differs from the number of all pods of the object.
 func (o Object) indirect() bool { return o.Unit != "" || o.Several }
 
 // unit returns the plural of the unit of the count, such as "pods".
@@ -151,8 +150,8 @@ func (o Object) unit() string { return cmp.Or(o.Unit, "pod") + "s" }
 // quantity returns a number with the unit of the count: "1 pod", "2 pods".
 func (o Object) quantity(n int32) string { return problem.Quantity(n, cmp.Or(o.Unit, "pod")) }
 
-// counted returns the object with the counts that the status lacks. They come from its pods, or
-// from its /scale if no pods are visible.
+// counted returns the object with the counts that the status lacks. They come from its pods or, if no
+// pods are visible, from its /scale.
 func (o Object) counted(pods []problem.Pod, children []Child) Object {
 	current, ready, failed := int32(0), int32(0), int32(0)
 	for _, pod := range pods {
@@ -179,14 +178,14 @@ func (o Object) counted(pods []problem.Pod, children []Child) Object {
 		o.Several = o.Several || o.Foreign && int(o.above(makers))+len(o.sorts(pods)) > 1
 	}
 	if o.NoCount {
-		// If no desired count is known, the existing pods are wanted, including those that failed.
+		// The desired count is unknown, so all existing pods are desired, including failed ones.
 		o.Desired = o.Current + failed
 	}
 	return o
 }
 
-// updatedOf returns the object with Updated set to the active pods of the newest template. Like the
-// controller, it counts a pod without the label.
+// updatedOf returns the object with Updated set to the number of active pods with the newest
+// template. Like the controller, it includes pods without the label.
 func (o Object) updatedOf(pods []problem.Pod) Object {
 	n := int32(0)
 	for _, pod := range pods {
@@ -198,8 +197,8 @@ func (o Object) updatedOf(pods []problem.Pod) Object {
 	return o
 }
 
-// doubted returns the object with its ready counts limited to the ready pods, and with a note in
-// the conditions. The controller may have counted before the pods changed.
+// doubted returns the object with its ready counts limited to the number of ready pods, and with a
+// note in the conditions. The status can be older than the pods.
 func (o Object) doubted(pods []problem.Pod) Object {
 	ready := Report{Pods: pods}.readyPods()
 	if o.indirect() || o.Ready <= ready {
@@ -236,7 +235,7 @@ func howToResume(o Object) commandline.Command {
 	return commandline.Plugin("resume", o.argument()).In(o.Namespace)
 }
 
-// above counts the object's direct children that want pods.
+// above returns the number of the object's direct children that desire pods.
 func (o Object) above(children []Child) int32 {
 	n := int32(0)
 	for _, c := range children {
@@ -247,8 +246,8 @@ func (o Object) above(children []Child) int32 {
 	return n
 }
 
-// inUnits counts units that are not pods. If the number of children that want pods is the desired
-// count, each of them is a unit. Otherwise, it returns the count of /scale, with all or none ready.
+// inUnits counts units that are not pods. If the number of children that desire pods equals the desired count,
+// each of these children is a unit. Otherwise, it returns the count of /scale, with all or none ready.
 func (o Object) inUnits(children []Child) (current, ready int32) {
 	if o.ScaleCount != nil {
 		current = *o.ScaleCount
@@ -270,14 +269,14 @@ func (o Object) inUnits(children []Child) (current, ready int32) {
 	return current, 0
 }
 
-// newest returns the conditions without those that are about an older generation.
+// newest returns the conditions of the newest observed generation.
 func (o Object) newest() []metav1.Condition {
 	return slices.DeleteFunc(slices.Clone(o.Conditions), func(c metav1.Condition) bool {
 		return c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
 	})
 }
 
-// reference returns a reference to the object, as in an autoscaler.
+// reference returns a reference to the object, as in the spec of an autoscaler.
 func (o Object) reference() autoscalingv2.CrossVersionObjectReference {
 	return autoscalingv2.CrossVersionObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}
 }
@@ -293,9 +292,8 @@ func (w Word) String() string {
 	return w.Phase + ": " + problem.OneLine(w.Message)
 }
 
-// ShortType shortens a type, such as "imoocpod.batch.tutorial.kubebuilder.io" to "imoocpod". It
-// does not shorten a type such as "statefulset.apps.kruise.io", which would look like a built-in
-// type.
+// ShortType shortens a type, such as "imoocpod.batch.tutorial.kubebuilder.io" to "imoocpod". A type
+// such as "statefulset.apps.kruise.io" is not shortened, because the result would be a built-in type.
 func ShortType(long string) string {
 	short, group, _ := strings.Cut(long, ".")
 	kubernetes := []string{

@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/reconciler"
 )
 
-// If the status lacks a count, the pods are counted, or the count stays unknown.
+// If the status lacks a count, the pods are counted. If this is impossible, the count is unknown.
 func TestCounted(t *testing.T) {
 	t.Parallel()
 	pod := func(controller types.UID, ready, going bool) corev1.Pod {
@@ -66,8 +66,8 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// The reason for an object without a count names its finished pods, or the condition of its
-// controller.
+// If an object has no count, the reason for its verdict names its finished pods or the condition of
+// its controller.
 func TestWithoutPods(t *testing.T) {
 	t.Parallel()
 	complete := []metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue}, {Type: "Complete", Status: metav1.ConditionTrue, Reason: "CompletionsReached"}}
@@ -95,8 +95,8 @@ func TestWithoutPods(t *testing.T) {
 	}
 }
 
-// If the status has no counts, pods are counted, except those that are terminating or have
-// finished. If no pods are visible, the count in /scale is used.
+// If the status has no counts, active pods are counted. If no pods are visible, the count in /scale
+// is used.
 func TestCountedPods(t *testing.T) {
 	t.Parallel()
 	ending, ended, failed, up, down := problem.Pod{Ending: true, Ready: true}, problem.Pod{Phase: corev1.PodSucceeded}, problem.Pod{Phase: corev1.PodFailed}, problem.Pod{Ready: true}, problem.Pod{}
@@ -129,7 +129,7 @@ func TestCountedPods(t *testing.T) {
 	}
 }
 
-// Units that are not pods are counted by the children that stand for them.
+// Each child that desires pods can be a unit.
 func TestInUnits(t *testing.T) {
 	t.Parallel()
 	set := func(wanted, ready int32) Child {
@@ -184,8 +184,8 @@ func TestUpdatedOf(t *testing.T) {
 	}
 }
 
-// If the report has fewer ready pods than the status, doubted corrects the counts and the
-// conditions, and nothing else.
+// If the report has fewer ready pods than the status, doubted corrects only the counts and the
+// conditions.
 func TestDoubtedCounts(t *testing.T) {
 	t.Parallel()
 	object := func() Object {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Only selects objects by their state. Without a state, it selects all.
+// Only selects objects by their state. An empty list selects all objects.
 type Only []string
 
-// The states that Only selects by. OnlyPaused includes paused objects that are ready or failed.
-// OnlyNotReady excludes parked objects.
+// The states of Only. OnlyPaused includes paused objects that are ready or failed. OnlyNotReady
+// excludes parked objects.
 const (
 	OnlyFailed   = "failed"
 	OnlyPaused   = "paused"
@@ -18,7 +18,7 @@ const (
 	OnlyNotReady = "not-ready"
 )
 
-// States returns the states that Only selects by, for help and completion.
+// States returns the states of Only, for help and completion.
 func States() []string { return []string{OnlyFailed, OnlyPaused, OnlyParked, OnlyNotReady} }
 
 // Wants reports whether an object has one of the states.
@@ -36,7 +36,7 @@ func (o Only) Wants(r Report) bool {
 	})
 }
 
-// None returns the message that none of n objects has one of the states.
+// None returns the message that none of the n objects has one of the states.
 func (o Only) None(n int) string {
 	switch one := n == 1; {
 	case one && slices.Equal(o, Only{OnlyNotReady}):

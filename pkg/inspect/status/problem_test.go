@@ -18,11 +18,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// lookedAt returns the time at which the objects in testdata are looked at.
+// lookedAt returns the current time in these tests.
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// recorded returns the pods, events, and nodes in a file of testdata, as if they belonged to an
-// object that wants as many pods as the file has.
+// recorded returns the pods, events, and nodes in a file of testdata as a snapshot. The desired count
+// of its object is the number of pods.
 func recorded(t *testing.T, name string) Snapshot {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
@@ -62,8 +62,8 @@ func recorded(t *testing.T, name string) Snapshot {
 	return e
 }
 
-// A report finds each reason why pods do not become ready. The objects are as the kubelet, the
-// scheduler, and the node controller write them. Each file begins with what the report finds.
+// A report finds each reason why pods do not become ready. The objects were written by the kubelet,
+// the scheduler, and the node controller. Each file begins with the expected findings.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.yaml")
@@ -105,8 +105,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// If pods cannot be created, a condition or an event of the object or of a child is the reason. If
-// several report the same, the report has one problem.
+// If pods cannot be created, a condition or an event of the object or a child is the reason. Equal
+// reasons result in one problem.
 func TestRefusedPods(t *testing.T) {
 	t.Parallel()
 	const quota = `pods "web-5d9c-x2v" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2`
@@ -142,7 +142,7 @@ func TestRefusedPods(t *testing.T) {
 	}
 }
 
-// A passed deadline comes after other fatal problems, because the pods show its reason.
+// An exceeded deadline comes after other fatal problems, because the pods explain it.
 func TestOrderOfProblems(t *testing.T) {
 	t.Parallel()
 	e := recorded(t, "image-pull")

@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// The report shows whether a run-controller reconciles an object that needs one. For any object, it
-// shows who wrote the status last.
+// The report shows whether a run-controller reconciles an object that needs one. For all objects, it
+// shows the last writer of the status.
 func TestNobodyReconciles(t *testing.T) {
 	t.Parallel()
 	ago := func(d time.Duration) time.Time { return lookedAt().Add(-d) }

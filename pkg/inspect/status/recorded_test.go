@@ -26,7 +26,7 @@ type moment struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// history holds the recorded objects so far.
+// history contains the objects recorded so far.
 type history struct {
 	object Object
 	pods   map[types.UID]corev1.Pod
@@ -79,7 +79,7 @@ func (h *history) add(t *testing.T, m moment) {
 	}
 }
 
-// report returns the report on the object at a time.
+// report returns the report on the object at the given time.
 func (h *history) report(now time.Time) Report {
 	return NewReport(Snapshot{
 		Object: h.object, Nodes: h.nodes, Now: now,
@@ -88,7 +88,8 @@ func (h *history) report(now time.Time) Report {
 	})
 }
 
-// replay returns the reports of a recording: one at each change, and one just before the next.
+// replay returns the reports of a recording. It makes a report after each change, and just before the
+// next change.
 func replay(t *testing.T, name string) []Report {
 	t.Helper()
 	file, err := os.Open(filepath.Join("testdata", "real", name+".jsonl"))
@@ -117,8 +118,8 @@ func replay(t *testing.T, name string) []Report {
 	return all
 }
 
-// The parts of a report on a recorded state of a real kubelet never contradict each other. An
-// object that has failed stays failed until its spec changes.
+// For recordings of a real kubelet, the parts of a report never contradict each other. A failed
+// object stays failed until its spec changes.
 func TestRecordedOnRealNodes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {
@@ -126,8 +127,8 @@ func TestRecordedOnRealNodes(t *testing.T) {
 		code    problem.Code
 		// says is part of the reason.
 		says string
-		// never is a verdict that must not occur. passing means that the wanted verdict must occur,
-		// but need not be the last one.
+		// never is a verdict that must not occur. passing means that the expected verdict must occur,
+		// but can be followed by others.
 		never   Verdict
 		passing bool
 	}{
@@ -154,7 +155,7 @@ func TestRecordedOnRealNodes(t *testing.T) {
 		"readiness-tcp":         {verdict: Progressing, code: problem.CodeProbeFailed, says: "connection refused", never: Failed},
 		"readiness-exec":        {verdict: Progressing, code: problem.CodeProbeFailed, says: "Readiness probe failed", never: Failed},
 		"liveness":              {verdict: Failed, code: problem.CodeCrashLoop},
-		"liveness-busy-node":    {verdict: Failed, code: problem.CodeCrashLoop}, // recorded by hand, on a busy node
+		"liveness-busy-node":    {verdict: Failed, code: problem.CodeCrashLoop}, // recorded manually, on a busy node
 		"liveness-ignores-term": {verdict: Progressing, code: problem.CodeProbeFailed, says: "failed its liveness probe"},
 		"evicted":               {verdict: Progressing, code: problem.CodePodEnded, says: "Evicted", passing: true},
 		"deadline":              {verdict: Progressing, code: problem.CodePodEnded, says: "DeadlineExceeded", passing: true},
@@ -176,7 +177,7 @@ func TestRecordedOnRealNodes(t *testing.T) {
 			for _, r := range reports {
 				checkReport(t, r)
 				if r.Verdict == NotReconciled {
-					failed = false // its spec was changed
+					failed = false // the spec was changed
 				}
 				if want.verdict == Failed && failed && r.Verdict != Failed {
 					t.Errorf("it had failed, and is %s, %s: %s", r.Verdict, r.ReasonCode, r.Reason)

@@ -25,49 +25,49 @@ import (
 // ReportVersion is the apiVersion of a Report in JSON and YAML.
 const ReportVersion = "imoocpod.dev/v1alpha1"
 
-// Report describes one object. All output about the object is made from its report.
+// Report describes one object. All output about the object is based on its report.
 type Report struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        Metadata `json:"metadata"`
 	Verdict         Verdict  `json:"verdict"`
 	// ReasonCode is the reason as a code for scripts. Reason is a text for people. Hint is the next
-	// step, if there is one.
+	// step, if any.
 	ReasonCode problem.Code `json:"reasonCode"`
 	Reason     string       `json:"reason"`
 	Hint       string       `json:"hint,omitempty"`
-	// Problems are the problems of the object and of its pods, the most serious one first. A ready
-	// object may have problems.
+	// Problems are the problems of the object and its pods, the most serious one first. A ready
+	// object can have problems.
 	Problems []problem.Problem `json:"problems"`
-	// Replicas holds the counts of the status, or of the pods if the status has none. A pod that
-	// has just crashed or that a probe is ending does not count as ready.
+	// Replicas contains the counts of the status or, if the status has none, of the pods. A pod that
+	// has just crashed or that a probe is ending is not ready.
 	Replicas   Replicas           `json:"replicas"`
 	Conditions []metav1.Condition `json:"conditions"`
-	// Pods are the pods of the object, ordered by slot. Tree shows through which children they
-	// belong to the object.
+	// Pods are the pods of the object, ordered by slot. Tree contains the children that connect them
+	// to the object.
 	Pods []problem.Pod `json:"pods"`
 	Tree Node          `json:"tree"`
-	// Parked is the count to restore when the object is unparked, or nil if it is not parked.
+	// Parked is the count that an unpark restores, or nil if the object is not parked.
 	Parked *apis.ParkedCount `json:"parked,omitempty"`
-	// Reverts lists who will reset the number of pods. Budgets lists the disruption budgets that
-	// guard the pods, if they were read.
+	// Reverts lists everything that resets the replica count. Budgets lists the disruption budgets
+	// that guard the pods, if they were read.
 	Reverts    []competing.Writer    `json:"reverts,omitempty"`
 	Budgets    []budget.Budget       `json:"budgets,omitempty"`
 	Reconciler reconciler.Reconciler `json:"reconciler"`
-	// Events are the last events of the object, its children, and some pods that are not ready. The
-	// latest event comes last.
+	// Events are the last events of the object, its children, and some pods that are not ready, the
+	// latest last.
 	Events []problem.Event `json:"events,omitempty"`
 	// Pause is the active pause that "kubectl imoocpod pause" set, or nil if there is none. It does
 	// not depend on the verdict.
 	Pause *apis.Pause `json:"pause,omitempty"`
-	// Counts is set if the count takes effect despite the pause. Held is set if the object is
-	// paused in any way, whatever the verdict is.
+	// Counts is set if the count has an effect despite the pause. Held is set if the object is paused
+	// in any way, whatever the verdict is.
 	Counts, Held bool `json:"-"`
-	// Recheck is the time after which the verdict may change even if nothing else changes; zero
-	// means never.
+	// Recheck is the time after which the verdict can change even if nothing else changes; zero means
+	// never.
 	Recheck time.Duration `json:"-"`
 	// bounds are the fields that limit the count.
 	bounds []Bound
-	// Unread lists what this user is not allowed to read, although it may explain more.
+	// Unread lists resources that the user is not allowed to read, although they might explain more.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -82,14 +82,14 @@ type Metadata struct {
 	CreationTimestamp  metav1.Time `json:"creationTimestamp"`
 }
 
-// Replicas holds an object's counts of pods.
+// Replicas contains an object's numbers of pods.
 type Replicas struct {
 	Desired int32 `json:"desired"`
-	// If no desired count is known, Unknown is set, and Desired is the number of existing pods.
+	// If the desired count is unknown, Unknown is set, and Desired is the number of existing pods.
 	Unknown bool  `json:"-"`
 	Current int32 `json:"current"`
 	Ready   int32 `json:"ready"`
-	// Updated is the number of pods with the newest template, if the status has it.
+	// Updated is the number of pods with the newest template, or nil if the status lacks it.
 	Updated *int32 `json:"updated,omitempty"`
 }
 
@@ -153,9 +153,9 @@ func NewReport(e Snapshot) Report {
 	return r
 }
 
-// judgePods returns the models of pods with the reasons why they are not ready, and these reasons
-// as findings. doubted means that the controller may have counted too many ready pods, because a
-// pod with a problem is still reported as ready, or a problem will not end without help.
+// judgePods returns the models of pods with the reasons why they are not ready, and these reasons as
+// findings. doubted means that the ready count of the controller can be too high: either a pod with a
+// problem is still reported as ready, or a problem is fatal.
 func judgePods(e Snapshot, events map[types.UID][]corev1.Event) (pods []problem.Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]problem.Pod, 0, len(e.Pods))
 	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
@@ -169,7 +169,7 @@ func judgePods(e Snapshot, events map[types.UID][]corev1.Event) (pods []problem.
 			doubted = doubted || model.Ready || f.Fatal
 			model.Ready = false
 			model.Code = f.Code
-			if f.Code != problem.CodePodEnded { // its status says that already
+			if f.Code != problem.CodePodEnded { // the status of the pod already shows this
 				model.Reason = problem.OneLine(f.Message)
 			}
 			findings = append(findings, f)
@@ -184,14 +184,15 @@ func logsOf(o Object) commandline.Command {
 	return commandline.Plugin("logs", o.argument()).In(o.Namespace)
 }
 
-// unreadyShown is the maximum number of unready pods whose events are in a report. Most unready
-// pods have the same problem.
+// unreadyShown is the maximum number of unready pods whose events are in a report. Unready pods
+// usually have the same problem.
 const unreadyShown = 5
 
-// relevant drops the events of ready pods, and of unready pods after the first few.
+// relevant returns the events without those of ready pods. Of the unready pods, only the first few
+// keep their events.
 func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	if len(events) == 0 {
-		return nil // looking at very many pods takes a while
+		return nil // skip the loop over the pods, which can be very many
 	}
 	hidden := map[types.UID]bool{}
 	for _, e := range events {
@@ -210,8 +211,8 @@ func relevant(events []corev1.Event, pods []problem.Pod) []problem.Event {
 	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden[e.InvolvedObject.UID] }))
 }
 
-// Failure describes in a few lines why an object has failed: the reason, and the last
-// events of the first pod that has the most serious problem.
+// Failure explains in a few lines why an object has failed: the reason, and the last events of the
+// first pod with the most serious problem.
 func (r Report) Failure(now time.Time) string {
 	lines := []string{escape.Line(strings.TrimSpace(r.Reason))}
 	if len(r.Problems) > 0 {
@@ -227,9 +228,9 @@ func (r Report) Failure(now time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
-// Warnings returns the reasons why a new count may not last or is risky: who will reset it, the
-// bound that it violates, and the budgets that it breaks. Budgets with a percentage are skipped,
-// because they need fewer pods if the count is lower.
+// Warnings returns the reasons why a new count is risky or might not last: the writers that reset it,
+// the bound that it violates, and the budgets that it breaks. It skips budgets with a percentage,
+// because they require fewer pods if the count is lower.
 func (r Report) Warnings(count int32) []string {
 	var all []string
 	for _, revert := range r.Reverts {
@@ -247,14 +248,14 @@ func (r Report) Warnings(count int32) []string {
 	return all
 }
 
-// Gone returns the report of the same object after it was deleted.
+// Gone returns the report after the deletion of the object.
 func (r Report) Gone() Report {
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = Deleted, problem.CodeDeleted, "it was deleted", ""
 	r.Problems, r.Pause = []problem.Problem{}, nil
 	return r
 }
 
-// ActivePods counts the pods that have not finished and are not being deleted.
+// ActivePods returns the number of pods that have not finished and are not being deleted.
 func (r Report) ActivePods() int {
 	n := 0
 	for _, pod := range r.Pods {

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// BenchmarkReport makes the report on an object whose pods are ready, and on one whose images
+// BenchmarkReport measures the report on an object with ready pods, and on an object whose images
 // cannot be pulled.
 func BenchmarkReport(b *testing.B) {
 	waiting := []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{

@@ -22,7 +22,7 @@ func ownedPod(name string, owner types.UID) corev1.Pod {
 	}
 }
 
-// A report lists the pods of the object in the order of their slots.
+// A report lists the pods in the order of their slots.
 func TestReportPods(t *testing.T) {
 	t.Parallel()
 	pods := []corev1.Pod{ownedPod("foo-10", "u"), ownedPod("foo-2", "u"), ownedPod("foo-0", "u")}
@@ -50,7 +50,7 @@ func TestReportPods(t *testing.T) {
 	}
 }
 
-// A report has no events of ready pods, and the events of at most five unready pods.
+// A report contains no events of ready pods, and the events of at most five unready pods.
 func TestRelevantEvents(t *testing.T) {
 	t.Parallel()
 	pods := []problem.Pod{{UID: "ready", Ready: true}}

@@ -34,8 +34,8 @@ func deleting(v *view) *ruling {
 	return r
 }
 
-// fatalProblem returns the verdict on an object with a problem that does not end without help. A
-// problem of a pod does not matter while enough other pods are ready.
+// fatalProblem returns the verdict on an object with a fatal problem. A problem of a pod is ignored
+// while enough other pods are ready.
 func fatalProblem(v *view) *ruling {
 	problems := v.report.Problems
 	if len(problems) == 0 || !problems[0].Fatal {
@@ -51,8 +51,8 @@ func failed(p problem.Problem) *ruling {
 	return &ruling{verdict: Failed, code: p.Code, reason: p.String(), hint: p.Hint}
 }
 
-// reported returns the verdict on an object that counts no pods and has no known desired count. Its
-// controller's own report decides.
+// reported returns the verdict on an object without a pod count and without a known desired count.
+// The controller's own report decides.
 func reported(v *view) *ruling {
 	o, live, all := v.Object, v.report.ActivePods(), len(v.report.Pods)
 	s := o.claim()
@@ -61,7 +61,7 @@ func reported(v *view) *ruling {
 		", and nothing that says whether it is ready; " + uncounted + "it has no pods", hint: nameTheField(o, v.Commands)}
 	switch {
 	case o.Word.Ready == nil && all == 0 && o.Word.Phase != "" && words.Of(o.Word.Phase) == words.Nothing && (s.Meaning == words.Nothing || s.Part && o.vouched()):
-		return nothing // its parts are ready, and its own state is not known
+		return nothing // its parts are ready, but its own state is unknown
 	case !o.unmeasured(), o.vouched(), s.Meaning == words.Paused && o.Pause != nil:
 		return nil
 	case s.Meaning > words.Nothing:
@@ -96,7 +96,7 @@ func countsOff(v *view) *ruling {
 	return v.progressing(v.shortfall.code, "%s", reason)
 }
 
-// shortfall returns a ruling on the first of an object's own counts that is wrong, or nil.
+// shortfall returns a ruling on the first incorrect count of an object, or nil.
 func shortfall(o Object, counts string) *ruling {
 	off := func(code problem.Code, format string, numbers ...any) *ruling {
 		return &ruling{code: code, reason: fmt.Sprintf(format, numbers...)}
@@ -111,7 +111,7 @@ func shortfall(o Object, counts string) *ruling {
 	}
 	desired := o.Desired
 	if o.Several {
-		// Current and Ready count the pods of all groups, but Desired is the count of one group.
+		// Current and Ready include the pods of all groups, but Desired is the count of one group.
 		desired = max(o.Current, o.Desired)
 	}
 	wanted := desired
@@ -140,8 +140,8 @@ func statusBehind(v *view) *ruling {
 	return v.progressing(problem.CodeStatusBehind, "%d of %d pods ready, although its status counts %d", v.report.readyPods(), v.Object.Desired, v.Object.Ready)
 }
 
-// behind reports whether fewer pods are ready than the status reports. It returns false if no pods
-// of another program's object are visible.
+// behind reports whether fewer pods are ready than the status reports. For an object of another
+// program without visible pods, it returns false.
 func (v *view) behind() bool {
 	o := v.Object
 	if v.Pods == nil || !o.countsPods() || o.Foreign && len(v.report.Pods) == 0 {
@@ -189,7 +189,7 @@ func phaseUnsettled(v *view) *ruling {
 	return nil
 }
 
-// complete returns the verdict on an object that has ended well, and so has no pods anymore.
+// complete returns the verdict on an object that has ended successfully, and therefore has no active pods.
 func complete(v *view) *ruling {
 	s := v.Object.claim()
 	if s.Meaning != words.Done || v.report.ActivePods() > 0 || v.Object.Pause != nil {
@@ -198,7 +198,7 @@ func complete(v *view) *ruling {
 	return &ruling{verdict: Ready, code: problem.CodeReady, reason: s.String()}
 }
 
-// nothingDone returns the verdict on an object whose controller may have reported a new generation
+// nothingDone returns the verdict on an object whose controller might have reported a new generation
 // before it acted on the change.
 func nothingDone(v *view) *ruling {
 	if v.Object.Untracked && !v.changeSeen() || !v.idle() {
@@ -229,10 +229,9 @@ func surplusPods(v *view) *ruling {
 // bound reports whether the object is declared to be ready, so that no count is needed.
 func (o Object) bound() bool { return o.declaredReady() || o.NoCount && o.vouched() }
 
-// declaredReady reports whether the type's ready condition holds.
 func (o Object) declaredReady() bool { return o.Word.Ready != nil && *o.Word.Ready }
 
-// vouched reports whether the controller claims that the object is ready or complete.
+// vouched reports whether the controller reports that the object is ready or complete.
 func (o Object) vouched() bool {
 	return slices.Contains([]words.Meaning{words.Ready, words.Done}, o.claim().Meaning)
 }
@@ -248,7 +247,7 @@ func nothingVisible(v *view) *ruling {
 	return v.progressing(problem.CodeCannotTell, "cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())
 }
 
-// total returns the verdict on an object with fewer pods than all of its groups want together.
+// total returns the verdict on an object with fewer pods than the total of all its groups.
 func total(v *view) *ruling {
 	o, pods := v.Object, len(v.report.Pods)
 	if v.Pods == nil || o.Total == nil || pods >= int(*o.Total) || o.bound() || o.grouped() {
@@ -272,8 +271,8 @@ func ready(v *view) *ruling {
 	return r
 }
 
-// paused returns the verdict if a pause explains why the object is not ready. An object that seems
-// ready may count as paused, too, because a paused controller does not react to changes.
+// paused returns the verdict if a pause explains why the object is not ready. It can apply to an
+// object that seems ready, because a paused controller does not react to changes.
 func paused(v *view) *ruling {
 	p, r := v.Object.Pause, v.given
 	unseen := r.code == problem.CodeNeverSeen || r.code == problem.CodeGenerationNotSeen
@@ -281,7 +280,7 @@ func paused(v *view) *ruling {
 	case p == nil, p.Reported && unseen, p.Switch && !v.switchSeen():
 		return nil
 	case r.verdict == Failed && p.Code == problem.CodePausedByUser:
-		r.reason += "; " + p.Why // the failure cannot end during the pause
+		r.reason += "; " + p.Why // the failure lasts at least until the end of the pause
 		return &r
 	case r.verdict == Failed:
 		return nil
@@ -298,8 +297,8 @@ func paused(v *view) *ruling {
 	return &ruling{verdict: Paused, code: p.Code, reason: r.reason + "; " + p.Why, hint: hint}
 }
 
-// switchSeen reports whether something shows that a controller acts on the switch of a pause. Such
-// a controller may stop writing the status, and needs a moment to act on the switch.
+// switchSeen reports whether there is evidence that a controller supports the pause field. Such a
+// controller can stop writing the status, and needs a moment to react.
 func (v *view) switchSeen() bool {
 	o, by := v.Object, v.report.Reconciler
 	if i := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool { return c.Type == "Paused" || c.Type == "Suspended" }); i >= 0 {
@@ -321,8 +320,8 @@ func noController(v *view) *ruling {
 	return &r
 }
 
-// controllerReports adds the controller's own report to the reason for a verdict other than ready
-// or paused, unless the reason has the same words or the report is older than the change.
+// controllerReports adds the controller's own report to the reason. It does not apply if the verdict is ready
+// or paused, if the reason already contains the report, or if the report is older than the change.
 func controllerReports(v *view) *ruling {
 	r, said := v.given, v.Object.Word.String()
 	if r.verdict == Ready || r.verdict == Paused || r.code == problem.CodeGenerationNotSeen || said == "" || strings.Contains(r.reason, said) {

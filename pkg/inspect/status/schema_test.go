@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
-// jsonSchema has the keywords of JSON Schema that docs/status-schema.json uses.
+// jsonSchema contains the keywords of JSON Schema that docs/status-schema.json uses.
 type jsonSchema struct {
 	Ref         string                `json:"$ref"`
 	Defs        map[string]jsonSchema `json:"$defs"`
@@ -47,7 +47,7 @@ func documented(t *testing.T) jsonSchema {
 	return s
 }
 
-// check returns how a value violates the schema, and records the fields of the value in seen.
+// check returns the violations of the schema by a value, and records the fields of the value in seen.
 func (s jsonSchema) check(root jsonSchema, at string, value any, seen map[string]bool) []string {
 	seen[at] = true
 	if s.Ref != "" {

@@ -13,14 +13,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// absentAfter is how long the controller of another program may take to act on a change. Until
-// then, an object without a sign of its controller is progressing.
+// absentAfter is how long another program's controller can take to act on a change. Until then, an
+// object without a sign of its controller is progressing.
 const absentAfter = 10 * time.Second
 
 // noticedWithin is the maximum time that a running controller takes to see a change.
 const noticedWithin = 5 * time.Second
 
-// undated reports whether the time of a change of the spec is unknown. managedFields have no time
+// undated reports whether the time of a change of the spec is unknown. managedFields contain no time
 // for a write through the /scale of a custom resource, which changes only the count. An object at
 // generation 1 has never been changed.
 func (o Object) undated() bool {
@@ -30,15 +30,15 @@ func (o Object) undated() bool {
 	})
 }
 
-// answered reports whether the status was written after the spec. Times are whole seconds, so the
-// order within a second is unknown.
+// answered reports whether the status was written after the spec. Times have a resolution of one
+// second, so the order within a second is unknown.
 func answered(spec, status *fieldpath.Write) bool {
 	return spec != nil && status != nil && status.Time.After(spec.Time.Time)
 }
 
-// changeSeen reports whether something shows that the controller has seen the last change of an
-// object whose status has no generation. It assumes that the counts of the object and of its
-// children are right.
+// changeSeen reports whether there is evidence that the controller has seen the last change of an
+// object without an observed generation. It requires that the counts of the object and of its
+// children are correct.
 func (v *view) changeSeen() bool {
 	o, spec, status := v.Object, v.report.Reconciler.Spec, v.report.Reconciler.Status
 	switch {
@@ -49,7 +49,7 @@ func (v *view) changeSeen() bool {
 	case answered(spec, status):
 		return true
 	case o.Generation <= 1:
-		// The spec has never changed, so any status, child, or pod shows that it was seen.
+		// The spec has never changed, so any status, child, or pod is evidence.
 		return status != nil || len(v.Children)+len(v.report.Pods) > 0
 	case o.OnlyCounted && v.countShows():
 		return true
@@ -61,23 +61,23 @@ func (v *view) changeSeen() bool {
 	})
 }
 
-// countShows reports whether the number of pods would be different if the controller had not seen
-// the last change of the count.
+// countShows reports whether the number of pods proves that the controller has seen the last change
+// of the count.
 func (v *view) countShows() bool {
 	o, pods := v.Object, len(v.report.Pods)
 	switch {
 	case o.ScaleCount != nil:
 		return *o.ScaleCount == o.Desired
 	case o.indirect():
-		return o.exact() // a sum may include other pods
+		return o.exact() // a sum can include other pods
 	}
 	return !o.ReadyUnknown || len(workloads(v.Children)) <= 1 && pods == int(o.Desired)
 }
 
-// idle reports whether the spec has just changed and no child was made or changed since. Some
-// controllers report a generation and its counts before they act on the change. After a change of
-// the count, the number of pods decides. With several groups of pods, the object remains idle until
-// something below it changes.
+// idle reports whether the spec has just changed, and no child was created or changed since. Some
+// controllers report a generation and its counts before they act on the change. After a change of the
+// count, the number of pods decides. An object with several groups of pods remains idle until one of
+// its children changes.
 func (v *view) idle() bool {
 	o, by := v.Object, v.report.Reconciler
 	if o.Generation <= 1 || by.Spec == nil || v.ActedBelow || byItself(by.Spec, by.Status) {
@@ -107,8 +107,8 @@ func (v *view) idle() bool {
 	return recent && below && !changed
 }
 
-// changedBelow reports whether a direct child was made or changed at a time or later. The times are
-// whole seconds, so a change in the same second may be a later one.
+// changedBelow reports whether a direct child was created or changed at a time or later. Times have a
+// resolution of one second, so a change in the same second is included.
 func (v *view) changedBelow(at time.Time) bool {
 	return slices.ContainsFunc(v.Children, func(c Child) bool {
 		made, _ := fieldpath.LastWrites(c.Managers)
@@ -116,13 +116,13 @@ func (v *view) changedBelow(at time.Time) bool {
 	})
 }
 
-// podsChanged reports whether a pod was made at a time or later, or is being deleted.
+// podsChanged reports whether a pod was created at a time or later, or is being deleted.
 func (v *view) podsChanged(at time.Time) bool {
 	return slices.ContainsFunc(v.report.Pods, func(pod problem.Pod) bool { return !pod.Created.Before(at) || pod.Ending })
 }
 
-// countBelow reports whether one child, all children together, or the pods may match the desired
-// count. If nothing below the object can be compared with the count, it returns true.
+// countBelow reports whether the count of a child, the sum of all children, or the number of pods can
+// match the desired count. It returns true if none of them can be compared with the count.
 func (v *view) countBelow() bool {
 	o, sum, below := v.Object, int32(0), 0
 	for _, c := range workloads(v.Children) {
@@ -138,13 +138,13 @@ func (v *view) countBelow() bool {
 	return o.indirect() || o.NoCount || below+len(v.report.Pods) == 0 || below > 0 && sum == o.Desired || v.report.ActivePods() == int(o.Desired)
 }
 
-// byItself reports whether the controller itself made the last change of the spec.
+// byItself reports whether the controller made the last change of the spec.
 func byItself(spec, status *fieldpath.Write) bool {
 	return status != nil && status.Manager == spec.Manager && !strings.HasPrefix(spec.Manager, "kubectl")
 }
 
-// Acted reports whether the controller of an object has written something between two snapshots of
-// the same generation, and whether a direct child was made or changed.
+// Acted reports whether the controller of an object has written anything between two snapshots of the
+// same generation. below reports whether a direct child was created or changed.
 func Acted(before, now Snapshot) (acted, below bool) {
 	o, p := now.Object, before.Object
 	if o.UID != p.UID || o.Generation != p.Generation {
@@ -166,14 +166,14 @@ func Acted(before, now Snapshot) (acted, below bool) {
 	return below || written || counted || said, below
 }
 
-// notSeen returns the verdict on an object whose current version no controller has seen.
+// notSeen returns the verdict on an object whose current generation no controller has seen.
 func notSeen(v *view) *ruling {
 	o, by := v.Object, v.report.Reconciler
 	r := &ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: by.Hint()}
 	never := !o.Untracked && o.ObservedGeneration == 0 || o.Untracked && len(o.Conditions) == 0 && o.Word.Phase == ""
 	switch {
 	case never && o.Foreign && by.Status != nil && (v.Acted || o.Generation <= 1 || answered(by.Spec, by.Status)):
-		return nil // the status was written, but never has a generation
+		return nil // the controller never writes a generation
 	case never:
 		r.code, r.reason = problem.CodeNeverSeen, o.neverSeen(by.Status)
 	case o.Untracked || o.ObservedGeneration >= o.Generation:
@@ -195,7 +195,7 @@ func notSeen(v *view) *ruling {
 			return failed(problems[0])
 		}
 		if len(problems[0].Pods) > 0 {
-			return v.progressing(r.code, "%s", r.reason) // its controller may wait for the pod
+			return v.progressing(r.code, "%s", r.reason) // the controller might wait for the pod
 		}
 	}
 	if by.Status != nil {
@@ -215,7 +215,7 @@ func notSeen(v *view) *ruling {
 	return r
 }
 
-// neverSeen explains why nothing shows that a controller has seen the object.
+// neverSeen explains why there is no evidence that a controller has seen the object.
 func (o Object) neverSeen(written *fieldpath.Write) string {
 	switch {
 	case !o.Foreign || written == nil:
@@ -226,8 +226,7 @@ func (o Object) neverSeen(written *fieldpath.Write) string {
 	return "its status does not say which generation its controller has seen"
 }
 
-// sinceChange returns how long ago the spec was changed or the object was created, if that
-// is known.
+// sinceChange returns the time since the spec was changed or the object was created, if it is known.
 func (v *view) sinceChange() (since time.Duration, known bool) {
 	changed := v.Object.Created
 	if spec := v.report.Reconciler.Spec; spec != nil && spec.Time.After(changed) {

@@ -64,7 +64,7 @@ func TestPodMadeSince(t *testing.T) {
 	}
 }
 
-// A write through /scale has no time, so the time of the first look at the spec counts instead. The
+// A write through /scale has no time, so the time of the first snapshot with this spec is used. The
 // first generation is not a change.
 func TestTimeOfAChange(t *testing.T) {
 	t.Parallel()
@@ -78,8 +78,8 @@ func TestTimeOfAChange(t *testing.T) {
 	}
 }
 
-// A controller may write the wanted counts before it does anything. Right after a change of the
-// count, the children show whether the controller has acted.
+// A controller can write the desired counts before it does anything else. Shortly after a change of
+// the count, the children show whether the controller has acted.
 func TestCountThatIsOnlyWritten(t *testing.T) {
 	t.Parallel()
 	now := lookedAt()
@@ -108,8 +108,7 @@ func TestCountThatIsOnlyWritten(t *testing.T) {
 	}
 }
 
-// The desired count may match the number of pods, the count of one child, or the sum of all
-// children.
+// The desired count can match the number of pods, the count of one child, or the sum of all children.
 func TestCountBelow(t *testing.T) {
 	t.Parallel()
 	set := func(n int32, controller types.UID) Child { return Child{Controller: controller, Desired: &n} }

@@ -13,40 +13,40 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Snapshot is the input of a report. A part that was not read is empty, which proves nothing.
+// Snapshot is the input of a report. If a part was not read, it is empty.
 type Snapshot struct {
 	Object Object
-	// Pods and Children are those of the object, by their controller references. Children stand
-	// between the object and its pods, such as ReplicaSets. Pods are nil if they were not read.
+	// Pods and Children belong to the object by their controller references. Children are the objects
+	// between the object and its pods, such as ReplicaSets. Pods is nil if the pods were not read.
 	Pods     problem.Pods
 	Children []Child
 	// Events are the events of the object, its children, and its pods.
 	Events []corev1.Event
-	// Nodes holds the requested nodes by name, or nil for a node that does not exist.
+	// Nodes contains the requested nodes by name. A missing node is nil.
 	Nodes map[string]*corev1.Node
-	// Loops are the run-controllers that have a lease, or nil if no one looked for them or the user
-	// is not allowed to read all leases.
+	// Loops are the run-controllers that have a lease. It is nil if the leases were not read, or if
+	// the user is not allowed to read all of them.
 	Loops []leaserecord.Loop
-	// Autoscalers and Budgets hold all objects of the namespace.
+	// Autoscalers and Budgets contain all objects of the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Budgets     []policyv1.PodDisruptionBudget
-	// Acted is set if a wait has seen the controller write since the last change of the spec.
-	// ActedBelow is set if it has seen a change of a direct child.
+	// Acted is set if a wait has seen a write of the controller since the last change of the spec.
+	// ActedBelow is set if a wait has seen a change of a direct child.
 	Acted, ActedBelow bool
-	// Since is the time at which a wait first saw the current spec. Counted is set if the count was
-	// changed right before Since. Both are needed because managedFields have no time for a change
-	// through the /scale of a custom resource.
+	// Since is when a wait first saw the current spec. Counted is set if the count was changed just
+	// before Since. Both are needed because managedFields contain no time for a change through the
+	// /scale of a custom resource.
 	Since   time.Time
 	Counted bool
-	// Unread lists what this user is not allowed to read, such as "events".
+	// Unread lists resources that the user is not allowed to read, such as "events".
 	Unread []string
 	// Now is when the snapshot was taken.
 	Now time.Time
-	// Commands composes hints for the cluster that was read.
+	// Commands composes hints for the cluster of the snapshot.
 	Commands commandline.Context
 }
 
-// Probed reports whether a probe may end a container of a ready pod, which only events can show.
+// Probed reports whether a probe might be ending a container of a ready pod. Only events show this.
 func (e Snapshot) Probed() bool {
 	return slices.ContainsFunc(e.Pods, func(pod *problem.Pod) bool { return pod.Probed })
 }

@@ -12,20 +12,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Child is an object that has a controller and may control others.
+// Child is an object that has a controller. It can control other objects.
 type Child struct {
 	APIVersion, Kind, Namespace, Name string
-	// Controller is the UID of the object that controls it.
+	// Controller is the UID of the object that controls the child.
 	UID, Controller types.UID
 	Created         time.Time
-	// Managers are the managed fields of the child.
-	Managers []metav1.ManagedFieldsEntry
-	// Tracked is set if the status has the generation that its controller has seen.
+	Managers        []metav1.ManagedFieldsEntry
+	// Tracked is set if the status has an observed generation.
 	Tracked                        bool
 	Generation, ObservedGeneration int64
 	Conditions                     []metav1.Condition
-	// Each count of pods is nil if the child does not have that count. UpdatedWanted is how many
-	// pods of the newest template are enough; nil means all.
+	// Each number of pods is nil if the child does not have it. UpdatedWanted is the required number
+	// of pods with the newest template; nil means all.
 	Desired, Current, Ready, Updated, Available, UpdatedWanted *int32
 }
 
@@ -63,21 +62,21 @@ func (c Child) unsettled() (string, bool) {
 	return "", false
 }
 
-// Node is an object in the tree of a report. The root is the object that the report is about. Below
-// the root are its children and its pods, which Report.Pods describes.
+// Node is an object in the tree of a report. The root is the object of the report. Its descendants
+// are its children and its pods. Report.Pods describes the pods.
 type Node struct {
 	Kind string    `json:"kind"`
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
-	// Desired and Ready are counts of pods, or nil if the object has no counts.
+	// Desired and Ready are numbers of pods, or nil if the object has no counts.
 	Desired *int32 `json:"desired,omitempty"`
 	Ready   *int32 `json:"ready,omitempty"`
 	// Children are ordered by kind and name, with the pods last.
 	Children []Node `json:"children,omitempty"`
 }
 
-// tree returns the node of the object, with the children and pods below it. It leaves out a child
-// that wants no pods and has none, such as an old ReplicaSet.
+// tree returns the node of the object, with its children and pods. It omits a child that desires no
+// pods and has none, such as an old ReplicaSet.
 func tree(o Object, children []Child, pods problem.Pods) Node {
 	leaves := map[types.UID][]Node{}
 	for _, pod := range pods {
@@ -90,8 +89,8 @@ func tree(o Object, children []Child, pods problem.Pods) Node {
 	return Node{Kind: o.Kind, Name: o.Name, UID: o.UID, Desired: &o.Desired, Ready: &o.Ready, Children: nodes(o.UID, below, leaves)}
 }
 
-// nodes returns the nodes below an object. It removes each visited object from both maps, because
-// references may form a ring.
+// nodes returns the child nodes of an object. It removes each visited object from both maps, because
+// references can form a cycle.
 func nodes(uid types.UID, below map[types.UID][]Child, pods map[types.UID][]Node) []Node {
 	var all []Node
 	leaves, children := pods[uid], below[uid]

@@ -10,9 +10,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// The tree has the objects between the object and its pods, except those that want no pods and have
-// none. A pod that leads a group appears once, with the group below it. The tree is finite even if
-// owner references form a ring.
+// The tree contains the objects between the object and its pods, except those that desire no pods and
+// have none. A pod that leads a group appears once, with the group as its children. The tree is
+// finite even if owner references form a cycle.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	set := func(kind, name string, controller types.UID, wanted *int32) Child {

@@ -1,5 +1,5 @@
-// Package status decides whether a replica resource is ready. It makes a report with a verdict from
-// objects and a time, and sends no requests.
+// Package status decides whether an object is ready. It makes a report with a verdict from the read
+// objects and the time. It sends no requests.
 package status
 
 import (
@@ -10,42 +10,41 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// Verdict is the state of an object in a word.
+// Verdict is the state of an object as a word.
 type Verdict string
 
 // The verdicts.
 const (
-	// Ready means that the controller has seen this generation, as many pods are ready as are
-	// wanted, none is surplus, and no failure is reported.
+	// Ready means that the controller has seen this generation, all desired pods are ready, there are
+	// no surplus pods, and no failure is reported.
 	Ready Verdict = "ready"
 	// Progressing means that the object is becoming ready.
 	Progressing Verdict = "progressing"
-	// Paused means that someone holds the object until it is resumed.
+	// Paused means that a user has paused the object until it is resumed.
 	Paused Verdict = "paused"
-	// Failed means that the object will not become ready without help.
+	// Failed means that the object does not become ready without intervention.
 	Failed Verdict = "failed"
 	// Unknown means that the status does not show whether the object is ready.
 	Unknown Verdict = "unknown"
 	// NotReconciled means that no controller has seen the current version of the object.
 	NotReconciled Verdict = "not reconciled"
-	// Parked means that the object is scaled to zero for a time, and remembers the earlier count.
+	// Parked means that the object is temporarily scaled to zero, and that its earlier count is stored.
 	Parked Verdict = "parked"
-	// Deleted means that the object no longer exists. Only a watch sees that.
+	// Deleted means that the object no longer exists. Only a watch can report it.
 	Deleted Verdict = "deleted"
 )
 
-// Settled reports whether the object has what its spec asks for, so that nothing more will happen.
+// Settled reports whether the object matches its spec, so that no further changes are expected.
 func (v Verdict) Settled() bool { return v == Ready || v == Parked }
 
-// ruling is a verdict with its reason, as a code and in one line, and a hint if there is a next
-// step.
+// ruling is a verdict with its reason, as a code and as one line. The hint is the next step, if any.
 type ruling struct {
 	verdict Verdict
 	code    problem.Code
 	reason  string
 	hint    string
-	// recheck is the time after which the verdict may change even if nothing else changes; zero
-	// means never.
+	// recheck is the time after which the verdict can change even if nothing else changes; zero means
+	// never.
 	recheck time.Duration
 }
 
@@ -53,7 +52,7 @@ type ruling struct {
 type view struct {
 	Snapshot
 	report Report
-	// counts is a text such as "1 of 3 pods ready". shortfall is the ruling on the first wrong
+	// counts is a text such as "1 of 3 pods ready". shortfall is the ruling on the first incorrect
 	// count, or nil.
 	counts    string
 	shortfall *ruling
@@ -61,16 +60,15 @@ type view struct {
 	given ruling
 }
 
-// rule is one rule of the verdict.
 type rule struct {
 	name string
 	// applies reports whether the rule is for objects of this type.
 	applies func(Object) bool
-	// verdict returns a ruling, or nil if the rule does not hold for the object.
+	// verdict returns a ruling, or nil if the rule does not match the object.
 	verdict func(*view) *ruling
 }
 
-// rules returns the rules of the verdict, as in docs/any-resource.md. The first that holds decides.
+// rules returns the rules of the verdict, as in docs/any-resource.md. The first match decides.
 func rules() []rule {
 	return []rule{
 		{"Deleting", always, deleting},
@@ -96,7 +94,7 @@ func rules() []rule {
 	}
 }
 
-// amendments returns the rules that change the verdict, one after the other.
+// amendments returns the rules that amend the verdict, one after the other.
 func amendments() []rule {
 	return []rule{
 		{"Paused", always, paused},
@@ -123,7 +121,7 @@ func (o Object) countsOther() bool     { return o.indirect() && o.Foreign }
 func (o Object) declaresReady() bool   { return o.Word.Ready != nil }
 func (o Object) declaresNothing() bool { return o.Word.Ready == nil }
 
-// Rules returns the names of the rules that apply to an object, in their order.
+// Rules returns the names of the rules that apply to an object, in order.
 func Rules(o Object) []string {
 	var names []string
 	for _, r := range slices.Concat(rules(), amendments()) {
@@ -134,7 +132,7 @@ func Rules(o Object) []string {
 	return names
 }
 
-// judge returns the verdict on an object. r is its report, complete except for the verdict.
+// judge returns the verdict on an object. r is its report without the verdict.
 func judge(e Snapshot, r Report) ruling {
 	v := &view{Snapshot: e, report: r, counts: readyCount(e.Object)}
 	if !e.Object.declaredReady() {
@@ -157,7 +155,7 @@ func judge(e Snapshot, r Report) ruling {
 	return v.given
 }
 
-// by returns the ruling of a rule, or nil if the rule does not apply or does not hold.
+// by returns the ruling of a rule, or nil if the rule does not apply or does not match.
 func (v *view) by(r rule) *ruling {
 	if !r.applies(v.Object) {
 		return nil
@@ -165,7 +163,7 @@ func (v *view) by(r rule) *ruling {
 	return r.verdict(v)
 }
 
-// progressing returns a ruling with the first problem of the object as its explanation.
+// progressing returns a ruling that adds the first problem of the object to the reason.
 func (v *view) progressing(code problem.Code, format string, words ...any) *ruling {
 	r := &ruling{verdict: Progressing, code: code, reason: fmt.Sprintf(format, words...)}
 	if problems := v.report.Problems; len(problems) > 0 {
@@ -175,7 +173,7 @@ func (v *view) progressing(code problem.Code, format string, words ...any) *ruli
 	return r
 }
 
-// contradicted returns the ruling on an object that is not ready although its counts are right.
+// contradicted returns the ruling on an object that is not ready although its counts are correct.
 func (v *view) contradicted(format string, words ...any) *ruling {
 	return &ruling{verdict: Progressing, code: problem.CodeConditionFalse, reason: v.counts + ", but " + fmt.Sprintf(format, words...)}
 }

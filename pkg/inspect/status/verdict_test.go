@@ -159,8 +159,8 @@ func TestVerdict(t *testing.T) {
 }
 
 // wrote returns managed fields with a write of the spec through a subresource, and a write of the
-// status. spec and status are the ages of the writes in seconds. If status is 0, the status was
-// never written.
+// status. spec and status are the ages of the writes in seconds. If status is 0, the status was never
+// written.
 func wrote(subresource string, spec, status int) []metav1.ManagedFieldsEntry {
 	entry := func(manager, subresource string, ago int) metav1.ManagedFieldsEntry {
 		at := metav1.NewTime(lookedAt().Add(-time.Duration(ago) * time.Second))
@@ -173,13 +173,13 @@ func wrote(subresource string, spec, status int) []metav1.ManagedFieldsEntry {
 	return all
 }
 
-// scaled returns the entries of wrote and a later write through the /scale of a custom resource.
-// That write has no time.
+// scaled returns the entries of wrote and a later write through the /scale of a custom resource,
+// which has no time.
 func scaled(spec, status int) []metav1.ManagedFieldsEntry {
 	return append(wrote("", spec, status), metav1.ManagedFieldsEntry{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"})
 }
 
-// If a status has no observed generation, something else must show that the controller has seen the
+// If a status has no observed generation, other evidence must show that the controller has seen the
 // last change.
 func TestChangeSeen(t *testing.T) {
 	t.Parallel()
@@ -232,8 +232,8 @@ func TestChangeSeen(t *testing.T) {
 	}
 }
 
-// A controller may report a generation before it acts on the change, so for a while, a child must
-// have changed, too.
+// A controller can report a generation before it acts on the change. For some time, a changed child
+// is required, too.
 func TestSeenAndNothingDone(t *testing.T) {
 	t.Parallel()
 	at := func(ago int) time.Time { return lookedAt().Add(-time.Duration(ago) * time.Second) }
@@ -275,8 +275,8 @@ func TestSeenAndNothingDone(t *testing.T) {
 	}
 }
 
-// After a change that was not seen, the controller counts as absent only after some time, and only
-// if it does not write the status.
+// After an unseen change, the controller is considered absent only after some time, and only if it
+// does not write the status.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	failure := []metav1.Condition{{Type: "Stalled", Status: metav1.ConditionTrue, Reason: "NoDisk", Message: "the disk is full"}}
@@ -309,7 +309,7 @@ func TestUnseen(t *testing.T) {
 		if r.Verdict != Failed && !strings.Contains(r.Reason, "seen") {
 			t.Errorf("%s: it does not say that nobody has seen it: %s", name, r.Reason)
 		}
-		// The report on a recent change must be checked again within absentAfter.
+		// A report on a recent change must be checked again within absentAfter.
 		if waits := strings.Contains(r.Reason, "; the spec changed "); waits != (r.Recheck > 0 && r.Recheck <= absentAfter) {
 			t.Errorf("%s: %q is looked at again after %s", name, r.Reason, r.Recheck)
 		}
@@ -366,7 +366,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// The verdict is "paused" only if the pause explains, or may hide, that the object is not ready.
+// The verdict is "paused" only if the pause can explain why the object is not ready.
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	template := &Pause{Code: problem.CodePaused, Why: "it is paused", Hint: "resume it", Template: true}
@@ -396,8 +396,7 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// Acted compares two snapshots, and so detects what the controller does even if the times do not
-// show it.
+// Acted compares two snapshots. It detects actions of the controller that the times do not show.
 func TestActed(t *testing.T) {
 	t.Parallel()
 	seen := func(change func(*Snapshot)) Snapshot {
@@ -455,7 +454,6 @@ func TestRulesAreDocumented(t *testing.T) {
 	}
 }
 
-// The facts of a type determine which rules apply.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	const usual = "Deleting Problem Counts ChildNotReady Condition Ready Paused ControllerReports ScaledToZero Parked"

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// A report lists the owner and the autoscalers of an object, which will reset its count.
+// A report lists the owner and the autoscalers of an object, which reset its count.
 func TestReverts(t *testing.T) {
 	t.Parallel()
 	autoscaler := func(name, apiVersion, kind, target string, low *int32) autoscalingv2.HorizontalPodAutoscaler {
@@ -49,7 +49,6 @@ func TestReverts(t *testing.T) {
 	}
 }
 
-// A budget guards an object if the budget selects a pod of the object.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	budget := func(name, app string, low, most *intstr.IntOrString) policyv1.PodDisruptionBudget {
@@ -110,7 +109,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A step down breaks a budget if it leaves fewer healthy pods than the budget requires for the new
+// A scale-down breaks a budget if fewer healthy pods are left than the budget requires for the new
 // number of pods.
 func TestBreaks(t *testing.T) {
 	t.Parallel()

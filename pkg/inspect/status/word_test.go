@@ -2,7 +2,7 @@ package status
 
 import "testing"
 
-// The message of the controller is added once, and not for a ready object.
+// The message of the controller is added only once. For a ready object, it is omitted.
 func TestWord(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
-// An object is parked when it has reached zero, and not before. If an autoscaler scaled it to zero,
-// the reason names the autoscaler, unless the object is parked or pods are left.
+// An object is parked only after it has reached zero. If an autoscaler scaled it to zero, the reason
+// names the autoscaler. For parked objects and for objects with remaining pods, it does not.
 func TestAtZero(t *testing.T) {
 	t.Parallel()
 	const byAlice, byIt, byPerson = "by alice 3h ago (5 replicas)", "scaled to zero by HorizontalPodAutoscaler/auto", "scaled to zero"

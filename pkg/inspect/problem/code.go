@@ -1,24 +1,24 @@
 package problem
 
-// Code is a reason for scripts; the message next to it is for people. The codes and their
-// meanings, listed in docs/status-json.md, are stable.
+// Code is a reason for scripts. Its message is for people. The codes and their meanings are stable.
+// docs/status-json.md lists them.
 type Code string
 
 // The codes of verdicts without a problem.
 const (
-	CodeReady               Code = "Ready"               // as many pods are ready as are wanted
-	CodeParked              Code = "Parked"              // the object is scaled to zero for a time
+	CodeReady               Code = "Ready"               // all desired pods are ready
+	CodeParked              Code = "Parked"              // the object is scaled to zero until it is unparked
 	CodeDeleted             Code = "Deleted"             // the object no longer exists
 	CodeDeleting            Code = "Deleting"            // the object is being deleted
 	CodeNeverSeen           Code = "NeverSeen"           // no controller has seen the object
 	CodeGenerationNotSeen   Code = "GenerationNotSeen"   // the controller has not seen the last change
-	CodeNoController        Code = "NoController"        // the controller that should act is not running
-	CodeNothingReported     Code = "NothingReported"     // the status does not say how the object is doing
+	CodeNoController        Code = "NoController"        // no controller that reconciles the object is running
+	CodeNothingReported     Code = "NothingReported"     // the status does not report the state of the object
 	CodeNoPods              Code = "NoPods"              // there are no pods, and the desired count is unknown
-	CodeCountOutOfBounds    Code = "CountOutOfBounds"    // the count is outside of the minimum and maximum beside it
-	CodePodsMissing         Code = "PodsMissing"         // pods are still to be created
-	CodePodsSurplus         Code = "PodsSurplus"         // pods are still to be removed
-	CodePodsOutdated        Code = "PodsOutdated"        // pods of an older template are still to be replaced
+	CodeCountOutOfBounds    Code = "CountOutOfBounds"    // the count is outside of the minimum and maximum in the spec
+	CodePodsMissing         Code = "PodsMissing"         // some pods have not been created
+	CodePodsSurplus         Code = "PodsSurplus"         // some pods have not been removed
+	CodePodsOutdated        Code = "PodsOutdated"        // some pods have an older template
 	CodePodsStarting        Code = "PodsStarting"        // not all pods are ready
 	CodeStatusBehind        Code = "StatusBehind"        // the status does not match the pods
 	CodeConditionFalse      Code = "ConditionFalse"      // the counts are right, but a condition reports that the object is not ready
@@ -28,22 +28,22 @@ const (
 	CodePaused              Code = "Paused"              // someone has paused the object
 	CodePausedByUser        Code = "PausedByUser"        // the annotations of this program pause the object
 	CodeWaitingForPromotion Code = "WaitingForPromotion" // a new version waits for someone to promote it
-	CodePartitioned         Code = "Partitioned"         // its strategy keeps pods of the older template
-	CodeOnDelete            Code = "OnDelete"            // its strategy replaces only pods that someone deletes
+	CodePartitioned         Code = "Partitioned"         // the strategy keeps pods of the older template
+	CodeOnDelete            Code = "OnDelete"            // the strategy replaces only deleted pods
 )
 
 // The codes of problems.
 const (
 	CodeImagePullFailed    Code = "ImagePullFailed"    // an image cannot be pulled
 	CodeInvalidImageName   Code = "InvalidImageName"   // the name of an image is invalid
-	CodeCrashLoop          Code = "CrashLoop"          // a container ends again and again
-	CodeOutOfMemory        Code = "OutOfMemory"        // a container runs out of memory again and again
-	CodeConfigError        Code = "ConfigError"        // the configuration of a container is missing or wrong
+	CodeCrashLoop          Code = "CrashLoop"          // a container crashes repeatedly
+	CodeOutOfMemory        Code = "OutOfMemory"        // a container runs out of memory repeatedly
+	CodeConfigError        Code = "ConfigError"        // the configuration of a container is missing or invalid
 	CodeStartFailed        Code = "StartFailed"        // a container cannot be created or started
 	CodeVolumeNotMounted   Code = "VolumeNotMounted"   // a volume cannot be attached or mounted
 	CodeSandboxFailed      Code = "SandboxFailed"      // the pod's network or sandbox cannot be set up
 	CodeProbeFailed        Code = "ProbeFailed"        // a probe of a running container fails
-	CodeUnschedulable      Code = "Unschedulable"      // no node fits
+	CodeUnschedulable      Code = "Unschedulable"      // no node is suitable
 	CodeSchedulingGated    Code = "SchedulingGated"    // the pod has a scheduling gate
 	CodeNodeLost           Code = "NodeLost"           // the pod's node is gone or does not respond
 	CodeTerminating        Code = "Terminating"        // the pod still exists after its grace period
@@ -51,12 +51,12 @@ const (
 	CodePodEnded           Code = "PodEnded"           // the pod has ended
 	CodeInitNotDone        Code = "InitNotDone"        // an init container is running
 	CodeContainersNotReady Code = "ContainersNotReady" // some containers are not ready
-	CodeReadinessGate      Code = "ReadinessGate"      // a readiness gate is not open
+	CodeReadinessGate      Code = "ReadinessGate"      // a readiness gate is not met
 	CodeQuotaExceeded      Code = "QuotaExceeded"      // a quota allows no more pods
 	CodeAdmissionRefused   Code = "AdmissionRefused"   // admission rejects the pods
 	CodeNameTaken          Code = "NameTaken"          // another object has the name
 	CodeCreateFailed       Code = "CreateFailed"       // pods cannot be created for another reason
-	CodeDeadlineExceeded   Code = "DeadlineExceeded"   // the object's own deadline for progress has passed
-	CodeInvalidPause       Code = "InvalidPause"       // the annotation of a pause is invalid
+	CodeDeadlineExceeded   Code = "DeadlineExceeded"   // the progress deadline of the object has passed
+	CodeInvalidPause       Code = "InvalidPause"       // the pause annotation is invalid
 	CodeReportedFailure    Code = "ReportedFailure"    // a condition of the object reports a failure
 )

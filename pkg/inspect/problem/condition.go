@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// stalled is the kstatus condition for a failure that does not end by itself
+	// stalled is the kstatus condition for a failure that needs intervention
 	// (sigs.k8s.io/cli-utils/pkg/kstatus).
 	stalled  = "Stalled"
 	degraded = "Degraded"
-	// deadlineExceeded is the reason of the condition Progressing of a Deployment that has
-	// passed its progressDeadlineSeconds.
+	// deadlineExceeded is the reason in the condition Progressing of a Deployment that has passed its
+	// progressDeadlineSeconds.
 	deadlineExceeded = "ProgressDeadlineExceeded"
 )
 
-// Reported returns the failures in the conditions of an object and, unless a condition is about
-// refused pods, in its last event about a pod creation. whose is the name of a child, or "".
+// Reported returns the failures in the conditions of an object. If no condition reports rejected pods, it adds
+// the last event about a pod creation, if that creation failed. whose is the name of a child, or "".
 func Reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event, commands commandline.Context) []Finding {
 	var all []Finding
 	refused := false
@@ -38,10 +38,10 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 		case c.Status == metav1.ConditionTrue && (c.Type == stalled || whose == "" && words.Condition(c) == words.Failed):
 			f.Code, f.Message = CodeReportedFailure, cmp.Or(ConditionWords(c), ConditionSays(c))
 		case c.Status == metav1.ConditionTrue && c.Type == degraded && whose == "":
-			// It may resolve by itself, for example while pods are starting.
+			// The object can recover by itself, for example while pods are starting.
 			f.Code, f.Message, f.Fatal = CodeReportedFailure, ConditionSays(c), false
 		case c.Type == apis.ConditionProgressing && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
-			// This condition does not report what is wrong, so Fold sorts it after those that do.
+			// This condition does not name the cause, so Fold sorts it after conditions that do.
 			f.Code, f.Message, f.Fatal = CodeDeadlineExceeded, ConditionWords(c), true
 		default:
 			continue
@@ -72,8 +72,8 @@ func refusedLast(events []corev1.Event) (corev1.Event, bool) {
 	return corev1.Event{}, false
 }
 
-// refusal sets the finding for pods that the server refuses to create. The cause is only in the
-// text of the message (k8s.io/apiserver/pkg/admission/plugin/resourcequota, /webhook).
+// refusal sets the finding for pods that the server rejects. Only the text of the message contains
+// the cause (k8s.io/apiserver/pkg/admission/plugin/resourcequota, /webhook).
 func (f *Finding) refusal(reason, message, namespace string) {
 	message = withoutJSON(message)
 	why := strings.TrimPrefix(message, "Error creating: ")
@@ -95,7 +95,7 @@ func (f *Finding) refusal(reason, message, namespace string) {
 	}
 }
 
-// ConditionWords returns the reason and the message of a condition, or whichever of them is set.
+// ConditionWords returns the reason and the message of a condition. An empty one is omitted.
 func ConditionWords(c metav1.Condition) string {
 	switch {
 	case c.Reason == "":
@@ -106,7 +106,7 @@ func ConditionWords(c metav1.Condition) string {
 	return c.Reason + ": " + c.Message
 }
 
-// ConditionSays returns a clause with the type, the status, and the words of a condition.
+// ConditionSays returns a clause with the type, the status, the reason, and the message of a condition.
 func ConditionSays(c metav1.Condition) string {
 	says := "its condition " + c.Type + " is " + string(c.Status)
 	if why := ConditionWords(c); why != "" {

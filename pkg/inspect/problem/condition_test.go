@@ -30,9 +30,9 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// Whether a condition is a problem depends on its type, its status, and its reason, and on whether it
-// is a condition of the object or of a child. A child is named, unless the server rejects its pods. A
-// degraded object has not failed, because it may recover by itself.
+// The type, the status, and the reason determine whether a condition is a problem, and so does the
+// owner: the object or a child. The message names the child, except for rejected pods. A degraded
+// object has not failed, because it can recover by itself.
 func TestReported(t *testing.T) {
 	t.Parallel()
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
@@ -76,8 +76,8 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// The last event about the creation of a pod is a problem if the creation failed, unless a condition
-// reports the same.
+// A failed last creation of a pod is a problem. If a condition reports it, too, there is only one
+// problem.
 func TestReportedInAnEvent(t *testing.T) {
 	t.Parallel()
 	failed, created := corev1.Event{Reason: "FailedCreate", Message: "Error creating: no"}, corev1.Event{Reason: "SuccessfulCreate"}

@@ -13,11 +13,10 @@ import (
 )
 
 const (
-	// calm is how long a container must run until a crash is forgotten, as in the kubelet.
+	// calm is how long a container must run until a crash is forgotten. The kubelet uses the same time.
 	calm = 10 * time.Minute
-	// trial is how long a restarted container must run before it counts as recovered;
-	// longTrial applies from the second restart on. A busy kubelet reports a crash many
-	// seconds late.
+	// trial is how long a container must run after its first restart to be considered recovered.
+	// After more restarts, it is longTrial. A busy kubelet reports crashes many seconds late.
 	trial, longTrial = 10 * time.Second, time.Minute
 )
 
@@ -50,7 +49,7 @@ func (c container) title() string {
 	return "container " + c.Name
 }
 
-// badContainer sets the finding for the first container that cannot start or crashes, if any.
+// badContainer sets the finding for the first container that cannot start or crashes.
 func (f *Finding) badContainer(pod *corev1.Pod, now time.Time) bool {
 	for _, c := range containersOf(pod) {
 		if f.waiting(pod, c) || f.crashing(pod, c, now) {
@@ -69,7 +68,7 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	}
 	switch w.Reason {
 	case errImagePull, imagePullBackOff, "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
-		// If the kubelet has only throttled the pull, it retries soon.
+		// A pull that the kubelet has throttled is retried soon.
 		f.Code, f.Fatal = CodeImagePullFailed, !strings.Contains(w.Message, pullLimit)
 		f.Message = fmt.Sprintf("%s cannot pull its image %s", c.title(), c.image)
 		if words := f.pullWords(w.Message); words != "" {
@@ -98,8 +97,8 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	return true
 }
 
-// pullWords returns the error of the registry or the runtime. While older kubelets back off, they
-// report this error only in an event.
+// pullWords returns the error of the registry or the runtime. During a backoff, older kubelets report
+// this error only in an event.
 func (f *Finding) pullWords(message string) string {
 	if rest, backOff := strings.CutPrefix(message, "Back-off pulling image "); backOff {
 		_, message, _ = strings.Cut(rest, `": `)
@@ -116,8 +115,8 @@ func (f *Finding) pullWords(message string) string {
 	return message
 }
 
-// crashing sets the finding if a container is in backoff, has just terminated, or has not run for
-// long since its last crash.
+// crashing sets the finding if a container is in backoff, has just terminated, or has run only for a
+// short time since its last crash.
 func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == crashLoopBackOff
 	last := c.State.Terminated
@@ -135,7 +134,7 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	}
 	f.Code, f.Fatal = CodeCrashLoop, backingOff || c.RestartCount >= 2
 	if last != nil && last.Reason == startError {
-		// The container never ran, and its message still describes the first attempt.
+		// The container has never run, and its message still describes the first attempt.
 		f.Code = CodeStartFailed
 		f.Message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(last.Message, last.Reason))
 		f.Hint = f.describe(pod)
@@ -161,9 +160,8 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	return true
 }
 
-// recovered reports whether a running container has recovered from its last crash. A ready
-// container has recovered after a short time or, if it crashed more than once, after it has
-// run for twice as long as before.
+// recovered reports whether a running container has recovered from its last crash. A ready container
+// recovers after a short time. If it crashed more than once, it must run for twice as long as before.
 func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Time) bool {
 	runs := now.Sub(c.State.Running.StartedAt.Time)
 	if !c.Ready {
@@ -179,7 +177,7 @@ func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Tim
 	return runs >= min(max(2*ran, longTrial), calm)
 }
 
-// crashedLately sets the finding if a container of a ready pod was restarted recently.
+// crashedLately sets the finding if a container of a ready pod restarted recently.
 func (f *Finding) crashedLately(pod *corev1.Pod, now time.Time) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running != nil && f.crashing(pod, c, now) {
@@ -197,7 +195,7 @@ func restarts(n int32) string {
 	return Quantity(n, "restart")
 }
 
-// Sidecar reports whether an init container keeps running next to the main containers.
+// Sidecar reports whether an init container continues to run with the main containers.
 func Sidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

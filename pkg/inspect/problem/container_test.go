@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// lookedAt returns the current time of the tests.
+// lookedAt returns the current time in these tests.
 func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // TestProblemsOfContainers checks the problem and the affected container of pods in many states.
@@ -119,8 +119,8 @@ func TestProblemsOfContainers(t *testing.T) {
 	}
 }
 
-// The message of the registry is shown, wherever the kubelet put it, without the prefixes of other
-// programs.
+// The message of the registry is shown without the prefixes of other programs. It is read from the
+// status or an event.
 func TestPullWords(t *testing.T) {
 	t.Parallel()
 	const old, backOff = `Failed to pull image "web:v2": `, `Back-off pulling image "web:v2"`
@@ -145,7 +145,7 @@ func TestPullWords(t *testing.T) {
 	}
 }
 
-// A terminating, finished, or ready pod has not failed, whatever its containers did.
+// A terminating, finished, or ready pod has not failed, even if its containers have.
 func TestLasting(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -22,7 +22,7 @@ type Event struct {
 	Count   int32       `json:"count"`
 	First   metav1.Time `json:"first,omitzero"`
 	Last    metav1.Time `json:"last,omitzero"`
-	// Source is the component that reported it.
+	// Source is the component that reported the event.
 	Source string `json:"source,omitempty"`
 }
 
@@ -38,12 +38,12 @@ func newEvent(e corev1.Event) Event {
 // evidenceEvents is the maximum number of events of a problem.
 const evidenceEvents = 5
 
-// RoutineReasons returns the reasons of the events that every normal pod start causes. These events
-// only repeat the status of the pod.
+// RoutineReasons returns the reasons of the events of every normal pod start. These events only
+// repeat the status of the pod.
 func RoutineReasons() []string { return []string{"Scheduled", "Pulled", "Created", "Started"} }
 
-// evidence returns the latest events that explain a problem: the warnings or, failing that,
-// events of operations that may take too long. Events of completed operations do not count.
+// evidence returns the latest warnings that explain a problem. If there are none, it returns events
+// of operations that can take too long. It ignores events of completed operations.
 func evidence(events []corev1.Event) []Event {
 	events = slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeNormal && slices.Contains(RoutineReasons(), e.Reason)
@@ -56,9 +56,9 @@ func evidence(events []corev1.Event) []Event {
 	return all[max(0, len(all)-evidenceEvents):]
 }
 
-// FoldEvents merges events that differ only in numbers and pod names, such as the events about pods
-// that a quota refuses. The events must be in the order of SortEvents, which FoldEvents keeps. The
-// last of the merged events remains, with the total count.
+// FoldEvents merges events that differ only in numbers and pod names, such as events about pods that
+// a quota rejects. The last of the merged events remains, with the total count. The events must be in
+// the order of SortEvents.
 func FoldEvents(events []corev1.Event) []Event {
 	all := make([]Event, 0, len(events))
 	last := map[string]int{} // by key
@@ -83,8 +83,8 @@ func FoldEvents(events []corev1.Event) []Event {
 // (k8s.io/client-go/tools/record).
 const combined = "(combined from similar events): "
 
-// maxMessage is the maximum number of bytes that are read of an event's message. Users who can
-// create events can write longer messages.
+// maxMessage is the maximum number of bytes of an event's message. Users who can create events can
+// write longer messages.
 const maxMessage = 16 << 10
 
 // SortEvents returns events ordered by their last occurrence, with their messages truncated.
@@ -120,7 +120,7 @@ func withoutDigits(s string) string {
 	}, s)
 }
 
-// LastSeen returns when an event last occurred, from whichever field is set.
+// LastSeen returns when an event last occurred. It reads the first field that is set.
 func LastSeen(e corev1.Event) time.Time {
 	if e.Series != nil && !e.Series.LastObservedTime.IsZero() {
 		return e.Series.LastObservedTime.Time
@@ -132,7 +132,7 @@ func firstSeen(e corev1.Event) time.Time {
 	return firstSet(e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time, LastSeen(e))
 }
 
-// firstSet returns the first of some times that is set, or zero.
+// firstSet returns the first time that is set, or zero.
 func firstSet(times ...time.Time) time.Time {
 	for _, t := range times {
 		if !t.IsZero() {

@@ -12,8 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Equal events about different pods are merged into one. Normal events are not evidence of a
-// failure.
+// Equal events of different pods are merged. Normal events are not evidence of a failure.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
@@ -49,8 +48,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// Anyone who may create events can create many long ones. The cost of folding them is linear in
-// their number, and bounded for each, because long messages are cut.
+// Anyone who can create events can create many long ones. The cost of folding events is linear in
+// their number. The cost of each event is bounded, because long messages are truncated.
 func TestCostOfEvents(t *testing.T) { // not parallel, because it counts allocations
 	many := func(n int) []corev1.Event {
 		events := make([]corev1.Event, n)

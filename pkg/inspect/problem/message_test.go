@@ -8,7 +8,7 @@ import (
 func TestWithoutJSON(t *testing.T) {
 	t.Parallel()
 	pod := `{"kind":"Pod","metadata":{"name":"a\"}","labels":{"a":"` + strings.Repeat("b", 100) + `"}}}`
-	short := `{"a":"` + strings.Repeat("b", longObject-8) + `"}` // the longest object that is kept
+	short := `{"a":"` + strings.Repeat("b", longObject-8) + `"}` // the longest object that remains in the message
 	for text, want := range map[string]string{
 		"exceeded quota":                 "exceeded quota",
 		"pod " + short + "!":             "pod " + short + "!",

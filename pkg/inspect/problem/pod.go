@@ -1,6 +1,6 @@
-// Package problem explains why pods are not ready and why an object has no pods. It turns a
-// pod with its events and node, or the conditions of an object, into a problem with a code, a
-// message, and a hint.
+// Package problem explains why pods are not ready and why an object has no pods. A pod with its
+// events and node, or the conditions of an object, results in a problem with a code, a message, and a
+// hint.
 package problem
 
 import (
@@ -17,8 +17,8 @@ import (
 )
 
 // The reasons of the kubelet and the node controller that these rules read
-// (k8s.io/kubernetes/pkg/kubelet/images, /kuberuntime, /events, and /pkg/util/node). They are
-// not part of an API but have been stable for years.
+// (k8s.io/kubernetes/pkg/kubelet/images, /kuberuntime, /events, and /pkg/util/node). They are not
+// part of an API, but have been stable for years.
 const (
 	errImagePull      = "ErrImagePull"
 	imagePullBackOff  = "ImagePullBackOff"
@@ -41,19 +41,19 @@ const (
 const EventKilling = "Killing"
 
 const (
-	// slack is added to the grace period of a pod before the pod counts as late, because the
-	// kubelet and the server need a moment, too.
+	// slack is added to the grace period of a pod before the pod is considered late, because the
+	// kubelet and the server are not immediate.
 	slack = 15 * time.Second
-	// finalizing is how long a finalizer may take before it counts as stuck.
+	// finalizing is how long a finalizer can be pending before it is considered stuck.
 	finalizing = time.Minute
 )
 
-// Context is what the rules read besides the pod.
+// Context contains the data that the rules read in addition to the pod.
 type Context struct {
 	Now time.Time
-	// Nodes has the nodes of the pods by name, with nil for a node that does not exist.
+	// Nodes contains the nodes of the pods by name. A missing node is nil.
 	Nodes map[string]*corev1.Node
-	// Events has the events of the pods by UID, latest last.
+	// Events contains the events of the pods by UID, the latest last.
 	Events map[types.UID][]corev1.Event
 	// Logs is the command that shows the logs of all pods of the object.
 	Logs commandline.Command
@@ -61,8 +61,8 @@ type Context struct {
 	Commands commandline.Context
 }
 
-// OfPod returns the problem that a pod, its events, and its node show, and whether there is one.
-// ended describes how a finished pod ended.
+// OfPod returns the problem of a pod, according to the pod, its events, and its node. It returns
+// false if there is none. ended describes how a finished pod ended.
 func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	f := Finding{Pod: pod.Name, Since: notReadySince(pod), Events: in.Events[pod.UID], logs: in.Logs, commands: in.Commands}
 	ready, _ := Ready(pod)
@@ -74,7 +74,8 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 		f.Code, f.Message = CodePodEnded, "ended: "+ended
 		found = true
 	case ready:
-		// The kubelet reports only the current state, so a container may have crashed a moment ago.
+		// The kubelet reports only the current state. A container that is running can have crashed a
+		// moment ago.
 		found = f.crashedLately(pod, in.Now) || f.stopping(pod)
 	default:
 		found = f.unscheduled(pod) || f.lost(pod, in) || f.badContainer(pod, in.Now) || f.unmounted(pod) ||
@@ -83,8 +84,8 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	return f, found
 }
 
-// Sound reports whether only an event can make OfPod find a problem in the pod, at any time. This
-// is so if the pod is ready, and no running container has terminated before.
+// Sound reports whether OfPod can find a problem in the pod only through events. This is true if the
+// pod is ready, and no running container has terminated before.
 func Sound(pod *corev1.Pod) bool {
 	ended := func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil && c.LastTerminationState.Terminated != nil
@@ -94,7 +95,7 @@ func Sound(pod *corev1.Pod) bool {
 		!slices.ContainsFunc(pod.Status.ContainerStatuses, ended) && !slices.ContainsFunc(pod.Status.InitContainerStatuses, ended)
 }
 
-// Finished reports whether all containers of a pod have terminated for good.
+// Finished reports whether all containers of a pod have terminated and will not restart.
 func Finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
@@ -102,7 +103,7 @@ func Finished(pod *corev1.Pod) bool {
 // Active reports whether a pod has not finished and is not being deleted.
 func Active(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !Finished(pod) }
 
-// Ready reports whether a pod is ready. since is when that last changed, or zero if unknown.
+// Ready reports whether a pod is ready. since is when this last changed, or zero if it is unknown.
 func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
@@ -112,7 +113,8 @@ func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
 	return false, time.Time{}
 }
 
-// notReadySince returns when a pod was last ready, or else when it was created.
+// notReadySince returns when a pod stopped being ready. If that time is unknown, it returns when the
+// pod was created.
 func notReadySince(pod *corev1.Pod) time.Time {
 	if ready, since := Ready(pod); !ready && !since.IsZero() {
 		return since
@@ -120,8 +122,8 @@ func notReadySince(pod *corev1.Pod) time.Time {
 	return pod.CreationTimestamp.Time
 }
 
-// terminating sets the finding if a pod still exists some time after its deletion timestamp, which
-// is the end of its grace period.
+// terminating sets the finding if a pod exists for some time after its deletion timestamp, which is
+// the end of its grace period.
 func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 	f.Since = pod.DeletionTimestamp.Time
 	over := in.Now.Sub(f.Since)
@@ -142,7 +144,7 @@ func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 	return true
 }
 
-// Held sets the finding for an object that finalizers have kept from being deleted since f.Since.
+// Held sets the finding for an object whose deletion has been blocked by finalizers since f.Since.
 func (f *Finding) Held(resource, namespace, name string, finalizers []string, now time.Time, commands commandline.Context) {
 	f.Code, f.Fatal = CodeFinalizer, now.Sub(f.Since) > finalizing
 	f.Message = "a finalizer is still pending: "
@@ -212,13 +214,13 @@ func nodeTrouble(pod *corev1.Pod, in Context) (string, bool) {
 
 type container struct {
 	corev1.ContainerStatus
-	// image is the image in the pod spec. The status may name another image.
+	// image is the image in the pod spec. The status can name another image.
 	image         string
 	init, sidecar bool
 }
 
-// unmounted sets the finding if no container has started, and an event reports that a volume or the
-// sandbox is missing.
+// unmounted sets the finding if no container has started, and an event reports a problem with a
+// volume or the sandbox.
 func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running != nil || c.State.Terminated != nil {
@@ -234,7 +236,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 		default:
 			continue
 		}
-		// A single failure may be part of a normal start, because the kubelet retries.
+		// A single failure can be part of a normal start, because the kubelet retries.
 		f.Fatal = times(e) > 1
 		f.Hint = f.describe(pod)
 		return true
@@ -242,7 +244,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	return false
 }
 
-// incomplete sets the finding if a pod has started only in part, or has a gate that is not met.
+// incomplete sets the finding if a pod has started only partly, or has an unmet gate.
 func (f *Finding) incomplete(pod *corev1.Pod) bool {
 	var ready, all int
 	var not []string
@@ -307,14 +309,14 @@ func (f *Finding) gated(pod *corev1.Pod) bool {
 	return false
 }
 
-// Lasting returns why a pod will not become ready without help, based on the pod alone. The code is
-// "" if the pod may become ready.
+// Lasting returns why a pod cannot become ready without intervention, judging by the pod alone. If
+// the pod can become ready, the code is "".
 func Lasting(pod *corev1.Pod) (code Code, message string) {
 	if ready, _ := Ready(pod); ready || !Active(pod) {
 		return "", ""
 	}
 	var f Finding
-	// At the zero time, a restarted container has not run for long enough to count as recovered.
+	// At the zero time, no restarted container is considered recovered.
 	if found := f.unscheduled(pod) || f.badContainer(pod, time.Time{}); !found || !f.Fatal {
 		return "", ""
 	}

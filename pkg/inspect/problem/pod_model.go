@@ -11,16 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pod is the model of one pod in a report. It is made once for each version of a pod, so that one
-// change among ten thousand pods costs little.
+// Pod is the model of a pod in a report. It is made once for each version of a pod, so that a change
+// of one of ten thousand pods is cheap.
 type Pod struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
-	// Phase is the pod's phase. Status is the word that kubectl shows as its status.
+	// Phase is the pod's phase. Status is the status that kubectl shows.
 	Phase  corev1.PodPhase `json:"phase"`
 	Status string          `json:"status"`
 	Ready  bool            `json:"ready"`
-	// Containers is the number of containers. ReadyContainers is how many of them are ready.
+	// Containers is the number of containers. ReadyContainers is the number of ready containers.
 	ReadyContainers int       `json:"readyContainers"`
 	Containers      int       `json:"containers"`
 	Restarts        int32     `json:"restarts"`
@@ -31,7 +31,7 @@ type Pod struct {
 	// Owner and OwnerKind are the UID and the kind of its controller, or empty if it has none.
 	Owner     types.UID               `json:"-"`
 	OwnerKind schema.GroupVersionKind `json:"-"`
-	// Code is the reason why the pod is not ready, if known. Reason describes it.
+	// Code is the reason why the pod is not ready, or "" if it is unknown. Reason describes it.
 	Code   Code   `json:"code,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Object is the pod itself. It must not be changed.
@@ -41,8 +41,8 @@ type Pod struct {
 	Sound, Probed bool `json:"-"`
 }
 
-// NewPod returns the model of a pod. It finds the counts and the word for the status as kubectl
-// does (k8s.io/kubernetes/pkg/printers/internalversion, printPod).
+// NewPod returns the model of a pod. It determines the counts and the status like kubectl
+// (k8s.io/kubernetes/pkg/printers/internalversion, printPod).
 func NewPod(pod *corev1.Pod) *Pod {
 	p := &Pod{
 		Name:       pod.Name,
@@ -61,8 +61,8 @@ func NewPod(pod *corev1.Pod) *Pod {
 	if initializing := p.addInit(pod); !initializing {
 		p.addMain(pod.Status.ContainerStatuses)
 	}
-	// Prefer the reason why a pod ended, such as Evicted, to the states of its containers. kubectl
-	// does the opposite.
+	// The reason why a pod ended, such as Evicted, takes precedence over the states of its
+	// containers. In kubectl, it does not.
 	if pod.Status.Reason != "" {
 		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
 	}
@@ -85,7 +85,8 @@ func NewPod(pod *corev1.Pod) *Pod {
 	return p
 }
 
-// addMain adds the counts of containers, and the status of the first that waits or has terminated.
+// addMain adds the counts of containers, and the status of the first container that is waiting or has
+// terminated.
 func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	running := false
 	for _, c := range slices.Backward(containers) {
@@ -106,8 +107,8 @@ func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 	}
 }
 
-// addInit adds the init containers, and reports whether the pod is still initializing. Sidecars
-// count as containers.
+// addInit adds the init containers, and reports whether the pod is still initializing. Sidecars are
+// counted as containers.
 func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	for i := range pod.Spec.InitContainers {
 		if Sidecar(&pod.Spec.InitContainers[i]) {
@@ -139,7 +140,7 @@ func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	return false
 }
 
-// ending returns the word that kubectl shows for the end of a container.
+// ending returns the status that kubectl shows for a terminated container.
 func ending(t *corev1.ContainerStateTerminated) string {
 	switch {
 	case t.Reason != "":
@@ -162,7 +163,7 @@ func (p Pod) Active() bool {
 	return !p.Ending && p.Phase != corev1.PodSucceeded && p.Phase != corev1.PodFailed
 }
 
-// Ended returns the status of a pod that has finished, with the reason if there is one.
+// Ended returns the status of a finished pod and, if set, the reason.
 func (p Pod) Ended() string {
 	if p.Reason == "" {
 		return p.Status

@@ -10,8 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The model includes init containers, and sidecars, which start before the other containers and
-// keep running.
+// The model includes init containers and sidecars.
 func TestPodThatInitializes(t *testing.T) {
 	t.Parallel()
 	status := func(name string, restarts int32, state corev1.ContainerState) corev1.ContainerStatus {
@@ -83,8 +82,8 @@ func TestCostOfContainers(t *testing.T) { // not parallel, because it counts all
 	}
 }
 
-// NewPod sets the status of a pod as kubectl does, and the reason why the pod is not ready. As in
-// kubectl, the first container that does not run decides.
+// NewPod sets the same status as kubectl, and the reason why the pod is not ready. As in kubectl, the
+// first container that is not running decides.
 func TestNewPod(t *testing.T) {
 	t.Parallel()
 	runs := corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
@@ -141,7 +140,7 @@ func TestNewPod(t *testing.T) {
 	}
 }
 
-// A ready pod with a liveness probe may have a problem that only events show.
+// A ready pod with a liveness probe can have a problem that only events show.
 func TestProbed(t *testing.T) {
 	t.Parallel()
 	probed, plain := []corev1.Container{{LivenessProbe: &corev1.Probe{}}}, []corev1.Container{{}}
@@ -164,7 +163,7 @@ func TestProbed(t *testing.T) {
 	}
 }
 
-// A sound pod has no problem at any time, unless events report one.
+// A sound pod never has a problem that no event reports.
 func TestSoundPods(t *testing.T) {
 	t.Parallel()
 	sound := 0

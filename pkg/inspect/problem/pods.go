@@ -13,7 +13,7 @@ import (
 // Pods lists pods in the order of ComparePods.
 type Pods []*Pod
 
-// ComparePods orders pods as they are shown: by name, and then by UID.
+// ComparePods orders pods by name and then by UID. This is the order of all outputs.
 func ComparePods(a, b *Pod) int {
 	return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }
@@ -40,8 +40,8 @@ func (p Pods) Objects() []*corev1.Pod {
 	return all
 }
 
-// DeletePods returns the command that deletes the first ten of some pods. A long command would be
-// cut, and would lose the namespace and the cluster at its end.
+// DeletePods returns the command that deletes the first ten of the pods. A longer command would be
+// truncated, and would lose the namespace and the cluster at its end.
 func DeletePods(namespace string, pods []string) commandline.Command {
 	return commandline.Kubectl("delete", "pod").WithSome(pods).In(namespace)
 }

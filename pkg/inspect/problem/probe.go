@@ -8,18 +8,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// about reports whether an event of a pod may refer to a container.
+// about reports whether an event of a pod can refer to a container.
 func about(e corev1.Event, c container) bool {
 	of := e.InvolvedObject.FieldPath
 	return of == "" || strings.Contains(of, "{"+c.Name+"}")
 }
 
-// probeKills reports whether an event says that a failed probe stops a container.
+// probeKills reports whether an event means that a container is stopped because of a failed probe.
 func probeKills(e corev1.Event) bool {
 	return e.Reason == EventKilling && strings.Contains(e.Message, " probe, ")
 }
 
-// probeWords shortens a message of the kubelet to words such as "failed its liveness probe".
+// probeWords shortens a message of the kubelet to a phrase such as "failed its liveness probe".
 func probeWords(message string) string {
 	_, words, found := strings.Cut(message, " failed ")
 	if !found {
@@ -29,8 +29,8 @@ func probeWords(message string) string {
 	return "failed its " + probe
 }
 
-// stopping sets the finding if the kubelet is stopping a container of a ready pod because of a
-// probe. Stopping takes up to the grace period.
+// stopping sets the finding if the kubelet is stopping a container of a ready pod because a probe
+// failed. The stop can take as long as the grace period.
 func (f *Finding) stopping(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil {
@@ -49,7 +49,7 @@ func (f *Finding) stopping(pod *corev1.Pod) bool {
 	return false
 }
 
-// unhealthy sets the finding if, according to the events, a probe of a running container fails.
+// unhealthy sets the finding if events report that a probe of a running container fails.
 func (f *Finding) unhealthy(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil || c.Ready {

@@ -14,34 +14,34 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// Problem is something that keeps an object, or any number of its pods, from being ready.
+// Problem is a reason why an object, or some of its pods, are not ready.
 type Problem struct {
 	Code Code `json:"code"`
-	// Message describes the problem without the pods.
+	// Message describes the problem. It does not name the pods.
 	Message string `json:"message"`
-	// Hint is what to do or where to look, often a command.
+	// Hint suggests what to do or where to look. It is often a command.
 	Hint string `json:"hint,omitempty"`
-	// Fatal is set if the problem lasts until someone acts.
+	// Fatal is set if the problem lasts until a user intervenes.
 	Fatal bool `json:"fatal"`
-	// Since is when the problem began, as far as known. For a pod, it is when the pod was last
-	// ready or was created.
+	// Since is when the problem began, or zero if it is unknown. For a pod, it is when the pod
+	// stopped being ready or was created.
 	Since metav1.Time `json:"since,omitzero"`
-	// Pods lists the names of the affected pods, the one affected for longest first. It is empty if
-	// the problem is the object's own.
+	// Pods lists the names of the affected pods. The pod that has been affected for the longest time
+	// is first. It is empty if the problem affects the object itself.
 	Pods []string `json:"pods,omitempty"`
 	// Of is the number of pods of the object.
 	Of int `json:"of,omitempty"`
 	// Container is the affected container.
 	Container string `json:"container,omitempty"`
-	// LastLogLine is the last line that the container of the first pod wrote before it crashed, or
-	// "" if the log was not read.
+	// LastLogLine is the last line that the container of the first pod wrote before it crashed, or ""
+	// if the log was not read.
 	LastLogLine string `json:"lastLogLine,omitempty"`
-	// Events lists the latest events of the first pod or, without pods, of the affected object.
+	// Events lists the latest events of the first pod or, if there are no pods, of the affected object.
 	Events []Event `json:"events,omitempty"`
 }
 
-// Crash reports whether a pod ended or a container crashed, so that the last line of a log may
-// explain why.
+// Crash reports whether a pod ended or a container crashed. In these cases, the last line of a log
+// can explain why.
 func (p Problem) Crash() bool {
 	return len(p.Pods) > 0 && slices.Contains([]Code{CodeCrashLoop, CodeOutOfMemory, CodePodEnded}, p.Code)
 }
@@ -57,25 +57,25 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d of %d pods: %s", len(p.Pods), p.Of, p.Message)
 }
 
-// Finding is a problem of one pod, of the object, or of an object between them. Its methods set it,
-// and return true if they found a problem.
+// Finding is a problem of a pod, the object, or an object between them. Its methods set it, and
+// return true if they found a problem.
 type Finding struct {
 	Code      Code
-	Message   string // may have several lines
+	Message   string // can have several lines
 	Hint      string // what to do or where to look
-	Fatal     bool   // lasts until someone acts
+	Fatal     bool   // lasts until a user intervenes
 	Since     time.Time
 	Pod       string // "" if the finding is about an object
 	Container string
-	Events    []corev1.Event // the events of the affected object, latest last
+	Events    []corev1.Event // the events of the affected object, the latest last
 	// logs is the command that shows the logs of all pods of the object. commands formats
 	// commands for hints.
 	logs     commandline.Command
 	commands commandline.Context
 }
 
-// Fold merges equal findings about different pods into one problem. It sorts the problems by rank,
-// and problems of the same rank by the number of affected pods. pods is the number of all pods.
+// Fold merges equal findings of different pods into one problem. It sorts the problems by rank, and
+// then by the number of affected pods. pods is the number of all pods.
 func Fold(findings []Finding, pods int) []Problem {
 	groups := map[findingKey][]*Finding{}
 	for i := range findings {
@@ -113,7 +113,7 @@ func Fold(findings []Finding, pods int) []Problem {
 	return problems
 }
 
-// rank is lower for fatal problems, and lowest for fatal problems of the object itself. A passed
+// rank is lower for fatal problems, and lowest for fatal problems of the object itself. An exceeded
 // deadline comes after all other fatal problems.
 func rank(p Problem) int {
 	switch {
@@ -127,7 +127,7 @@ func rank(p Problem) int {
 	return 0
 }
 
-// findingKey is the key under which findings are folded. It has no numbers and no pod names.
+// findingKey identifies equal findings. It contains no numbers and no pod names.
 type findingKey struct {
 	code             Code
 	container, words string
@@ -142,11 +142,11 @@ func (f *Finding) key() findingKey {
 	return findingKey{f.Code, f.Container, withoutDigits(words), f.Pod == ""}
 }
 
-// longObject is the length up to which a JSON object stays in a message.
+// longObject is the maximum length of a JSON object in a message.
 const longObject = 80
 
-// withoutJSON shortens long JSON objects in a message, because some controllers print the whole pod
-// that they could not create.
+// withoutJSON shortens long JSON objects in a message. Some controllers print the whole pod that they
+// could not create.
 func withoutJSON(s string) string {
 	var b strings.Builder
 	for {
@@ -172,7 +172,7 @@ func withoutJSON(s string) string {
 	}
 }
 
-// Quantity returns a number of things: "1 pod", "2 pods".
+// Quantity returns a number with a noun: "1 pod", "2 pods".
 func Quantity[N int | int32](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -183,6 +183,6 @@ func Quantity[N int | int32](n N, thing string) string {
 // OneLine joins the lines of a message.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// CompareNames orders names by length, and equally long names alphabetically. This is the order of
-// the slots if the names differ only in the number at their end.
+// CompareNames orders names by length, and then alphabetically. If names differ only in the number at
+// the end, this is the order of the slots.
 func CompareNames(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// Equal problems of several pods are folded into one, and the most serious comes first.
+// Equal problems of several pods are merged. The most serious problem comes first.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	now := lookedAt()
@@ -49,7 +49,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// The last log line of a container explains only problems in which the container has ended.
+// A last log line explains only problems of containers that have ended.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -69,7 +69,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A terminating pod counts as late some seconds after its grace period, and a finalizer after a
+// A terminating pod is late some seconds after its grace period. With a finalizer, it is late after a
 // minute.
 func TestTerminating(t *testing.T) {
 	t.Parallel()
@@ -93,8 +93,8 @@ func TestTerminating(t *testing.T) {
 	}
 }
 
-// A pod has been unready since its condition became false or, if that time is unknown, since the
-// pod was created.
+// A pod has been unready since its condition became false. If that time is unknown, it has been
+// unready since its creation.
 func TestNotReadySince(t *testing.T) {
 	t.Parallel()
 	created, changed := lookedAt().Add(-time.Hour), lookedAt().Add(-time.Minute)
@@ -114,7 +114,7 @@ func TestNotReadySince(t *testing.T) {
 	}
 }
 
-// A suggested command to delete pods is short enough to keep its namespace and cluster.
+// A suggested command that deletes pods is short enough to keep its namespace and cluster.
 func TestDeletePods(t *testing.T) {
 	t.Parallel()
 	names := slices.Repeat([]string{strings.Repeat("a", 63)}, 700)

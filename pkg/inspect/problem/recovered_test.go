@@ -8,8 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A restarted container counts as recovered after some time, which is longer if
-// it was restarted more than once.
+// A restarted container recovers after some time, which is longer after several restarts.
 func TestRecovered(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

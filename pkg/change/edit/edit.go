@@ -1,5 +1,5 @@
-// Package edit changes fields of one object. A write fails if the object no longer has the version
-// that was read, and is then retried. The change can be checked and reverted later.
+// Package edit changes fields of one object. If the object no longer has the version that was read, a
+// write fails and is retried. A change can be checked and reverted later.
 package edit
 
 import (
@@ -23,10 +23,10 @@ import (
 
 // Plan is a change of one object.
 type Plan struct {
-	// Edits are the fields to change. If there are none, nothing is written.
+	// Edits are the fields to change. If it is empty, nothing is written.
 	Edits []fieldpath.Edit
-	// Marks are added to the write and record who made the change and why. If someone else
-	// overwrites them, the change still holds.
+	// Marks are part of the write. They record who made the change and why. If another user
+	// overwrites the marks, the change is still considered valid.
 	Marks []fieldpath.Edit
 }
 
@@ -35,7 +35,7 @@ type Options struct {
 	FieldManager string
 	// DryRun is the dryRun option of the request.
 	DryRun []string
-	// Local makes the change in a copy of the object and sends nothing.
+	// Local means that a copy of the object is changed, and that nothing is sent.
 	Local bool
 }
 
@@ -45,7 +45,7 @@ func Contested() wait.Backoff {
 }
 
 // Retry calls change until it returns no conflict, within the limits of Contested. If the context
-// ends in between, Retry returns the cause, and not the last conflict as client-go does.
+// ends, Retry returns the cause. client-go returns the last conflict.
 func Retry(ctx context.Context, change func() error) error {
 	err := retry.OnError(Contested(), apierrors.IsConflict, change)
 	if cause := context.Cause(ctx); cause != nil && apierrors.IsConflict(err) {
@@ -54,9 +54,9 @@ func Retry(ctx context.Context, change func() error) error {
 	return err
 }
 
-// Apply makes the change that plan returns for an object. The write succeeds only if the
-// object still has the version that plan has seen. Otherwise, Apply reads the object and
-// calls plan again. seen is the object as read before, or nil.
+// Apply makes the change that plan returns for an object. If the object does not have the version
+// that was passed to plan, the write fails, and Apply reads the object and calls plan again. seen is
+// the object from an earlier read, or nil.
 func Apply(ctx context.Context, objects dynamic.ResourceInterface, name string, seen *unstructured.Unstructured, plan func(*unstructured.Unstructured) (Plan, error), o Options) (Written, error) {
 	var w Written
 	err := Retry(ctx, func() error {
@@ -111,7 +111,7 @@ func send(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructu
 }
 
 // confirm returns an error if the response to a write contains another object, or if a field still
-// has its old value. Other values are no error, because a webhook may set them.
+// has its old value. A third value is not an error, because a webhook can set it.
 func confirm(before, after *unstructured.Unstructured, edits []fieldpath.Edit) error {
 	if before.GetUID() != after.GetUID() {
 		return fmt.Errorf("%w: the server answered the change of %s with another object", outcome.ErrUnknown, before.GetName())
@@ -151,12 +151,12 @@ func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Ed
 	return nil
 }
 
-// errAnother means that the changed object is gone and another one has its name.
+// errAnother means that the changed object is gone, and that another object has its name.
 var errAnother = errors.New("another object has its name now")
 
-// Revert restores the values that the fields had before a write. It keeps other changes that
-// were made since. If someone else has changed the written fields, it writes nothing and
-// returns an OverwrittenError.
+// Revert restores the values that the fields had before a write. It keeps later changes of other
+// fields. If another user has changed the written fields, it writes nothing and returns an
+// OverwrittenError.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, marks []fieldpath.Edit, o Options) (Written, error) {
 	return Apply(ctx, objects, w.Object.GetName(), nil, func(obj *unstructured.Unstructured) (Plan, error) {
 		if obj.GetUID() != w.Object.GetUID() {
@@ -167,8 +167,8 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, m
 	}, o)
 }
 
-// Delete deletes an object that was created. If someone else has changed the created fields
-// since, it returns an OverwrittenError.
+// Delete deletes a created object. If another user has changed the created fields, it returns an
+// OverwrittenError.
 func Delete(ctx context.Context, objects dynamic.ResourceInterface, w Written) error {
 	return Retry(ctx, func() error {
 		obj, err := objects.Get(ctx, w.Object.GetName(), metav1.GetOptions{})

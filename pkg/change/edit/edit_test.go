@@ -29,7 +29,7 @@ func serve(t *testing.T) (*apiserver.Server, dynamic.ResourceInterface) {
 	return s, client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace("ns")
 }
 
-// scale is a plan to set the replicas, with a mark.
+// scale plans to set the replicas, with a mark.
 func scale(*unstructured.Unstructured) (Plan, error) {
 	return Plan{
 		Edits: []fieldpath.Edit{{Path: fieldpath.Fields("spec", "replicas"), Value: int64(5)}},
@@ -37,13 +37,13 @@ func scale(*unstructured.Unstructured) (Plan, error) {
 	}, nil
 }
 
-// shown returns the replicas of an object and its mark.
+// shown formats the replicas and the mark of an object.
 func shown(obj *unstructured.Unstructured) string {
 	n, _, _ := unstructured.NestedInt64(obj.Object, "spec", "replicas")
 	return fmt.Sprint(n, " ", obj.GetAnnotations()["note"])
 }
 
-// A dry run returns the change. On the client, it sends no request if the object was read.
+// A dry run returns the change. A client-side dry run of an object that was read sends no requests.
 func TestApply(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {
@@ -79,8 +79,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// If the object changes between the read and the write, the change is planned again and overwrites
-// nothing.
+// If the object changes between the read and the write, the change is planned again, and nothing is
+// overwritten.
 func TestApplyAgain(t *testing.T) {
 	t.Parallel()
 	most := Contested().Steps
@@ -118,7 +118,7 @@ func TestConfirm(t *testing.T) {
 	edits := []fieldpath.Edit{{Path: fieldpath.Fields("spec", "size"), Value: int64(5)}}
 	for after, want := range map[string]error{
 		"{metadata: {uid: a}, spec: {size: 5}}": nil,
-		"{metadata: {uid: a}, spec: {size: 4}}": nil, // a webhook may set another value
+		"{metadata: {uid: a}, spec: {size: 4}}": nil, // a webhook can set another value
 		"{metadata: {uid: a}, spec: {size: 3}}": outcome.ErrOverwritten,
 		"{metadata: {uid: b}, spec: {size: 5}}": outcome.ErrUnknown,
 	} {

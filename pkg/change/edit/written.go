@@ -20,24 +20,24 @@ import (
 // Field is a field that was written.
 type Field struct {
 	Path fieldpath.Path
-	// Before and After are the values before and after the write, or nil for none. After is from
-	// the response, because a webhook may have changed the value.
+	// Before and After are the values before and after the write, or nil. After is from the response,
+	// because a webhook can change the value.
 	Before, After any
 
-	// parents has the paths of the enclosing objects that did not exist before, innermost first.
+	// parents lists the paths of the enclosing objects that the write created, innermost first.
 	parents []fieldpath.Path
 }
 
-// Written is a change that was made.
+// Written is a completed change.
 type Written struct {
 	// Object is the object after the change.
 	Object *unstructured.Unstructured
-	// Fields are the written fields, including those whose value stayed the same.
+	// Fields are the written fields, including those with an unchanged value.
 	Fields []Field
 }
 
-// Created returns the change that created an object. It has the fields of the request, with
-// the values that the server returned.
+// Created returns the creation of an object as a change. It contains the fields of the request with
+// the values in the response.
 func Created(request, answer *unstructured.Unstructured) Written {
 	w := Written{Object: answer}
 	for _, name := range slices.Sorted(maps.Keys(request.Object)) {
@@ -48,7 +48,7 @@ func Created(request, answer *unstructured.Unstructured) Written {
 	return w
 }
 
-// reduce returns the part of a value that exists in shape, too.
+// reduce returns the part of a value that also exists in shape.
 func reduce(value, shape any) any {
 	fields, is := value.(map[string]any)
 	wanted, both := shape.(map[string]any)
@@ -62,12 +62,12 @@ func reduce(value, shape any) any {
 	return value
 }
 
-// OverwrittenError means that a field no longer has the value that was written.
+// OverwrittenError means that a field no longer has the written value.
 type OverwrittenError struct {
 	Path fieldpath.Path
-	// Wrote is the written value, and Now is the current value. Either is nil if there is none.
+	// Wrote is the written value, and Now is the current value. A missing value is nil.
 	Wrote, Now any
-	// By is who changed the field.
+	// By is the user or the field manager that changed the field.
 	By string
 }
 
@@ -85,7 +85,7 @@ func (e *OverwrittenError) Error() string {
 
 func (e *OverwrittenError) Unwrap() error { return outcome.ErrOverwritten }
 
-// Check returns an OverwrittenError if an object no longer has what was written to it.
+// Check returns an OverwrittenError if an object no longer has the written values.
 func (w Written) Check(obj *unstructured.Unstructured) error {
 	for _, f := range w.Fields {
 		if _, _, err := f.undo(obj); err != nil {
@@ -95,8 +95,7 @@ func (w Written) Check(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// reverse returns the edits that revert a write in the current object. It returns the errors of
-// Check.
+// reverse returns the edits that revert a write in the current object, or the error of Check.
 func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, error) {
 	var edits []fieldpath.Edit
 	left := obj.DeepCopy()
@@ -129,11 +128,11 @@ func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, erro
 }
 
 // undo returns the value of a field in an object, and the value without the write. It returns an
-// OverwrittenError if the object no longer has what was written. In a field that the write changed,
-// only the changed parts count. In other fields, the whole value counts.
+// OverwrittenError if the written value is gone. If the write changed the field, only the changed
+// parts are compared. Otherwise, the whole value is compared.
 func (f Field) undo(obj *unstructured.Unstructured) (now, undone any, err error) {
 	if now, err = f.Path.Value(obj.Object); err != nil {
-		now = nil // the field is gone
+		now = nil // the field does not exist
 	}
 	before, unchanged := f.Before, same(f.Before, f.After)
 	if unchanged {
@@ -150,15 +149,15 @@ func (f Field) undo(obj *unstructured.Unstructured) (now, undone any, err error)
 	return now, undone, nil
 }
 
-// Kept reports whether a value still has every change from before to after. Elements of lists are
-// compared by name.
+// Kept reports whether a value still contains every change from before to after. Elements of lists
+// are compared by name.
 func Kept(before, after, now any) bool {
 	_, lost := restore(fieldpath.Path{}, before, after, now)
 	return lost == nil
 }
 
 // restore undoes the change from before to after in the value now, and keeps all other changes. If
-// someone else has changed a part that the write changed, restore returns an error with that part.
+// another user has changed a written part, restore returns an error that contains this part.
 func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError) {
 	if same(after, now) {
 		return before, nil
@@ -196,7 +195,7 @@ func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError)
 	return n, nil
 }
 
-// inOrder returns elements as a list, in the order of now. Other elements are inserted at their
+// inOrder returns elements as a list in the order of now. It inserts the other elements at their
 // positions in before.
 func inOrder(elements map[string]any, now, before any) []any {
 	var list []any
@@ -228,8 +227,8 @@ func nameOf(element any) string {
 	return name
 }
 
-// parts returns the fields of an object, or the elements of a list by their unique names. keyed
-// means that value is such a list. ok is false for any other value.
+// parts returns the fields of an object, or the elements of a list by their unique names. keyed means
+// that value is such a list. For any other value, ok is false.
 func parts(value any) (all map[string]any, keyed, ok bool) {
 	if fields, is := value.(map[string]any); is {
 		return fields, false, true
@@ -252,8 +251,8 @@ func parts(value any) (all map[string]any, keyed, ok bool) {
 // same reports whether two values are equal. A null field and an absent field are both nil.
 func same(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// writer returns who last wrote a field of an object, according to its managed fields. They
-// do not record who removed a field.
+// writer returns the user or the manager that last wrote a field, according to managedFields. They do
+// not record who removed a field.
 func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
 	manager, _ := at.Manager(obj)
 	switch by := obj.GetAnnotations()[apis.AnnotationChangedBy]; {
@@ -267,7 +266,7 @@ func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
 	return "another run of this program"
 }
 
-// text returns a value for a message: a string unchanged, and any other value as shortened JSON.
+// text formats a value for a message: a string as it is, and any other value as truncated JSON.
 func text(value any) string {
 	if word, is := value.(string); is {
 		return word

@@ -22,7 +22,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// A change stands as long as the object has the written values. Other fields do not matter.
+// A change is in place while the object has the written values. Other fields are ignored.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	const before = "spec: {template: {spec: {containers: [{name: a, image: a:1, env: [{name: X, value: x}]}, {name: b, image: b:1}]}}}"
@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A revert undoes the whole change if it is still in place, and keeps all other changes.
+// A revert undoes the whole change if the change is still in place. It keeps all other changes.
 func TestReverse(t *testing.T) {
 	t.Parallel()
 	const before = "spec: {labels: {a: '1'}, containers: [{name: a, image: a:1, env: [{name: W, value: w}, {name: X, value: x}]}, {name: b, image: b:1}]}"
@@ -101,8 +101,7 @@ func TestReverse(t *testing.T) {
 	}
 }
 
-// A revert also removes the parent objects that the write created, if they are otherwise
-// empty.
+// A revert also removes the parent objects that the write created, if they are empty.
 func TestReverseWithParents(t *testing.T) {
 	t.Parallel()
 	path := fieldpath.Fields("spec", "template", "metadata", "annotations", "at")

@@ -31,15 +31,15 @@ type ParkPlan struct {
 	Before, After int32
 	// Kept is the reason why the object does not change, or "" if it changes.
 	Kept string
-	// By is the user who parked the object, or "" if unknown. Only unpark sets it.
+	// By is the user who parked the object, or "" if the user is unknown. Only unpark sets it.
 	By string
 
 	path  fieldpath.Path
-	saved any // value of the annotation, a string, or nil to remove it
+	saved any // string value of the annotation, or nil to remove it
 }
 
-// Park plans to set the count of an object at a path to zero, and to remember the count, who
-// parks the object, and why. Park never overwrites a count that the object already remembers.
+// Park plans to set the count of an object to zero, and to record the count, the user, and the
+// reason. It never overwrites a recorded count.
 func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, by, reason string, now time.Time) (ParkPlan, error) {
 	if err := Refuse(t, obj); err != nil {
 		return ParkPlan{}, err
@@ -72,10 +72,9 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
 }
 
-// Unpark plans to restore the count that an object remembers, and to remove the annotation. Anyone
-// who can annotate the object can name any field, so a field that is not in counts is an
-// outcome.ErrRefused. If someone has set a count other than zero since, the error is an
-// outcome.ErrOverwritten.
+// Unpark plans to restore the recorded count of an object, and to remove the annotation. Anyone who
+// can annotate the object can name any field, so a field that is not in counts is an
+// outcome.ErrRefused. If the count is no longer zero, the error is an outcome.ErrOverwritten.
 func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (ParkPlan, error) {
 	if err := Refuse(t, obj); err != nil {
 		return ParkPlan{}, err
@@ -94,8 +93,7 @@ func Unpark(t observe.Target, obj *unstructured.Unstructured, counts []string) (
 	return ParkPlan{After: p.Replicas, By: p.By, path: path}, nil
 }
 
-// saved reads the parked count of an object and its field. It returns nil if the object is not
-// parked.
+// saved returns the parked count of an object and its field, or nil if the object is not parked.
 func saved(t observe.Target, obj *unstructured.Unstructured) (*apis.ParkedCount, fieldpath.Path, error) {
 	p, err := apis.ReadParked(obj.GetAnnotations())
 	if p == nil && err == nil {
@@ -124,8 +122,8 @@ func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Pa
 	return int32(n), nil
 }
 
-// scaledSince returns the error for a parked object whose count is no longer zero, or cannot be
-// read, with the commands to continue.
+// scaledSince returns the error for a parked object whose count is not zero or cannot be read. Its
+// hints are commands that resolve the conflict.
 func scaledSince(t observe.Target, p apis.ParkedCount, count int32, err error) error {
 	what := fmt.Sprintf("has been scaled to %d since", count)
 	if err != nil {
@@ -134,7 +132,7 @@ func scaledSince(t observe.Target, p apis.ParkedCount, count int32, err error) e
 	return wayBack(fmt.Errorf("%w: %s was parked with %d replicas and %s", outcome.ErrOverwritten, t, p.Replicas, what), t, p)
 }
 
-// wayBack adds hints to an error, with the commands that end the parking of an object.
+// wayBack adds hints with the commands that end the parking of an object to an error.
 func wayBack(err error, t observe.Target, p apis.ParkedCount) error {
 	back := scaleTo(t, strconv.Itoa(int(p.Replicas)))
 	if p.Path != ".spec.replicas" {
@@ -148,8 +146,8 @@ func forget(t observe.Target) commandline.Command {
 	return commandline.Kubectl("annotate", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With(apis.AnnotationParked + "-")
 }
 
-// Send makes the planned change to an object in one write. If someone has changed the
-// object since it was read, Send reads it and plans again.
+// Send makes the planned change to an object in one write. If the object has changed since it was
+// read, Send reads it and plans again.
 func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, plan func(*unstructured.Unstructured) (ParkPlan, error), o edit.Options) (ParkPlan, edit.Written, error) {
 	var p ParkPlan
 	w, err := edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) {
@@ -163,11 +161,11 @@ func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targ
 	return p, w, refusal(t, p, err)
 }
 
-// denied reports whether an admission webhook has refused a change.
+// denied reports whether an admission webhook has rejected a change.
 func denied(err error) bool { return strings.Contains(err.Error(), "denied the request") }
 
-// refusal returns err or, if the object cannot be parked because the server does not accept a count
-// of zero, an error that explains this.
+// refusal returns an error that explains that the server does not accept a count of zero, or err if
+// it has another reason.
 func refusal(t observe.Target, p ParkPlan, err error) error {
 	var answer apierrors.APIStatus
 	if p.After != 0 || !errors.As(err, &answer) || !apierrors.IsInvalid(err) && !denied(err) {

@@ -13,8 +13,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
 )
 
-// Anyone who can annotate an object can forge its parked count. park and unpark print such text
-// shortened and on one line, and set only a valid count.
+// Anyone who can annotate an object can forge its parked count. park and unpark print such text on
+// one line, truncated, and set only a valid count.
 func TestHostileParkAnnotation(t *testing.T) {
 	t.Parallel()
 	text := func(fields map[string]any) string {

@@ -73,7 +73,7 @@ func TestCountAt(t *testing.T) {
 	}
 }
 
-// The command to forget the count of an object without a namespace names none.
+// If an object has no namespace, the command that removes its parked count has no namespace flag.
 func TestUnparkClusterwide(t *testing.T) {
 	t.Parallel()
 	s := newServer(3)
@@ -85,7 +85,7 @@ func TestUnparkClusterwide(t *testing.T) {
 	}
 }
 
-// An object that was read is not read again. A refused write is explained.
+// If the object was read before, it is not read again. The error explains a rejected write.
 func TestSend(t *testing.T) {
 	t.Parallel()
 	s := newServer(3)
@@ -106,7 +106,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// The error explains that the server does not accept a count of zero. Any other refusal stays
+// The error explains that the server does not accept a count of zero. Other errors are returned
 // unchanged.
 func TestRefusal(t *testing.T) {
 	t.Parallel()

@@ -28,17 +28,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// server has one object, and lets other writers act before each request.
+// server contains one object. It lets other clients write before each request.
 type server struct {
 	dynamic.ResourceInterface
 
 	obj *unstructured.Unstructured
-	// refuses has the errors for requests, such as "get", "get scale", and "patch scale".
+	// refuses contains the errors for requests, such as "get", "get scale", and "patch scale".
 	refuses map[string]error
-	// sent has the requests so far, and options has the options of the last patch.
+	// sent lists the requests, and options are the options of the last patch.
 	sent    []string
 	options metav1.PatchOptions
-	// others holds the acts of other writers, one before each request.
+	// others contains the writes of other clients, one before each request.
 	others []func()
 	// wrote is called with the object before and after each write.
 	wrote func(before, after *unstructured.Unstructured)
@@ -59,7 +59,7 @@ func (s *server) target() observe.Target {
 	return observe.Target{Kind: deployment, Namespace: "shop", Name: "web"}
 }
 
-// asked records a request, and returns an error if the server refuses it.
+// asked records a request, and returns an error if the server rejects it.
 func (s *server) asked(verb string, subresources []string) error {
 	if len(s.others) > 0 {
 		act := s.others[0]
@@ -83,7 +83,7 @@ func (s *server) count() int64 {
 	return n
 }
 
-// scaled returns a writer that sets the count.
+// scaled returns a function that sets the count as another client.
 func (s *server) scaled(count int64) func() {
 	return func() {
 		obj := s.obj.DeepCopy()
@@ -92,7 +92,7 @@ func (s *server) scaled(count int64) func() {
 	}
 }
 
-// noted changes another field, as someone else might.
+// noted changes another field as another client.
 func (s *server) noted() {
 	obj := s.obj.DeepCopy()
 	_ = unstructured.SetNestedField(obj.Object, "x", "metadata", "labels", "note")
@@ -155,7 +155,7 @@ func (s *server) Patch(_ context.Context, name string, kind types.PatchType, dat
 	return obj.DeepCopy(), nil
 }
 
-// draw adds random acts of other writers, one before each of the next requests.
+// draw adds random writes of other clients, one before each of the next requests.
 func (s *server) draw(t *rapid.T) {
 	for range rapid.IntRange(0, 6).Draw(t, "others") {
 		switch rapid.IntRange(0, 2).Draw(t, "act") {
@@ -169,8 +169,7 @@ func (s *server) draw(t *rapid.T) {
 	}
 }
 
-// A step is made only from the count that it was planned from, whoever writes between
-// any two requests.
+// A step starts only from the planned count, even if other clients write between any two requests.
 func TestStepNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -196,8 +195,8 @@ func TestStepNeverOverwrites(t *testing.T) {
 	})
 }
 
-// park saves exactly the count that its own write replaced, and unpark starts only from
-// zero, whatever others write between two requests.
+// park saves exactly the count that its write replaced, and unpark starts only from zero, even if
+// other clients write between any two requests.
 func TestParkingNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -272,7 +271,7 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 	}
 }
 
-// An object that cannot be parked or restored is refused, with the next command to run.
+// If an object cannot be parked or restored, the error contains the next command.
 func TestParkRefuses(t *testing.T) {
 	t.Parallel()
 	const (

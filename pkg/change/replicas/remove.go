@@ -27,12 +27,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// chooser returns an edit of an object that makes its controller delete the victims when the count
-// goes down.
+// chooser returns an edit of an object. The edit makes its controller delete the victims when the
+// count is lowered.
 type chooser func(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error)
 
-// chooserOf returns the chooser for a kind, or nil if the controller of the kind reads a deletion
-// cost from its pods. It returns an error with the reason if the pods cannot be chosen.
+// chooserOf returns the chooser for a kind, or nil if the controller of the kind reads the deletion
+// cost of its pods. If the pods cannot be chosen, it returns an error with the reason.
 func chooserOf(t observe.Target) (chooser, error) {
 	refused := func(why string) (chooser, error) {
 		return nil, fmt.Errorf("cannot choose which pod of %s is removed: %s", t, why)
@@ -56,8 +56,7 @@ func chooserOf(t observe.Target) (chooser, error) {
 	return refused("this program does not know how to choose pods of this kind")
 }
 
-// Check returns an error for a request that the kind of an object cannot meet. It reads nothing
-// from the server.
+// Check returns an error if the kind of an object does not support the request. It sends no requests.
 func (c Request) Check(t observe.Target) error {
 	if c.Reuse && t.Kind.Mapping.Strategy != kinds.StrategyPods {
 		return fmt.Errorf("%s has no removed slots: only kinds whose pods run-controller creates have slots", t)
@@ -72,8 +71,8 @@ func (c Request) Check(t observe.Target) error {
 	return err
 }
 
-// Remove lowers the count of an object by the number of the pods to remove, so that its controller
-// deletes these and no others. It is an error if the object does not control these pods.
+// Remove lowers the count of an object by the number of the pods, so that its controller deletes
+// exactly these pods. It returns an error if the object does not control them.
 func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, c Request) (Result, error) {
 	choose, err := chooserOf(t)
 	if err != nil {
@@ -96,8 +95,8 @@ func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.Pod
 	})
 }
 
-// readVictims reads pods by name. It is an error if owner does not control them. owner is the
-// object, or the ReplicaSet that has its pods.
+// readVictims reads pods by name. It returns an error if owner does not control them. owner is the
+// object, or the ReplicaSet that controls its pods.
 func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, owner metav1.Object, names []string) ([]*corev1.Pod, error) {
 	var victims []*corev1.Pod
 	for _, name := range names {
@@ -116,8 +115,8 @@ func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 	return victims, nil
 }
 
-// notReplaced returns an error for a terminating pod that was already replaced, because removing
-// its slot would delete the replacement.
+// notReplaced returns an error if a terminating pod has been replaced, because removing its slot
+// would delete the replacement.
 func notReplaced(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) error {
 	for _, pod := range victims {
 		if pod.DeletionTimestamp == nil {
@@ -178,8 +177,8 @@ func removedSlots(t observe.Target, obj *unstructured.Unstructured) (slots.Remov
 	return removed, nil
 }
 
-// removedSlotsChange returns the edit that lists the removed slots in the annotation. If there are
-// none, the edit removes the annotation.
+// removedSlotsChange returns the edit that writes the removed slots to the annotation. If removed is
+// empty, the edit removes the annotation.
 func removedSlotsChange(removed slots.Removed) fieldpath.Edit {
 	change := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationRemovedSlots)}
 	if len(removed) > 0 {
@@ -188,8 +187,8 @@ func removedSlotsChange(removed slots.Removed) fieldpath.Edit {
 	return change
 }
 
-// reuseSlots returns the function that lets new pods use the lowest of the slots that an object has
-// given up.
+// reuseSlots returns a function for edits that let new pods use the lowest removed slots of an
+// object.
 func reuseSlots(t observe.Target) beside {
 	return func(obj *unstructured.Unstructured, after int32) ([]fieldpath.Edit, string, error) {
 		removed, err := removedSlots(t, obj)
@@ -212,8 +211,8 @@ func reuseSlots(t observe.Target) beside {
 	}
 }
 
-// chooseByName returns the edit that adds the pods to those that a CloneSet deletes when its count
-// goes down.
+// chooseByName returns the edit that adds the pods to the pods that a CloneSet deletes first when its
+// count is lowered.
 func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
 	listed, _, err := unstructured.NestedStringSlice(obj.Object, "spec", "scaleStrategy", "podsToDelete")
 	if err != nil {
@@ -232,7 +231,7 @@ func chooseByName(_ context.Context, _ corev1client.PodsGetter, _ observe.Target
 	return fieldpath.Edit{Path: fieldpath.Fields("spec", "scaleStrategy", "podsToDelete"), Value: all}, nil
 }
 
-// removeByCost gives the pods the lowest deletion cost, and then lowers the count.
+// removeByCost sets the lowest deletion cost on the pods, and then lowers the count.
 func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, c Request) (Result, error) {
 	obj, err := t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
@@ -267,7 +266,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 			return Result{}, err
 		}
 	}
-	// From now on, whoever lowers the count deletes these pods.
+	// From now on, any decrease of the count deletes these pods.
 	c.Current = now
 	done, err := Set(ctx, t.Resource(client), t, field, c)
 	if err != nil && len(c.DryRun) == 0 {
@@ -279,7 +278,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 }
 
 // replicaSetOf returns the object that controls the pods of a Deployment or ReplicaSet: the only
-// ReplicaSet with pods, or the ReplicaSet itself.
+// ReplicaSet with pods, or the object itself.
 func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Target, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if obj.GetKind() == "ReplicaSet" {
 		if ref := metav1.GetControllerOf(obj); ref != nil {
@@ -312,7 +311,7 @@ func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Targe
 	return found, nil
 }
 
-// setCost gives a pod the lowest deletion cost. It is an error if another pod has its name now.
+// setCost sets the lowest deletion cost on a pod. It returns an error if another pod now has the pod's name.
 func setCost(ctx context.Context, pods dynamic.ResourceInterface, pod *corev1.Pod, dryRun []string) error {
 	_, err := edit.Apply(ctx, pods, pod.Name, nil, func(obj *unstructured.Unstructured) (edit.Plan, error) {
 		if obj.GetUID() != pod.UID {

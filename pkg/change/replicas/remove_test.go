@@ -28,7 +28,7 @@ type shelf struct {
 	*apiserver.Server
 
 	t *testing.T
-	// versions has the first resourceVersion of each object, by the name of the object.
+	// versions contains the first resourceVersion of each object by name.
 	versions map[string]string
 }
 
@@ -55,7 +55,7 @@ func (s *shelf) clients() (dynamic.Interface, corev1client.CoreV1Interface) {
 	return objects, pods
 }
 
-// patched returns the patches that were sent, each with the name of its object.
+// patched returns the sent patches, each with the name of its object.
 func (s *shelf) patched() []string {
 	var all []string
 	for _, r := range s.Requests(apiserver.On("patch", "*")) {
@@ -77,7 +77,7 @@ func (s *shelf) put(apiVersion, kind, name string, fields map[string]any) *unstr
 	return created
 }
 
-// guard returns the patch operation that fails if an object has changed since put added it.
+// guard returns the patch operation that fails if an object is no longer in its first version.
 func (s *shelf) guard(name string) string {
 	return `{"op":"replace","path":"/metadata/resourceVersion","value":"` + s.versions[name] + `"}`
 }
@@ -96,7 +96,7 @@ func workload(replicas int64) map[string]any {
 	return map[string]any{"replicas": replicas, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template()}
 }
 
-// pod adds a pod to the shelf. owner may be nil.
+// pod adds a pod to the shelf. owner can be nil.
 func (s *shelf) pod(name string, owner *unstructured.Unstructured, labels ...string) {
 	pod := &unstructured.Unstructured{Object: map[string]any{"spec": containers()}}
 	if len(labels) > 0 {
@@ -114,7 +114,7 @@ func ownedBy(obj, owner *unstructured.Unstructured) {
 	}}, "metadata", "ownerReferences")
 }
 
-// foo adds an ImoocPod with a number of replicas and with pods in slots, and returns its target.
+// foo adds an ImoocPod with pods in the given slots, and returns its target.
 func (s *shelf) foo(replicas int64, removed string, in ...slots.Slot) observe.Target {
 	fields := map[string]any{"spec": map[string]any{"replicas": replicas, "template": template()}}
 	if removed != "" {
@@ -147,7 +147,7 @@ func (s *shelf) remove(target observe.Target, c Request) (Result, error) {
 }
 
 // remembered returns the part of a patch that records the count before a change such as "3 → 2".
-// annotated means that the object has annotations. A count that stays is not recorded.
+// annotated means that the object has annotations. An unchanged count is not recorded.
 func remembered(t *testing.T, change string, annotated bool) string {
 	t.Helper()
 	var from, to int
@@ -164,7 +164,7 @@ func remembered(t *testing.T, change string, annotated bool) string {
 	return `,{"op":"add","path":"/metadata/annotations","value":{"imoocpod.dev/last-scale":` + value + `}}`
 }
 
-// The count and the slots change in one patch of the version that was read.
+// The count and the slots change in the same patch, which requires the read version.
 func TestRemoveGivesUpSlots(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -227,7 +227,7 @@ func TestRemoveRefuses(t *testing.T) {
 	}
 }
 
-// full returns the longest list of removed slots, which are the lowest ones.
+// full returns the longest valid list of removed slots.
 func full() string {
 	var words []string
 	for i := range slots.MaxRemoved {
@@ -236,7 +236,7 @@ func full() string {
 	return strings.Join(words, ",")
 }
 
-// A replacement is in the same slot as the lost pod.
+// A replacement has the same slot as the lost pod.
 func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -263,7 +263,7 @@ func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 	}
 }
 
-// A terminating pod that was not replaced yet can be removed, and is then not replaced.
+// A terminating pod without a replacement can be removed. The controller then does not replace it.
 func TestRemoveAPodThatTerminates(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -274,7 +274,7 @@ func TestRemoveAPodThatTerminates(t *testing.T) {
 	}
 }
 
-// A change between the read and the patch is never overwritten: the server refuses the first patch,
+// A change between the read and the patch is never overwritten. The server rejects the first patch,
 // and the command computes the patch again.
 func TestRemoveRaces(t *testing.T) {
 	t.Parallel()
@@ -313,8 +313,7 @@ func TestRemoveRaces(t *testing.T) {
 	}
 }
 
-// A client-side dry run checks everything that a change checks, and shows what it would
-// change.
+// A client-side dry run makes the same checks as a change, and shows the change.
 func TestRemoveLookOnly(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -405,7 +404,7 @@ func TestRemoveFromACloneSet(t *testing.T) {
 	}
 }
 
-// deployment adds a Deployment with one ReplicaSet for each number of pods, and returns its target.
+// deployment adds a Deployment with a ReplicaSet for each number of pods, and returns its target.
 func (s *shelf) deployment(pods ...int64) observe.Target {
 	web := s.put("apps/v1", "Deployment", "web", map[string]any{"spec": workload(3)})
 	for i, n := range pods {
@@ -415,7 +414,7 @@ func (s *shelf) deployment(pods ...int64) observe.Target {
 	return observe.Target{Kind: kindOf("apps", "v1", "Deployment"), Namespace: "ns", Name: "web"}
 }
 
-// replicaSet adds a ReplicaSet with a number of pods. owner may be nil.
+// replicaSet adds a ReplicaSet with a number of pods. owner can be nil.
 func (s *shelf) replicaSet(name string, pods int64, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	rs := &unstructured.Unstructured{Object: map[string]any{"spec": workload(pods), "status": map[string]any{"replicas": pods}}}
 	if owner != nil {
@@ -462,8 +461,8 @@ func TestRemoveFromADeployment(t *testing.T) {
 	}
 }
 
-// If someone else lowers the count after the pod was marked as the cheapest, the controller deletes
-// the pod, and the command removes no other.
+// If another client lowers the count after the pod got the lowest cost, the controller deletes the
+// pod, and the command removes no other pod.
 func TestRemoveFromADeploymentRaces(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -510,8 +509,8 @@ func TestKindsWhosePodsCannotBeChosen(t *testing.T) {
 	}
 }
 
-// A ReplicaSet without a controller, or with another one, does not belong to the Deployment. A
-// ReplicaSet without a controller can be scaled directly.
+// A ReplicaSet without a controller, or of another controller, does not belong to the Deployment. If
+// it has no controller, it can be scaled directly.
 func TestRemoveWithOtherReplicaSets(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -526,15 +525,14 @@ func TestRemoveWithOtherReplicaSets(t *testing.T) {
 	}
 }
 
-// If another pod took the name in the meantime, its cost is not changed, and the count
-// stays.
+// If another pod now has the name, its cost is not changed, and the count is not lowered.
 func TestRemoveRecreatedPod(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	web := s.deployment(3)
 	reads := 0
 	s.Fail(apiserver.On("get", "pods"), apiserver.Fault{Before: func() {
-		if reads++; reads == 2 { // after the pod was checked
+		if reads++; reads == 2 { // after the check of the pod
 			s.Update("pods", "ns", "web-0-a", func(pod *unstructured.Unstructured) { pod.SetUID("another") })
 		}
 	}})
@@ -543,7 +541,7 @@ func TestRemoveRecreatedPod(t *testing.T) {
 	}
 }
 
-// Impossible requests are rejected, and nothing is written.
+// Impossible requests are rejected without a write.
 func TestRemoveFromOddObjects(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

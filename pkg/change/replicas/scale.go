@@ -1,5 +1,5 @@
-// Package replicas writes the replica count of one object, through /scale or in its field. If the
-// new count depends on the present one, the write requires the version that was read.
+// Package replicas writes the replica count of one object, through /scale or in its field. If the new
+// count depends on the current count, the write requires the version that was read.
 package replicas
 
 import (
@@ -27,40 +27,40 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// AnyCount is the Current of a request that accepts any present count.
+// AnyCount is the Current of a request that accepts any current count.
 const AnyCount = -1
 
-// Request is a new count and the conditions on which it is set.
+// Request is a new count with its conditions.
 type Request struct {
 	Replicas int32
-	// By, if set, computes the new count from the present one.
+	// By, if set, computes the new count from the current count.
 	By *candidates.CountChange
 	// Remove names the pods to delete. The new count is lower by their number.
 	Remove []string
-	// Reuse lets new pods fill the slots that were removed.
+	// Reuse lets new pods fill removed slots.
 	Reuse bool
 	// Undo restores the count before the last change by this program.
 	Undo bool
-	// Began is the count that an undo restores, if this is one of several changes that belong
-	// together. If it is nil, an undo restores the present count.
+	// Began is the count that an undo restores, if the change is one of several that belong together.
+	// If it is nil, an undo restores the current count.
 	Began           *int32
 	Current         int32
 	ResourceVersion string
 	DryRun          []string
-	// LookOnly means that nothing is written. A change through /scale does not support it.
+	// LookOnly means that nothing is written. Changes through /scale do not support it.
 	LookOnly bool
 }
 
-// Result is the new count and the object that has it.
+// Result is the new count and its object.
 type Result struct {
-	// Before is the count before the change, or nil if unknown.
+	// Before is the count before the change, or nil if it is unknown.
 	Before   *int32
 	Replicas int32
 	UID      types.UID
-	// Note describes further changes, such as "removing foo-f4e4e66e-1".
+	// Note describes other changes, such as "removing foo-f4e4e66e-1".
 	Note string
-	// Written has the fields that were written. It has no object if the count was set through
-	// /scale, and no fields if the field of the count is unknown as well.
+	// Written contains the written fields. It has no object if the count was set through /scale. If
+	// the field of the count is unknown, it has no fields either.
 	edit.Written
 }
 
@@ -76,7 +76,8 @@ func (r Result) String() string {
 	return text
 }
 
-// Before returns the count of an object in a field, or nil if the field is unknown or has no count.
+// Before returns the count of an object in a field. It returns nil if the field is unknown or
+// contains no count.
 func Before(obj *unstructured.Unstructured, path *fieldpath.Path) *int32 {
 	if obj == nil || path == nil {
 		return nil
@@ -108,12 +109,12 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 	case c.Undo && field.Path == nil:
 		return Result{}, nothingToUndo(t, "the field of its count is not known")
 	case c.Undo || t.Kind.Reconciled() && t.Object != nil && field.Path != nil:
-		// The count before is recorded on the object, which requires that the user can read it.
+		// The object records the count before the change, which requires permission to patch the object.
 		done, err := setField(ctx, objects, t, seen, *field.Path, c, nil)
 		if c.Undo || !field.Scale || !apierrors.IsForbidden(err) {
 			return done, err
 		}
-		// Users who are only allowed to scale can do so. The earlier count is not recorded.
+		// Users who can only scale can do so, but the count is not recorded.
 	}
 	if field.Scale {
 		var done Result
@@ -130,16 +131,16 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() || !exists(ctx, objects, t) {
 			return done, err
 		}
-		// The CRD is not the one that this program installs, and has no /scale.
+		// The CRD was not installed by this program, and has no /scale.
 	}
 	return setField(ctx, objects, t, seen, *field.Path, c, nil)
 }
 
-// Revert restores the count before a change. If someone else has set the count since, the error is
-// an outcome.ErrOverwritten.
+// Revert restores the count before a change. If another user has set the count since, the error is an
+// outcome.ErrOverwritten.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done Result, o edit.Options) error {
 	if done.Object != nil {
-		var forget []fieldpath.Edit // an undo must not return to the count that failed
+		var forget []fieldpath.Edit // an undo must not restore the failed count
 		if t.Kind.Reconciled() {
 			forget = []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationLastScale)}}
 		}
@@ -155,7 +156,7 @@ func Revert(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 	return err
 }
 
-// setScale sets the count through /scale. If the request depends on the present count, the write
+// setScale sets the count through /scale. If the request depends on the current count, the write
 // requires the version that was read.
 func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
 	before := Before(t.Object, field.Path)
@@ -190,7 +191,7 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (*autoscalingv1.Scale, error) {
 	scale, err := discover.GetScale(ctx, objects, t.Name)
 	if apierrors.IsInternalError(err) && field.Path != nil {
-		// The server cannot show a scale if the count behind it is not set.
+		// The server returns this error for a scale if its count is not set.
 		if obj, readErr := objects.Get(ctx, t.Name, metav1.GetOptions{}); readErr == nil {
 			if _, unset := countAt(t, obj, *field.Path); errors.Is(unset, outcome.ErrPrecondition) {
 				return nil, c.NotSet(t, field)
@@ -200,7 +201,7 @@ func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe
 	return scale, err
 }
 
-// Count returns the present count of an object. If no count is set, it returns the same error as a
+// Count returns the current count of an object. If no count is set, it returns the same error as a
 // change that depends on the count.
 func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) (int64, error) {
 	c := Request{Current: AnyCount}
@@ -212,7 +213,7 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() {
 			return 0, err
 		}
-		// This may be a CRD that this program did not install and that has no /scale.
+		// The CRD might not have been installed by this program, and have no /scale.
 	}
 	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
@@ -222,19 +223,18 @@ func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 	return int64(now), err
 }
 
-// exists reports whether the object can be read. The server answers NotFound both for
-// a missing object and for a missing subresource.
+// exists reports whether the object can be read. For a missing object and for a missing subresource,
+// the server returns the same error, NotFound.
 func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target) bool {
 	_, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 	return err == nil
 }
 
-// beside returns further edits for the patch that sets a count, and a note that describes
-// them.
+// beside returns other edits for the patch that sets a count, and a note that describes these edits.
 type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
 
-// setField sets the count in the object itself. seen is the object as it was read before, or nil to
-// read it first. Further edits come from with, which may be nil.
+// setField sets the count in the object. seen is the object from an earlier read, or nil. with
+// returns other edits. It can be nil.
 func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, seen *unstructured.Unstructured, path fieldpath.Path, c Request, with beside) (Result, error) {
 	var done Result
 	w, err := edit.Apply(ctx, objects, t.Name, seen, func(obj *unstructured.Unstructured) (p edit.Plan, err error) {
@@ -264,7 +264,7 @@ func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 	return done, nil
 }
 
-// wanted returns the count to set in a field of an object.
+// wanted returns the count for a field of an object.
 func (c Request) wanted(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	now, found, err := path.Get(obj.Object)
 	if err != nil {
@@ -281,7 +281,7 @@ func (c Request) wanted(t observe.Target, obj *unstructured.Unstructured, path f
 	return c.From(t, now)
 }
 
-// admits returns an error if the object cannot be changed by the request, because it is being
+// admits returns an error if the request cannot change the object, because the object is being
 // deleted or has another version.
 func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error {
 	if err := Refuse(t, obj); err != nil {
@@ -293,10 +293,10 @@ func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error 
 	return nil
 }
 
-// ReadsCount reports whether the request depends on the present count.
+// ReadsCount reports whether the request depends on the current count.
 func (c Request) ReadsCount() bool { return c.Current != AnyCount || c.By != nil || len(c.Remove) > 0 }
 
-// From returns the new count, or an error if the request does not allow the present count, now.
+// From returns the new count. It returns an error if the request does not allow the current count, now.
 func (c Request) From(t observe.Target, now int64) (int32, error) {
 	if c.Current != AnyCount && now != int64(c.Current) {
 		return 0, fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", outcome.ErrPrecondition, t, c.Current, now)
@@ -317,8 +317,8 @@ func (c Request) From(t observe.Target, now int64) (int32, error) {
 	return n, nil
 }
 
-// NotSet returns the error for a request that depends on the present count of an object that has
-// none.
+// NotSet returns the error for a request that depends on the current count of an object without a
+// count.
 func (c Request) NotSet(t observe.Target, field discover.Field) error {
 	expected := fmt.Sprintf("to be %d", c.Current)
 	if c.By != nil || c.Current == AnyCount {

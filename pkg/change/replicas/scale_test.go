@@ -31,8 +31,7 @@ func forbidden() error { return apierrors.NewForbidden(web, "web", errors.New("n
 
 func conflict() error { return apierrors.NewConflict(web, "web", errors.New("it has changed")) }
 
-// Set tries its requests in turn. The table has the requests and the result if the server refuses
-// some of them.
+// Set tries several requests in order. Each test case lists the sent requests and the result.
 func TestSetAsksInTurn(t *testing.T) {
 	t.Parallel()
 	path := specReplicas()
@@ -51,7 +50,7 @@ func TestSetAsksInTurn(t *testing.T) {
 		request Request
 		refuses map[string]error
 		sent    string
-		want    string // description of the change, or "" if it was refused
+		want    string // description of the change, or "" if it was rejected
 		is      func(error) bool
 	}{
 		{"through /scale", theirs, throughScale, Request{Replicas: 5, Current: AnyCount}, nil, "patch scale", "set to 5", nil},
@@ -102,7 +101,7 @@ func TestSetAsksInTurn(t *testing.T) {
 		if err == nil && (done.UID != "uid" || s.options.FieldManager != kinds.FieldManager || len(s.options.DryRun) != 1) {
 			t.Errorf("%s: the UID is %s, and the options are %+v", test.what, done.UID, s.options)
 		}
-		// Only objects of this program record the count before, and only in a patch of the object.
+		// Only objects of this program record the previous count, and only in a patch of the object.
 		records := err == nil && test.target.Kind.Reconciled() && !strings.HasSuffix(test.sent, "scale")
 		if recorded := len(s.obj.GetAnnotations()) > 0; recorded != records {
 			t.Errorf("%s: the annotations are %v", test.what, s.obj.GetAnnotations())
@@ -142,7 +141,7 @@ func TestSetRefuses(t *testing.T) {
 			t.Errorf("%s: %v after %d writes, want %s", test.what, err, writes, test.want)
 		}
 	}
-	// Objects that were not read, or that are not being deleted, are not refused.
+	// Refuse returns no error if the object was not read or is not being deleted.
 	if err := Refuse(ofFoo(), nil); err != nil {
 		t.Error(err)
 	}
@@ -160,7 +159,7 @@ func change(t *testing.T, word string) *candidates.CountChange {
 	return &c
 }
 
-// The count is read through /scale if that is served, and otherwise from the object.
+// The count is read through /scale. If /scale is not served, it is read from the object.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	path, more := specReplicas(), fieldpath.Fields("spec", "more")
@@ -172,7 +171,7 @@ func TestCount(t *testing.T) {
 		field   discover.Field
 		refuses map[string]error
 		sent    string
-		want    int64 // -1 if it is refused
+		want    int64 // -1 if it is rejected
 		is      func(error) bool
 	}{
 		{"through /scale", theirs, discover.Field{Scale: true, Path: &path}, nil, "get scale", 3, nil},
@@ -229,7 +228,8 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// A request depends on the present count if it compares it, starts from it, or removes pods.
+// A request depends on the current count if it compares the count, computes the new count from it, or
+// removes pods.
 func TestFrom(t *testing.T) {
 	t.Parallel()
 	target := newServer(3).target()

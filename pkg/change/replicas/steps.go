@@ -10,14 +10,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Step is the size of one step of a change: a number of replicas, or a percentage of the whole
-// change.
+// Step is the size of a step of a change: a number of replicas, or a percentage of the whole change.
 type Step struct {
 	size    int64
 	percent bool
 }
 
-// ParseStep parses a step such as 10 or 25%: a whole number of replicas, or from 1% to 100%.
+// ParseStep parses a step such as 10 or 25%: a number of replicas, or a percentage from 1% to 100%.
 func ParseStep(word string) (Step, error) {
 	parts := regexp.MustCompile(`^([0-9]+)(%?)$`).FindStringSubmatch(word)
 	if parts == nil {
@@ -35,7 +34,7 @@ func ParseStep(word string) (Step, error) {
 	return s, nil
 }
 
-// String returns the step as ParseStep reads it.
+// String formats the step for ParseStep.
 func (s Step) String() string {
 	word := strconv.FormatInt(s.size, 10)
 	if s.percent {
@@ -44,8 +43,8 @@ func (s Step) String() string {
 	return word
 }
 
-// of returns the number of replicas in a step of a change. A percentage is rounded up, so that it
-// is at least one.
+// of returns the number of replicas in a step of a change. It rounds a percentage up, so that the
+// result is at least one.
 func (s Step) of(change int64) int64 {
 	if s.percent {
 		return max(1, (change*s.size+99)/100)
@@ -56,10 +55,10 @@ func (s Step) of(change int64) int64 {
 // maxSteps is the maximum number of steps between two counts.
 const maxSteps = 1000
 
-// Steps returns the counts on the way from one count to another, without the first. All steps have
-// the same size except the last, which may be smaller. If there is nothing to change, it returns
-// the count itself, which must still become ready. More than maxSteps are refused, because anyone
-// with /scale can set a huge count.
+// Steps returns the counts from one count to another, without the first. All steps have the same
+// size, but the last step can be smaller. If both counts are equal, it returns this count, which must
+// still become ready. More than maxSteps are an error, because anyone with access to /scale can set a
+// huge count.
 func Steps(from, to int32, step Step) ([]int32, error) {
 	distance := max(int64(to)-int64(from), int64(from)-int64(to))
 	size := step.of(distance)

@@ -59,8 +59,8 @@ func TestParseStep(t *testing.T) {
 	}
 }
 
-// Every plan goes in one direction, in equal steps, and ends at the requested count. From any of
-// its counts, a new plan ends there, too.
+// A plan goes in one direction, in equal steps, and ends at the requested count. A new plan from any
+// of its counts ends there, too.
 func TestStepsArrive(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -96,7 +96,7 @@ func TestStepsArrive(t *testing.T) {
 	})
 }
 
-// A parsed step formats as itself, and its plans end at the requested count.
+// Formatting a parsed step returns the input, and its plans end at the requested count.
 func FuzzParseStep(f *testing.F) {
 	for _, word := range []string{"", "10", "25%", "100%", "101%", "0", "-1", "2147483647", "2147483648", "010"} {
 		f.Add(word)

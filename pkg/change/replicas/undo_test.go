@@ -20,7 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// replicasOf returns an entry of managedFields that has the count.
+// replicasOf returns an entry of managedFields with the count.
 func replicasOf(manager, subresource string) map[string]any {
 	return map[string]any{"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": map[string]any{"f:spec": map[string]any{"f:replicas": map[string]any{}}}}
 }
@@ -29,8 +29,8 @@ func ofFoo() observe.Target {
 	return observe.Target{Kind: kinds.ImoocPod(), Namespace: "shop", Name: "foo"}
 }
 
-// Undone returns the earlier count only while the object still has the count that this program
-// wrote together with it.
+// Undone returns the earlier count only while the object still has the count that was written
+// together with it.
 func TestUndone(t *testing.T) {
 	t.Parallel()
 	const last = `{"from":3,"to":5,"path":".spec.replicas"}`
@@ -81,7 +81,7 @@ func TestUndone(t *testing.T) {
 	}
 }
 
-// Others may write the annotation with the earlier count, so errors escape it.
+// Other clients can write the annotation with the earlier count, so errors escape it.
 func TestUndoneEscapes(t *testing.T) {
 	t.Parallel()
 	hostile, err := json.Marshal(map[string]any{"from": 3, "to": 5, "path": escapetest.Hostile})
@@ -108,8 +108,8 @@ func TestUndoneEscapes(t *testing.T) {
 }
 
 // A scale writes the new count and the record of the earlier count together. An undo restores the
-// earlier count, and a second undo reverts the first. A count that someone else sets in between is
-// not overwritten.
+// earlier count, and a second undo reverts the first. If another client has set the count, it is not
+// overwritten.
 func TestScaleRemembers(t *testing.T) {
 	t.Parallel()
 	path := specReplicas()
@@ -123,13 +123,13 @@ func TestScaleRemembers(t *testing.T) {
 	set := func(c Request) (Result, error) {
 		c.Current = AnyCount
 		to := ofFoo()
-		to.Object = s.obj.DeepCopy() // as it was read before
+		to.Object = s.obj.DeepCopy() // an earlier version
 		return Set(t.Context(), s, to, field, c)
 	}
 	if done, err := set(Request{Replicas: 5}); err != nil || done.String() != "3 → 5" || writes != 1 {
 		t.Fatalf("%s, %v, %d writes", done, err, writes)
 	}
-	// Setting the same count is not a change, and the recorded count stays.
+	// Setting the same count is not a change, so the recorded count does not change.
 	if _, err := set(Request{Replicas: 5}); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestScaleRemembers(t *testing.T) {
 	}
 }
 
-// If no count was set before, there is none to return to.
+// If no count was set before, no count is recorded.
 func TestRememberWithoutACount(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
@@ -166,7 +166,7 @@ func TestRememberWithoutACount(t *testing.T) {
 	}
 }
 
-// The command to go back names the field unless it is the kind's own.
+// The command that restores the count names the field if it is not the kind's own field.
 func TestUndoneNamesTheField(t *testing.T) {
 	t.Parallel()
 	size := fieldpath.Fields("spec", "size")
@@ -188,16 +188,15 @@ func TestUndoneNamesTheField(t *testing.T) {
 	}
 }
 
-// pasted is the end of each command that told prints.
+// pasted is the end of each command that told formats.
 const pasted = " --context=staging --as=alice"
 
-// told returns an error with its hints, as main prints them.
+// told formats an error with its hints, like main.
 func told(err error) string {
 	return err.Error() + outcome.HintLines(err, commandline.Context{"--context=staging", "--as=alice"})
 }
 
-// Objects of other controllers never record a count. An undo of them is refused before anything is
-// read.
+// Objects of other controllers never record a count. An undo fails without sending a request.
 func TestUndoOfAKindOfOthers(t *testing.T) {
 	t.Parallel()
 	err := Request{Undo: true}.Check(newServer(3).target())

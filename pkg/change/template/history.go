@@ -1,5 +1,5 @@
-// Package template reads the revisions of an object, finds the fields that its pods are made
-// from, and changes only these fields.
+// Package template reads the revisions of an object, finds the fields of its pod template, and
+// changes only these fields.
 package template
 
 import (
@@ -26,14 +26,14 @@ import (
 // NoHistoryError means that an object has no revisions, and explains why.
 type NoHistoryError struct {
 	Target observe.Target
-	// Why completes "foo has no history: …".
+	// Why completes the message "foo has no history: …".
 	Why string
 }
 
 func (e *NoHistoryError) Error() string { return fmt.Sprintf("%s has no history: %s", e.Target, e.Why) }
 
-// History returns the revisions of a target, which are the ControllerRevisions and numbered
-// ReplicaSets that it controls, or a NoHistoryError if there are none. t.Object must be set.
+// History returns the revisions of a target: the ControllerRevisions and numbered ReplicaSets that it
+// controls. If there are none, it returns a NoHistoryError. t.Object must be set.
 func History(ctx context.Context, client dynamic.Interface, t observe.Target) (revision.History, error) {
 	if t.Namespace == "" {
 		return revision.History{}, &NoHistoryError{t, "revisions are kept in namespaces, and it is in none"}
@@ -61,8 +61,8 @@ func History(ctx context.Context, client dynamic.Interface, t observe.Target) (r
 	return revision.NewHistory(all, now, annotations[apis.AnnotationChangedBy], annotations[apis.AnnotationChangeCause]), nil
 }
 
-// changedSince reports whether a field was written after the annotations that record the last
-// change, by a tool that does not update them.
+// changedSince reports whether a field was written after the annotations that record the last change.
+// Some tools do not update these annotations.
 func changedSince(obj *unstructured.Unstructured, fields []revision.Field) bool {
 	_, recorded := fieldpath.Fields("metadata", "annotations", apis.AnnotationChangeCause).Manager(obj)
 	return !recorded.IsZero() && slices.ContainsFunc(fields, func(f revision.Field) bool {
@@ -71,7 +71,7 @@ func changedSince(obj *unstructured.Unstructured, fields []revision.Field) bool 
 	})
 }
 
-// resources returns the resources that may hold the revisions of a kind.
+// resources returns the resources that can contain the revisions of a kind.
 func resources(kind kinds.Kind) []schema.GroupVersionResource {
 	controllerRevisions := appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 	replicaSets := appsv1.SchemeGroupVersion.WithResource("replicasets")
@@ -85,7 +85,7 @@ func resources(kind kinds.Kind) []schema.GroupVersionResource {
 }
 
 // revisions returns the revisions that a target controls, by owner reference. Names are not enough,
-// because an object of another kind, or an earlier one, may have had the same name.
+// because an object of another kind, or a deleted object, can have the same name.
 func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target) ([]revision.Revision, error) {
 	var paths []fieldpath.Path
 	if t.Kind.Reconciled() {
@@ -125,8 +125,8 @@ func missingFrom(obj *unstructured.Unstructured, fields []revision.Field) error 
 	return nil
 }
 
-// selector returns a label selector that matches the revisions of a target: by the label of this
-// program, or by the object's selector as "kubectl rollout history" does. "" selects everything.
+// selector returns a label selector for the revisions of a target. It is the label of this program
+// or, as in "kubectl rollout history", the object's selector. "" selects everything.
 func selector(t observe.Target) string {
 	if t.Kind.Reconciled() {
 		return apis.LabelOwner + "=" + string(t.Object.GetUID())

@@ -21,8 +21,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// kindOf returns a kind that this program does not reconcile. In the groups of Kubernetes, it is
-// built in.
+// kindOf returns a kind that this program does not reconcile. A kind in a Kubernetes group is built
+// in.
 func kindOf(group, resource string) kinds.Kind {
 	return kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}, Kind: resource, Singular: resource}
 }
@@ -32,7 +32,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
 }
 
-// targetOf returns a target whose Object is set. The name and the UID of the object are "web".
+// targetOf returns a target with an object. The name and the UID of the object are "web".
 func targetOf(t *testing.T, kind kinds.Kind, text string) observe.Target {
 	t.Helper()
 	obj := parse(t, text)
@@ -64,8 +64,8 @@ func replicaSet(t *testing.T, revision, image, owner string) *unstructured.Unstr
 		spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[2]q}]}}}}`, revision, image, owner))
 }
 
-// controllerRevision returns a ControllerRevision of a target, as this program writes it. For kinds
-// of apps/v1, patch is the directive to replace the template.
+// controllerRevision returns a ControllerRevision of a target as this program writes it. patch is the
+// directive that apps/v1 controllers add to the template.
 func controllerRevision(t *testing.T, revision int, image, patch string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: web-%[1]d, namespace: ns, labels: {app: web, %[3]s: web},
@@ -75,7 +75,7 @@ func controllerRevision(t *testing.T, revision int, image, patch string) *unstru
 
 const running = "spec: {image: %[1]s, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: %[1]s}]}}}"
 
-// The revisions of an object are those that it controls, wherever its kind keeps them.
+// The revisions of an object are the revisions that it controls, in any of the kind's resources.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	replicaSets := []*unstructured.Unstructured{
@@ -119,8 +119,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// The newest revision decides which fields belong to the template, because the controller may have
-// kept other fields before.
+// The newest revision determines which fields belong to the template, because older versions of the
+// controller can have stored other fields.
 func TestHistoryReadsTheFieldsOfTheNewest(t *testing.T) {
 	t.Parallel()
 	older := controllerRevision(t, 1, "a", "")
@@ -136,7 +136,7 @@ func TestHistoryReadsTheFieldsOfTheNewest(t *testing.T) {
 	}
 }
 
-// For the current revision, the object itself records who made it and why.
+// The author and the cause of the current revision come from the object.
 func TestHistoryNamesWhoMadeIt(t *testing.T) {
 	t.Parallel()
 	target := targetOf(t, kindOf("apps", "deployments"), fmt.Sprintf(running, "b"))
@@ -146,7 +146,7 @@ func TestHistoryNamesWhoMadeIt(t *testing.T) {
 	if err != nil || history.By(0) != "alice" || history.Change(0) != "image a → b: faster" || history.By(1) != "" {
 		t.Errorf("%+v, %v", history, err)
 	}
-	// Someone else has patched the template since.
+	// Another client has patched the template since.
 	at := func(second int64) *metav1.Time { return &metav1.Time{Time: time.Unix(second, 0)} }
 	target.Object.SetManagedFields([]metav1.ManagedFieldsEntry{
 		{Manager: "kubectl-imoocpod", Time: at(1), FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + apis.AnnotationChangeCause + `":{}}}}`)},
@@ -158,7 +158,7 @@ func TestHistoryNamesWhoMadeIt(t *testing.T) {
 	}
 }
 
-// The error says why an object has no revisions.
+// The error explains why an object has no revisions.
 func TestNoHistory(t *testing.T) {
 	t.Parallel()
 	s, client := serverOf(t)
@@ -193,8 +193,7 @@ func TestNoHistory(t *testing.T) {
 	}
 }
 
-// The error names a revision that cannot be read, and an object that does not match its
-// revisions.
+// The error names a revision that cannot be read, or an object that does not match its revisions.
 func TestHistoryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s, client := serverOf(t, replicaSet(t, "1", "a", "web"))
@@ -209,7 +208,7 @@ func TestHistoryThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A selector is used only if it is sure to match all revisions.
+// A selector is used only if it matches all revisions.
 func TestSelector(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

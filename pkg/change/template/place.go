@@ -10,18 +10,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
-// Places holds the fields that the pods of an object are made from, or nil for those that it does
-// not have.
+// Places contains the paths of the pod template's fields. A missing field is nil.
 type Places struct {
 	// Template is the pod template.
 	Template *fieldpath.Path
-	// Image and Env are the image and environment of the only container, for kinds without a
+	// Image and Env are the image and the environment of the only container, for kinds without a
 	// template.
 	Image, Env *fieldpath.Path
 }
 
-// UnknownPlaceError means that the field to change is unknown. A guessed field is never
-// written.
+// UnknownPlaceError means that the field to change is unknown. This program never writes to a guessed
+// field.
 type UnknownPlaceError struct {
 	Target observe.Target
 	// What describes the field, such as "pod template".
@@ -37,9 +36,9 @@ func (e *UnknownPlaceError) Error() string {
 	return fmt.Sprintf("cannot tell which field of %s is its %s", e.Target, e.What)
 }
 
-// FindPlaces returns the fields that are known for the kind of a target, or else the only candidate
-// in its schema. If there is not exactly one candidate, it returns an UnknownPlaceError. images
-// means that an image field is enough. t.Object must be set.
+// FindPlaces returns the known fields for the kind of a target. If there are none, it returns the
+// only candidate in its schema, or an UnknownPlaceError if there is not exactly one. images means
+// that an image field is enough. t.Object must be set.
 func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, error) {
 	if known, is, err := knownPlaces(t, images); is || err != nil {
 		return known, err

@@ -22,7 +22,6 @@ func text(p *fieldpath.Path) string {
 	return p.String()
 }
 
-// For known kinds, the place of the template is known without a schema.
 func TestKnownPlaces(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -53,7 +52,7 @@ func TestKnownPlaces(t *testing.T) {
 			t.Errorf("%s: %+v", name, places)
 		}
 	}
-	// A kind without an image field is an error only if an image is wanted.
+	// A kind without an image field is an error only if an image is requested.
 	if places, known, err := knownPlaces(observe.Target{Kind: kinds.HelloWorld(), Name: "foo"}, false); !known || err != nil || places != (Places{}) {
 		t.Errorf("%+v, %t, %v", places, known, err)
 	}
@@ -73,7 +72,7 @@ func (s schemas) OpenAPIV3() openapi.Client {
 	}
 }
 
-// For other kinds, the place comes from the schema. A guess is never written.
+// For other kinds, the place comes from the schema. It is never guessed.
 func TestFindPlaces(t *testing.T) {
 	t.Parallel()
 	const (

@@ -14,12 +14,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
-// Request is a change of the fields that the pods of an object are made from.
+// Request is a change of the fields that define the pods.
 type Request struct {
-	// Want returns the wanted fields for the current object and the cause of the change.
-	// Without a cause, a description of the change is recorded.
+	// Want returns the wanted fields for the current object and the cause of the change. If the cause
+	// is empty, a description of the change is recorded.
 	Want func(obj *unstructured.Unstructured) (want []revision.Field, cause string, err error)
-	// By is the user who makes the change, or "" if unknown.
+	// By is the user who makes the change, or "" if the user is unknown.
 	By string
 	edit.Options
 }
@@ -27,14 +27,14 @@ type Request struct {
 // Result is a completed change.
 type Result struct {
 	edit.Written
-	// Before holds the fields before the change, and After holds the wanted fields.
+	// Before contains the fields before the change, and After contains the wanted fields.
 	Before, After []revision.Field
-	// Change describes the change, or is "" if there is none.
+	// Change describes the change, or is "" if nothing changed.
 	Change string
 }
 
-// Write changes fields of one object and records in its annotations who changed it and why.
-// It changes nothing else.
+// Write changes only the wanted fields of an object and the annotations that record the author and
+// the cause.
 func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, r Request) (Result, error) {
 	var done Result
 	var err error
@@ -67,8 +67,8 @@ func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Tar
 	return done, err
 }
 
-// Annotations returns the edits that record who changed an object and why. If by is "", they remove
-// the name of the previous user.
+// Annotations returns the edits that record the author and the cause of a change. If by is "", they
+// remove the previous author.
 func Annotations(cause, by string) []fieldpath.Edit {
 	who := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationChangedBy)}
 	if by != "" {

@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 )
 
-// serve returns a server with the Deployment web, which runs an image, its client, and its target.
+// serve returns a server with the Deployment web, which runs the image, its client, and its target.
 func serve(t *testing.T, image string) (*apiserver.Server, dynamic.Interface, observe.Target) {
 	t.Helper()
 	target := targetOf(t, kindOf("apps", "deployments"), fmt.Sprintf(`{kind: Deployment, apiVersion: apps/v1, spec: {replicas: 3, selector: {matchLabels: {app: web}},
@@ -31,7 +31,6 @@ func serve(t *testing.T, image string) (*apiserver.Server, dynamic.Interface, ob
 	return s, client, target
 }
 
-// stored returns the Deployment of serve.
 func stored(s *apiserver.Server) *unstructured.Unstructured { return s.Get("deployments", "ns", "web") }
 
 // wanted returns a Want function for a template that runs an image.
@@ -54,14 +53,14 @@ func imageOf(obj *unstructured.Unstructured) string {
 	return image
 }
 
-// Write changes the fields, and records who changed them and why. Everything else stays.
+// Write changes the fields and records the author and the cause. It changes nothing else.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what        string
 		image       string
 		cause, by   string
-		annotations map[string]string // before
+		annotations map[string]string // before the write
 		want        map[string]string
 		change      string
 		patches     int

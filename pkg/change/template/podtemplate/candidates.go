@@ -1,5 +1,5 @@
-// Package podtemplate searches a kind's schema and an object for the fields that pods are
-// made from, and sets images, environments, and resources in them. It only computes values.
+// Package podtemplate searches a kind's schema and an object for the fields that define the pods. It
+// sets images, environments, and resources in them. It only computes values.
 package podtemplate
 
 import (
@@ -15,33 +15,32 @@ import (
 // maxCandidates limits the number of candidates.
 const maxCandidates = 50
 
-// Form is what a field holds.
+// Form is the kind of content in a field.
 type Form int
 
-// The forms of fields that pods are made from.
+// The forms of fields that define pods.
 const (
 	Template Form = iota // a pod template: an object whose spec has containers
 	Image                // the name of an image, as a string
-	Parts                // an image in parts, such as a repository and a tag, or several images
+	Parts                // several images, or an image in parts, such as a repository and a tag
 )
 
-// Candidate is a field that pods may be made from.
+// Candidate is a field that possibly defines the pods.
 type Candidate struct {
 	Path fieldpath.Path
 	Form Form
-	// Pattern means that the object has no such element. Path shows how to select one.
+	// Pattern means that the object has no such element. Path shows how to select an element.
 	Pattern bool
-	// Declared means that the schema has the field, and not only the object.
+	// Declared means that the schema has the field. If it is false, only the object has it.
 	Declared bool
-	// Value is the image in the object, or "" if there is none.
+	// Value is the image in the object, or "".
 	Value string
-	// Fields are the names of the fields that make up the image, if Form is Parts.
+	// Fields are the names of the fields that form the image, if Form is Parts.
 	Fields []string
 }
 
-// Candidates returns the pod templates and images under .spec, shallow ones first. It leaves
-// out images in pod templates, in lists of containers, and in volumes. See candidates.Walk
-// for the arguments.
+// Candidates returns the pod templates and images under .spec, shallow paths first. It omits images
+// in pod templates, in lists of containers, and in volumes. See candidates.Walk for the arguments.
 func Candidates(schema, obj map[string]any) []Candidate {
 	var all []Candidate
 	candidates.Walk(schema, obj, func(n candidates.Node) bool {
@@ -68,8 +67,8 @@ func Candidates(schema, obj map[string]any) []Candidate {
 	return all
 }
 
-// Choose returns the field to write, and whether it is unambiguous. That requires that the only
-// candidate is a pod template, or a string .spec.image in the schema.
+// Choose returns the field to write, and whether the choice is unambiguous. The only candidate must
+// be a pod template, or the string .spec.image in the schema.
 func Choose(all []Candidate) (Candidate, bool) {
 	if len(all) != 1 || all[0].Pattern {
 		return Candidate{}, false
@@ -77,14 +76,14 @@ func Choose(all []Candidate) (Candidate, bool) {
 	only := all[0]
 	path := only.Path.String()
 	if only.Form == Template {
-		// If the schema does not have the template, other objects of the kind may have several.
+		// If only the object has the template, other objects of the kind can have several.
 		return only, only.Declared || path == ".spec.template"
 	}
-	// An image at a deeper level belongs to a part, such as a backup.
+	// An image at a deeper level belongs to a component, such as a backup.
 	return only, only.Form == Image && only.Declared && path == ".spec.image"
 }
 
-// isTemplate reports whether a node is a pod template, by its schema or by its value.
+// isTemplate reports whether a node is a pod template according to its schema or its value.
 func isTemplate(n candidates.Node) bool {
 	declared := fieldpath.Object(n.Schema, "properties", "spec", "properties", "containers")
 	if items := fieldpath.Object(declared, "items"); declared != nil && (fieldpath.Object(items, "properties")["image"] != nil || items["properties"] == nil) {
@@ -114,16 +113,14 @@ func fieldsOf(n candidates.Node) []string {
 	return sets.List(sets.KeySet(fieldpath.Object(n.Schema, "properties")).Union(sets.KeySet(value)))
 }
 
-// namesImage reports whether a field may hold an image, going by its name: image,
-// applicationImage, imageName, imageTag, images. A pull policy or a pull secret is not an
-// image.
+// namesImage reports whether a field name such as image, applicationImage, imageName, imageTag, or
+// images can refer to an image. A pull policy or a pull secret is not an image.
 func namesImage(name string) bool {
 	name = strings.ToLower(name)
 	return strings.Contains(name, "image") && !strings.Contains(name, "pull") && !strings.Contains(name, "download")
 }
 
-// apart reports whether the images in a field with the name belong to something other than the
-// kind's own containers.
+// apart reports whether images in a field with this name do not belong to the kind's own containers.
 func apart(name string) bool {
 	switch name = strings.ToLower(name); name {
 	case "containers", "initcontainers", "ephemeralcontainers", "sidecars", "extracontainers", "additionalcontainers",

@@ -20,7 +20,7 @@ func (c Candidate) text() string {
 	return s
 }
 
-// Candidates finds the fields in which operators describe pods, whatever their form.
+// Candidates finds all forms of fields that define pods.
 func TestCandidates(t *testing.T) {
 	t.Parallel()
 	const text = "{type: string}"
@@ -29,7 +29,7 @@ func TestCandidates(t *testing.T) {
 	for name, row := range map[string]struct {
 		spec, obj string
 		want      []string
-		// chosen is the path to which an image is written, or "" if there is none.
+		// chosen is the path for the image, or "" if there is none.
 		chosen string
 	}{
 		"one template":            {"template: " + podTemplate, "{}", []string{".spec.template template"}, ".spec.template"},

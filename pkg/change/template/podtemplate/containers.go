@@ -9,13 +9,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// AllContainers is the pattern that every container matches.
+// AllContainers is the pattern that matches every container.
 const AllContainers = "*"
 
-// SeveralContainersError means that an image without a container name could apply to several
+// SeveralContainersError means that an image is given without a container name, but there are several
 // containers.
 type SeveralContainersError struct {
-	// Names are the names of the containers.
 	Names []string
 }
 
@@ -23,10 +22,10 @@ func (e *SeveralContainersError) Error() string {
 	return fmt.Sprintf("it has %d containers: %s", len(e.Names), listed(e.Names))
 }
 
-// listed returns names escaped for a message, because writers of the object choose them.
+// listed formats names for a message. It escapes them, because any writer of the object can choose them.
 func listed(names []string) string { return escape.Cell(strings.Join(names, ", ")) }
 
-// containersOf returns the containers in a pod template, not copies, with init containers last.
+// containersOf returns the containers in a pod template without copying them. Init containers are last.
 func containersOf(template map[string]any) []map[string]any {
 	return append(list(template, "containers"), list(template, "initContainers")...)
 }
@@ -35,8 +34,8 @@ func list(template map[string]any, field string) []map[string]any {
 	return fieldpath.Objects(fieldpath.Object(template, "spec")[field])
 }
 
-// matching returns the containers whose name matches a pattern such as "*" or "web-*", as in
-// "kubectl set". It returns an error if there are none.
+// matching returns the containers whose name matches a pattern such as "*" or "web-*", as in "kubectl
+// set". It returns an error if no container matches.
 func matching(template map[string]any, pattern string) ([]map[string]any, error) {
 	var found []map[string]any
 	all := containersOf(template)

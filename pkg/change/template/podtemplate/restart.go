@@ -26,8 +26,8 @@ var (
 	errInPlace     = errors.New("its strategy updates pods in place, so a changed annotation restarts nothing")
 )
 
-// RestartField returns the path of the field for the time of a restart. own is the path that is
-// known for the kind. If own is "", the field is an annotation (see restartPath).
+// RestartField returns the path of the field for the time of a restart. own is the path that is known
+// for the kind. If own is "", the field is the annotation of restartPath.
 func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any, own string) ([]string, error) {
 	if own != "" {
 		return fieldpath.FieldNames(own)
@@ -42,8 +42,8 @@ func RestartField(kind kinds.Kind, obj *unstructured.Unstructured, schema map[st
 	return append(path, apis.AnnotationRestartedAt), nil
 }
 
-// InPlace reports whether the controller of an object can update its existing pods in place,
-// as in OpenKruise.
+// InPlace reports whether the controller of an object can update existing pods in place, as in
+// OpenKruise.
 func InPlace(obj *unstructured.Unstructured) bool {
 	strategy := fieldpath.Object(obj.Object, "spec", "updateStrategy")
 	rolling := fieldpath.Object(strategy, "rollingUpdate")
@@ -55,15 +55,14 @@ func InPlace(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-// restartPath returns the path of the annotations whose change makes the controller replace the
-// pods. Built-in kinds and those that "run-controller" reconciles have such annotations. Other
-// kinds are assumed to have them if they have a pod template at .spec.template. The schema is
-// needed only for other kinds.
+// restartPath returns the path of annotations that cause the controller to replace the pods. Built-in
+// kinds and kinds that "run-controller" reconciles have such annotations. For other kinds, it assumes
+// the annotations of a pod template at .spec.template. Only other kinds need the schema.
 func restartPath(kind kinds.Kind, obj *unstructured.Unstructured, schema map[string]any) ([]string, error) {
 	template := []string{"spec", "template"}
 	switch {
 	case kind.Reconciled():
-		// Without a template, the pods get the annotations of the object.
+		// If there is no template, the pods get the annotations of the object.
 		template = kind.Mapping.TemplatePath
 	case kind.BuiltIn():
 		if err := mayRollOut(kind, obj); err != nil {
@@ -91,8 +90,8 @@ func mayRollOut(kind kinds.Kind, obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// hasTemplate returns an error if an object of any other kind has no pod template, or if its schema
-// allows no annotations there. Such an object cannot be restarted.
+// hasTemplate returns an error if an object of another kind cannot be restarted, because it has no
+// pod template, or because its schema does not allow annotations in the template.
 func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 	containers, _, err := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
 	if err != nil || len(containers) == 0 {
@@ -111,8 +110,8 @@ func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 	return nil
 }
 
-// RestartTime returns the time to write into the restart field of an object. Times have whole
-// seconds, so another restart in the same second would change nothing, and is an error.
+// RestartTime returns the time to write to the restart field of an object. Times have a resolution of
+// one second, so a second restart within a second would change nothing and is an error.
 func RestartTime(obj *unstructured.Unstructured, path []string, at time.Time) (string, error) {
 	now := at.Format(time.RFC3339)
 	before, _, err := unstructured.NestedString(obj.Object, path...)

@@ -18,11 +18,11 @@ var errNoContainers = errors.New("its pod template has no containers")
 
 // ImageSetting is a new image of a container.
 type ImageSetting struct {
-	// Container is a name or a pattern; "" means the only container.
+	// Container is a name or a pattern. "" means the only container.
 	Container, Image string
 }
 
-// ParseImage reads [CONTAINER=]IMAGE.
+// ParseImage parses [CONTAINER=]IMAGE.
 func ParseImage(word string) (ImageSetting, error) {
 	container, image, named := strings.Cut(word, "=")
 	if !named {
@@ -34,7 +34,7 @@ func ParseImage(word string) (ImageSetting, error) {
 	return ImageSetting{container, image}, CheckImage(image)
 }
 
-// CheckImage returns an error if a name is not a valid image name, as in "kubectl run".
+// CheckImage returns an error if an image name is invalid, as in "kubectl run".
 func CheckImage(name string) error {
 	if !reference.ReferenceRegexp.MatchString(name) {
 		return fmt.Errorf("invalid image name %q: %w", name, reference.ErrReferenceInvalidFormat)
@@ -42,7 +42,7 @@ func CheckImage(name string) error {
 	return nil
 }
 
-// SetImages sets images in a pod template in place.
+// SetImages sets images in a pod template. It modifies the template.
 func SetImages(template map[string]any, settings []ImageSetting) error {
 	for _, s := range settings {
 		pattern := s.Container
@@ -68,13 +68,13 @@ func SetImages(template map[string]any, settings []ImageSetting) error {
 	return nil
 }
 
-// EnvSetting sets or removes a variable.
+// EnvSetting sets or removes an environment variable.
 type EnvSetting struct {
 	Name, Value string
 	Remove      bool
 }
 
-// ParseEnv reads KEY=VALUE or KEY-.
+// ParseEnv parses KEY=VALUE or KEY-.
 func ParseEnv(word string) (EnvSetting, error) {
 	name, value, set := strings.Cut(word, "=")
 	s := EnvSetting{Name: name, Value: value}
@@ -89,7 +89,7 @@ func ParseEnv(word string) (EnvSetting, error) {
 	return s, nil
 }
 
-// SetEnv changes the environment of the matching containers of a pod template in place.
+// SetEnv changes the environment of the matching containers in a pod template. It modifies the template.
 func SetEnv(template map[string]any, pattern string, settings []EnvSetting) error {
 	containers, err := matching(template, pattern)
 	if err != nil {
@@ -128,8 +128,8 @@ func Env(before []any, settings []EnvSetting) []any {
 	return after
 }
 
-// ListEnv returns the lines that "kubectl set env --list" prints for a field of an object. The
-// field is an environment, or a pod template whose matching containers are listed.
+// ListEnv returns the lines that "kubectl set env --list" prints for a field of an object. The field
+// is an environment or a pod template. In a pod template, only matching containers are listed.
 func ListEnv(object string, field any, pattern string) ([]string, error) {
 	template, is := field.(map[string]any)
 	if !is {
@@ -147,8 +147,8 @@ func ListEnv(object string, field any, pattern string) ([]string, error) {
 	return lines, nil
 }
 
-// envLines returns a line KEY=VALUE for each variable of an environment, and a comment for a
-// variable whose value comes from elsewhere.
+// envLines returns a line KEY=VALUE for each variable of an environment, or a comment if the value
+// comes from another source.
 func envLines(env any) []string {
 	var lines []string
 	for _, variable := range fieldpath.Objects(env) {
@@ -177,7 +177,7 @@ func envSource(from map[string]any) string {
 // Quantities are amounts of resources by name, such as "cpu": "200m".
 type Quantities map[string]string
 
-// ParseQuantities reads cpu=200m,memory=512Mi.
+// ParseQuantities parses cpu=200m,memory=512Mi.
 func ParseQuantities(word string) (Quantities, error) {
 	all := Quantities{}
 	for pair := range strings.SplitSeq(word, ",") {
@@ -193,7 +193,7 @@ func ParseQuantities(word string) (Quantities, error) {
 	return all, nil
 }
 
-// String returns the amounts as ParseQuantities reads them.
+// String formats the amounts for ParseQuantities.
 func (q Quantities) String() string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(q)) {
@@ -202,8 +202,8 @@ func (q Quantities) String() string {
 	return strings.Join(pairs, ",")
 }
 
-// SetResources sets the requests and limits of the matching containers of a pod template in
-// place. SetResources keeps the quantities of other resources.
+// SetResources sets the requests and limits of the matching containers in a pod template. It keeps
+// the quantities of other resources. It modifies the template.
 func SetResources(template map[string]any, pattern string, requests, limits Quantities) error {
 	containers, err := matching(template, pattern)
 	if err != nil {
@@ -219,7 +219,7 @@ func SetResources(template map[string]any, pattern string, requests, limits Quan
 	return nil
 }
 
-// object returns the object in a field, and creates that object if it is absent.
+// object returns the object in a field. It creates the object if it is absent.
 func object(of map[string]any, field string) map[string]any {
 	in, is := of[field].(map[string]any)
 	if !is {

@@ -92,8 +92,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// An image is valid if "kubectl run" accepts it: a name with a tag, a digest, or both, or a
-// digest alone.
+// An image is valid if "kubectl run" accepts it: a name with a tag, a digest, or both, or only a
+// digest.
 func TestCheckImage(t *testing.T) {
 	t.Parallel()
 	digest := "sha256:" + strings.Repeat("a", 64)
@@ -107,7 +107,7 @@ func TestCheckImage(t *testing.T) {
 	}
 }
 
-// Every image, variable, or quantity that can be parsed can be set in a pod template.
+// Every parsed image, variable, or quantity can be set in a pod template.
 func FuzzSettings(f *testing.F) {
 	for _, word := range []string{"", "nginx:1.30", "web=nginx", "*=nginx@sha256:0", "=nginx", "KEY=VALUE", "KEY=", "KEY-", "-", "cpu=200m,memory=512Mi", "cpu=", "cpu=1,cpu=2"} {
 		f.Add(word)
@@ -137,7 +137,7 @@ func FuzzSettings(f *testing.F) {
 	})
 }
 
-// Errors escape the names of containers, because anyone who can write the object chooses them.
+// Errors escape the names of containers, because any writer of the object can choose them.
 func TestContainerNamesAreEscaped(t *testing.T) {
 	t.Parallel()
 	template := map[string]any{"spec": map[string]any{"containers": []any{

@@ -19,9 +19,8 @@ const (
 	maxValue   = 120 // runes
 )
 
-// Change describes in one line what changed between fields at the same paths, such as "image
-// nginx:1.29 → nginx:1.30, env LOG=debug added". It is "" if the pods of both would be the
-// same.
+// Change describes in one line the difference between fields at the same paths, such as "image
+// nginx:1.29 → nginx:1.30, env LOG=debug added". It is "" if both result in the same pods.
 func Change(from, to []Field) string {
 	if Same(from, to) {
 		return ""
@@ -67,7 +66,6 @@ func imagesOf(template map[string]any) []string {
 	return all
 }
 
-// nameOf returns the name of the last field of a path.
 func nameOf(p fieldpath.Path) string { return p.Steps[len(p.Steps)-1].Name }
 
 func changeOf(at fieldpath.Path, from, to any) []string {
@@ -111,8 +109,8 @@ func changeOfTemplate(from, to map[string]any) []string {
 	return append(all, fieldsChanged("", from, to, "spec", "metadata")...)
 }
 
-// changeOfContainers describes the changes in a list of containers. one means that there is only
-// one container, whose name it leaves out.
+// changeOfContainers describes the changes in a list of containers. one means that there is only one
+// container, whose name is omitted.
 func changeOfContainers(from, to any, one bool) []string {
 	was, is := byName(from), byName(to)
 	var all []string
@@ -185,7 +183,7 @@ func changeOfEnv(prefix string, from, to any) []string {
 	return all
 }
 
-// changeOfValue describes the change of a field. It includes only values that are strings.
+// changeOfValue describes the change of a field. It includes the values only if they are strings.
 func changeOfValue(name string, from, to any) string {
 	was, wasText := from.(string)
 	is, isText := to.(string)
@@ -200,7 +198,7 @@ func changeOfValue(name string, from, to any) string {
 	return name + " changed"
 }
 
-// fieldsChanged names the fields that changed, each with a prefix, but not their values.
+// fieldsChanged names the fields that changed, each with a prefix, but without values.
 func fieldsChanged(prefix string, from, to map[string]any, except ...string) []string {
 	var all []string
 	for _, key := range differing(from, to, except...) {

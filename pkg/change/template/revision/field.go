@@ -1,6 +1,6 @@
-// Package revision handles revisions of the fields that the pods of an object are made from:
-// it reads them from ControllerRevisions and ReplicaSets, finds the current one, describes
-// what changed between them, and finds the one to return to. It only computes values.
+// Package revision handles revisions of an object's pod template. It reads them from
+// ControllerRevisions and ReplicaSets, finds the current revision, describes the differences, and
+// finds the revision to return to. It only computes values.
 package revision
 
 import (
@@ -15,8 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Field is a field that pods are made from. Value is nil if the object does not have the
-// field.
+// Field is a field that defines the pods. Value is nil if the object does not have the field.
 type Field struct {
 	Path  fieldpath.Path
 	Value any
@@ -44,8 +43,8 @@ func Paths(fields []Field) []fieldpath.Path {
 	return all
 }
 
-// Same reports whether a and b have the same paths, and pods made from both are the same. Equal
-// quantities, such as 1 and 1000m, are the same.
+// Same reports whether a and b have the same paths and result in the same pods. Equal quantities,
+// such as 1 and 1000m, are the same.
 func Same(a, b []Field) bool {
 	return slices.EqualFunc(a, b, func(a, b Field) bool {
 		return a.Path.String() == b.Path.String() && sameValue(a.Value, b.Value)
@@ -64,7 +63,7 @@ func sameValue(a, b any) bool {
 	return err == nil && equality.Semantic.DeepEqual(was, is)
 }
 
-// decode decodes a pod template. It is an error if the template has unknown fields.
+// decode decodes a pod template. It returns an error if the template has unknown fields.
 func decode(value any) (*corev1.PodTemplateSpec, error) {
 	fields, is := value.(map[string]any)
 	if !is {
@@ -98,8 +97,8 @@ func withoutNulls(value any) any {
 	return value
 }
 
-// Edits returns the edits that change the current fields into the wanted ones. Fields that
-// have the value already are left out.
+// Edits returns the edits that change the current fields into the wanted fields. It omits unchanged
+// fields.
 func Edits(now, want []Field) []fieldpath.Edit {
 	var edits []fieldpath.Edit
 	for i, w := range want {

@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// mostRevisions is the maximum number of revisions of a history, the newest. Controllers keep ten.
+// mostRevisions is the maximum number of revisions in a history. The newest are kept. Controllers
+// usually keep ten.
 const mostRevisions = 1000
 
-// History holds the revisions of an object, newest first, and its current fields.
+// History contains the revisions of an object, newest first, and its current fields.
 type History struct {
 	Revisions []Revision
-	// Now holds the current fields of the object, at the paths of the revisions.
+	// Now contains the current fields of the object at the paths of the revisions.
 	Now []Field
 }
 
-// NewHistory sorts revisions into a history. by and cause are the object's record of its last
-// change.
+// NewHistory sorts revisions into a history. by and cause come from the object's annotations about
+// its last change.
 func NewHistory(all []Revision, now []Field, by, cause string) History {
 	h := History{slices.Clone(all), now}
 	slices.SortFunc(h.Revisions, func(a, b Revision) int {
@@ -31,8 +32,7 @@ func NewHistory(all []Revision, now []Field, by, cause string) History {
 			r.Created = r.numbered // an old ReplicaSet is reused
 		}
 	}
-	// When a controller reuses an old revision under a new number, it keeps the old
-	// annotations.
+	// If a controller reuses an old revision under a new number, it keeps the old annotations.
 	if i := h.Current(); i >= 0 && (cause != "" || by != "") {
 		h.Revisions[i].By, h.Revisions[i].Cause = by, cause
 	}
@@ -40,14 +40,14 @@ func NewHistory(all []Revision, now []Field, by, cause string) History {
 }
 
 // Current returns the index of the object's current revision, or -1 if its controller has not seen
-// the last change yet.
+// the last change.
 func (h History) Current() int {
 	return slices.IndexFunc(h.Revisions, func(r Revision) bool { return Same(r.Fields, h.Now) })
 }
 
-// Change describes the change that made a revision: the difference from the one before, and the
-// cause unless it repeats the difference. If the one before is unknown, it returns the cause or
-// else a summary.
+// Change describes the change that made a revision: the difference from the previous revision, and
+// the cause if it adds information. If the previous revision is unknown, it returns the cause or,
+// without a cause, a summary.
 func (h History) Change(i int) string {
 	r, before := h.Revisions[i], h.before(i)
 	if before == nil {
@@ -56,14 +56,14 @@ func (h History) Change(i int) string {
 	switch changed := Change(before.Fields, r.Fields); {
 	case h.stale(i) || strings.Contains(changed, r.Cause):
 		return changed
-	case strings.HasPrefix(r.Cause, changed): // such as "… (undo to 2)"
+	case strings.HasPrefix(r.Cause, changed): // for example "… (undo to 2)"
 		return r.Cause
 	default:
 		return changed + ": " + r.Cause
 	}
 }
 
-// By returns the user who made a revision, or "" if unknown.
+// By returns the user who made a revision, or "" if the user is unknown.
 func (h History) By(i int) string {
 	if h.stale(i) {
 		return ""
@@ -71,15 +71,15 @@ func (h History) By(i int) string {
 	return h.Revisions[i].By
 }
 
-// stale reports whether the annotations of a revision belong to an earlier change, because some
-// tools do not update them.
+// stale reports whether the annotations of a revision belong to an earlier change. Some tools do not
+// update them.
 func (h History) stale(i int) bool {
 	r, before := h.Revisions[i], h.before(i)
 	return before != nil && r.Cause != "" && r.Cause == before.Cause && r.By == before.By && r.Cause != Change(before.Fields, r.Fields)
 }
 
-// before returns the revision that the object had before revision i, or nil if it is unknown. If
-// the object has returned to that revision since, that revision has a higher number now.
+// before returns the revision that the object had before revision i, or nil if it is unknown. If the
+// object has returned to that revision since, the revision now has a higher number.
 func (h History) before(i int) *Revision {
 	r, next := h.Revisions[i], i+1
 	if next == len(h.Revisions) || h.Revisions[next].Number != r.Number-1 {
@@ -96,7 +96,7 @@ func (h History) before(i int) *Revision {
 
 // NoRevisionError means that there is no revision to return to.
 type NoRevisionError struct {
-	// Number is the requested revision; 0 means any but the current one.
+	// Number is the requested revision. 0 means any revision except the current one.
 	Number int64
 	// Known lists the existing numbers, newest first.
 	Known []int64
@@ -113,7 +113,8 @@ func (e *NoRevisionError) Error() string {
 	return fmt.Sprintf("unable to find revision %d in its history: it has %s", e.Number, strings.Join(words, ", "))
 }
 
-// Pick returns the revision with the number or, if number is 0, the newest that is not current.
+// Pick returns the revision with this number. If number is 0, it returns the newest revision that is
+// not current.
 func (h History) Pick(number int64) (Revision, error) {
 	known := make([]int64, 0, len(h.Revisions))
 	for _, r := range h.Revisions {
@@ -125,7 +126,7 @@ func (h History) Pick(number int64) (Revision, error) {
 	return Revision{}, &NoRevisionError{number, known}
 }
 
-// Find returns the revision that has these fields, if there is one.
+// Find returns the revision with these fields, if there is one.
 func (h History) Find(fields []Field) (Revision, bool) {
 	i := slices.IndexFunc(h.Revisions, func(r Revision) bool { return Same(r.Fields, fields) })
 	if i < 0 {
@@ -134,10 +135,10 @@ func (h History) Find(fields []Field) (Revision, bool) {
 	return h.Revisions[i], true
 }
 
-// RolledOutBefore returns the number of the oldest revision before newer from which one of the pods
-// was made. Such a pod means that the rollout of newer never completed, because its controller
-// replaces all older pods. Without such pods, the rollout may or may not have completed, because
-// the status of an object describes only its current revision. pods holds the labels of each pod.
+// RolledOutBefore returns the number of the oldest revision before newer that still has pods. Such
+// pods mean that the rollout of newer never completed, because the controller replaces all older
+// pods. If there are none, it is unknown whether the rollout completed, because the status describes
+// only the current revision. pods contains the labels of each pod.
 func (h History) RolledOutBefore(newer Revision, pods []map[string]string) (older int64, found bool) {
 	for _, r := range slices.Backward(h.Revisions) {
 		if r.Number < newer.Number && slices.ContainsFunc(pods, r.Made) {

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Overwriters returns a sentence about each program that may revert a change to some fields of an
+// Overwriters returns a sentence about each program that can revert a change to some fields of an
 // object: its controller owner, a GitOps tool, and other managers that apply the fields.
 func Overwriters(obj *unstructured.Unstructured, paths []fieldpath.Path) []string {
 	var all []string

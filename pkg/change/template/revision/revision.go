@@ -21,7 +21,7 @@ var (
 	errNoNumber   = errors.New("it has no revision number")
 )
 
-// The annotations with the revision numbers that controllers give to the ReplicaSets of an object.
+// The annotations with the revision numbers that controllers write to ReplicaSets.
 const (
 	annotationDeployment = "deployment.kubernetes.io/revision"
 	annotationRollout    = "rollout.argoproj.io/revision"
@@ -34,30 +34,29 @@ const (
 	labelController = "controller-revision-hash"
 )
 
-// Revision is an earlier or the current state of the fields that the pods of an object are
-// made from.
+// Revision is a current or earlier state of the fields that define the pods.
 type Revision struct {
-	// Number orders the revisions. If an object returns to an old revision, its controller gives
-	// that revision a new number.
+	// Number orders the revisions. If an object returns to an old revision, its controller assigns a
+	// new number to that revision.
 	Number int64
 	// Name is the name of the ControllerRevision or ReplicaSet.
 	Name string
-	// Created is when the revision got its number, if known.
+	// Created is when the revision got its number, or zero if it is unknown.
 	Created time.Time
-	// By is the user who changed the object, and Cause is the reason. Both are "" if unknown.
+	// By is the user who changed the object, and Cause is the reason. Both are "" if they are unknown.
 	By, Cause string
 	Fields    []Field
 
 	labels map[string]string
-	// first is when the revision was created, with its first number.
+	// first is when the revision was created with its first number.
 	first time.Time
-	// numbered is the time of the last write by the controller that numbers a ReplicaSet. The
-	// ReplicaSet got its number at that time or earlier.
+	// numbered is the last write of a ReplicaSet by the controller that numbers it. The ReplicaSet
+	// got its number at that time or earlier.
 	numbered time.Time
 }
 
-// Read reads a revision from a ReplicaSet of a Deployment or of an Argo Rollout, or from a
-// ControllerRevision. If the kind declares the fields in its ControllerRevisions, paths lists them.
+// Read reads a revision from a ReplicaSet of a Deployment or an Argo Rollout, or from a
+// ControllerRevision. paths are the fields that the kind declares for its ControllerRevisions.
 func Read(obj *unstructured.Unstructured, paths []fieldpath.Path) (Revision, error) {
 	if obj.GetKind() == "ReplicaSet" {
 		return readReplicaSet(obj)
@@ -89,8 +88,8 @@ func readReplicaSet(obj *unstructured.Unstructured) (Revision, error) {
 	return r, nil
 }
 
-// readControllerRevision reads the fields at paths. Without paths, the data is a patch with
-// directives to replace fields, and only pod templates count.
+// readControllerRevision reads the fields at paths. If there are no paths, the data is a patch with
+// directives that replace fields, and only pod templates are read.
 func readControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Path) (Revision, error) {
 	number, found, err := unstructured.NestedInt64(obj.Object, "revision")
 	if err != nil || !found {
@@ -109,7 +108,7 @@ func readControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 		return r, err
 	}
 	fields := replaced(data, nil)
-	for _, names := range fields[:min(len(fields), 10)] { // others can write many, and pods are made from one
+	for _, names := range fields[:min(len(fields), 10)] { // other clients can write many fields
 		value, _, err := unstructured.NestedMap(data, names...)
 		if err != nil {
 			return Revision{}, fmt.Errorf("read .%s: %w", strings.Join(names, "."), err)
@@ -126,7 +125,7 @@ func readControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 	return r, nil
 }
 
-// isTemplate reports whether a field is a pod template, going by its path and its value.
+// isTemplate reports whether a field is a pod template according to its path and its value.
 func isTemplate(names []string, value map[string]any) bool {
 	containers, _ := fieldpath.Object(value, "spec")["containers"].([]any)
 	return slices.Equal(names, []string{"spec", "template"}) || names[0] == "spec" && len(names) > 1 && len(containers) > 0
@@ -161,8 +160,8 @@ func replaced(data map[string]any, at []string) [][]string {
 	return all
 }
 
-// dropEncoded removes from a pod template what is only there because a controller encoded it
-// from its Go type: the patch directive, a null timestamp, and empty resources of containers.
+// dropEncoded removes fields that a controller added to a pod template by encoding it from its Go
+// type: the patch directive, a null timestamp, and empty resources of containers.
 func dropEncoded(template map[string]any) {
 	delete(template, replacePatch)
 	metadata := fieldpath.Object(template, "metadata")
@@ -179,7 +178,7 @@ func dropEncoded(template map[string]any) {
 	}
 }
 
-// Made reports whether a pod was made from the revision, according to its labels.
+// Made reports whether a pod was made from the revision, according to the pod's labels.
 func (r Revision) Made(pod map[string]string) bool {
 	for _, label := range []string{labelDeployment, labelRollout, labelController, apis.LabelTemplateHash} {
 		hash := pod[label]

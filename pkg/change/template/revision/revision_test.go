@@ -21,7 +21,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
 }
 
-// The table has revisions as the controllers write them.
+// The revisions are in the form in which controllers write them.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	template := fieldpath.Fields("spec", "template")
@@ -178,7 +178,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("b is %d, %t", r.Number, found)
 	}
 
-	// The object had revisions a, b, and c, and returned to b, which has a new number.
+	// The object had revisions a, b, and c. Then it returned to b, which got a new number.
 	made := func(r Revision, second int64) Revision {
 		r.first = time.Unix(second, 0)
 		return r
@@ -204,7 +204,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("the history is %q, want %q", got, want)
 	}
 
-	// A cause that repeats the difference, or only a part of it, is not shown twice.
+	// A cause that repeats all or part of the difference is not shown twice.
 	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "", "image a → b (undo to 1)"), image(3, "c", "", "b → c")}, now("c"), "", "")
 	if got, want := rows(h), []string{": image b → c", ": image a → b (undo to 1)", ": image a"}; !slices.Equal(got, want) {
 		t.Errorf("the history is %q, want %q", got, want)
@@ -216,7 +216,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// The age of a reused ReplicaSet counts from when its controller wrote it.
+// The age of a reused ReplicaSet starts when its controller wrote it.
 func TestReusedReplicaSet(t *testing.T) {
 	t.Parallel()
 	const noon = "2026-01-02T12:00:0"
@@ -251,7 +251,7 @@ func TestOverwriters(t *testing.T) {
 		entry("argocd-controller", "Apply"):                   "Argo CD manages .spec.image, and its next run restores the old value",
 		entry("kustomize-controller", "Apply"):                "Flux manages .spec.image, and its next run restores the old value",
 		entry("helm", "Update"):                               "Helm manages .spec.image, and its next run restores the old value",
-		"labels: {app.kubernetes.io/managed-by: Helm}":        "", // it may leave the field out
+		"labels: {app.kubernetes.io/managed-by: Helm}":        "", // Helm might not set the field
 		"annotations: {argocd.argoproj.io/tracking-id: 'x:'}": "",
 		"annotations: {" + applied + "}":                      "",
 		"labels: {app.kubernetes.io/managed-by: Helm}, annotations: {" + applied + "}":                                 "Helm manages .spec.image, and its next run restores the old value",
@@ -273,7 +273,7 @@ func TestOverwriters(t *testing.T) {
 	}
 }
 
-// An undo restores all fields, and leaves everything else unchanged.
+// An undo restores all fields of the revision, and changes nothing else.
 func TestUndoGivesBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -315,7 +315,7 @@ func TestUndoGivesBack(t *testing.T) {
 	})
 }
 
-// A history has the newest revisions, however many there are.
+// A history is limited to the newest revisions.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	var all []Revision

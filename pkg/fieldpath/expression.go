@@ -12,15 +12,14 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// Expression is a JSONPath expression with an expected value, as for
-// "kubectl wait --for=jsonpath".
+// Expression is a JSONPath expression with an expected value, as for "kubectl wait --for=jsonpath".
 type Expression struct {
 	text, Path string
 	// value is nil if any value is accepted.
 	value *string
 }
 
-// ParseExpression reads EXPRESSION[=VALUE].
+// ParseExpression parses EXPRESSION[=VALUE].
 func ParseExpression(word string) (Expression, error) {
 	path, value := cutValue(word)
 	if _, err := ParseJSONPath(path); err != nil {
@@ -32,17 +31,17 @@ func ParseExpression(word string) (Expression, error) {
 	return Expression{word, path, value}, nil
 }
 
-// Plain reports whether the expression takes time in proportion to the object. A recursive descent, a
-// wildcard, or a union can multiply the results, and so can each further one.
+// Plain reports whether the cost of the expression is linear in the size of the object. Each
+// recursive descent, wildcard, or union can multiply the results.
 func (e Expression) Plain() bool {
 	unquoted := regexp.MustCompile(`'[^']*'|"[^"]*"`).ReplaceAllString(e.Path, "")
 	return !strings.Contains(unquoted, "..") && !strings.ContainsAny(unquoted, "*,")
 }
 
-// String returns the expression as it was written.
+// String returns the expression in its original form.
 func (e Expression) String() string { return e.text }
 
-// Holds reports whether obj has the expected value, or any value if none is expected.
+// Holds reports whether obj has the expected value. If no value is expected, any value is enough.
 func (e Expression) Holds(obj map[string]any) (bool, error) {
 	path, err := ParseJSONPath(e.Path) // a JSONPath has state, so each call parses its own
 	if err != nil {
@@ -55,8 +54,8 @@ func (e Expression) Holds(obj map[string]any) (bool, error) {
 	return holds(results, e.value)
 }
 
-// Now returns a message about the present value of the expression in an object. If a field on the
-// path is missing, the message lists the fields of the object that should contain it.
+// Now returns a message about the current value of the expression in an object. If a field on the
+// path is missing, the message lists the existing fields at that level.
 func (e Expression) Now(obj map[string]any) string {
 	path, err := ParseJSONPath(e.Path)
 	if err == nil {
@@ -76,8 +75,8 @@ func (e Expression) Now(obj map[string]any) string {
 	return e.Path + " is not set"
 }
 
-// ParseJSONPath reads a JSONPath expression as kubectl does for custom columns: {.a.b},
-// {a.b}, .a.b or a.b. A missing key is no error.
+// ParseJSONPath parses a JSONPath expression as kubectl does for custom columns: {.a.b}, {a.b}, .a.b
+// or a.b. A missing key is not an error.
 func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 	inner := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(expression, "{"), "}"), ".")
 	if inner == "" || strings.ContainsAny(inner, "{}") || strings.HasPrefix(expression, "{") != strings.HasSuffix(expression, "}") {
@@ -90,7 +89,7 @@ func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 	return path, nil
 }
 
-// cutValue cuts EXPRESSION=VALUE at the first = that is not part of ==. Without one, value is nil.
+// cutValue cuts EXPRESSION=VALUE at the first = that is not part of ==. If there is none, value is nil.
 func cutValue(word string) (expression string, value *string) {
 	for i := 0; i < len(word); i++ {
 		if word[i] != '=' {
@@ -106,7 +105,7 @@ func cutValue(word string) (expression string, value *string) {
 	return word, nil
 }
 
-// holds reports whether the only result of an expression equals value. A nil value matches any.
+// holds reports whether the only result of an expression equals value. If value is nil, any result is enough.
 func holds(results [][]reflect.Value, value *string) (bool, error) {
 	switch {
 	case len(results) == 0 || len(results[0]) == 0:

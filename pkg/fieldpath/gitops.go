@@ -10,19 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// GitOps is a tool that keeps objects as a repository or a chart declares them.
+// GitOps is a tool that keeps objects in the state that a repository or a chart declares.
 type GitOps struct {
 	Tool string
-	// Kind is the kind of the tool's own objects. Place is the part of such an object that
-	// declares fields. Both are empty for Helm, which acts only when it is run.
+	// Kind is the kind of the tool's own objects. Place is the part of such an object that declares
+	// fields. Both are empty for Helm, which acts only when a user runs it.
 	Kind, Place string
-	// Object is the name of the tool's own object, with its namespace if that is known.
+	// Object is the name of the tool's own object, with its namespace if known.
 	Object string
 
 	// managers lists patterns of the tool's names in managedFields.
 	managers []string
-	// object returns Object, or "" if the tool does not mark obj. recorded means that the tool is
-	// a field manager of obj.
+	// object returns Object, or "" if the tool does not mark obj. recorded means that the tool is a
+	// field manager of obj.
 	object func(obj *unstructured.Unstructured, recorded bool) string
 }
 
@@ -35,9 +35,9 @@ func gitOpsTools() []GitOps {
 	}
 }
 
-// GitOpsOf returns the tool that sets one of the fields of an object, or nil if there is none. The
-// tool either manages the field, or marks the object and has set the field in the last client-side
-// apply. A tool that leaves the field out, for example for an autoscaler, does not qualify.
+// GitOpsOf returns the tool that sets one of the fields of an object, or nil. Either the tool manages
+// the field, or it marks the object and has set the field in the last client-side apply. A tool that
+// omits the field, for example for an autoscaler, does not qualify.
 func GitOpsOf(obj *unstructured.Unstructured, fields ...Path) *GitOps {
 	for _, g := range gitOpsTools() {
 		recorded, sets := false, false
@@ -55,7 +55,7 @@ func GitOpsOf(obj *unstructured.Unstructured, fields ...Path) *GitOps {
 	return nil
 }
 
-// Manages reports whether a field manager is the tool.
+// Manages reports whether a field manager belongs to the tool.
 func (g GitOps) Manages(manager string) bool {
 	return slices.ContainsFunc(g.managers, func(pattern string) bool {
 		matched, _ := path.Match(pattern, manager) // the patterns are valid
@@ -69,7 +69,7 @@ func argoApplication(obj *unstructured.Unstructured, recorded bool) string {
 		return app
 	}
 	if !recorded {
-		return "" // others set this label, too
+		return "" // other tools also set this label
 	}
 	return obj.GetLabels()["app.kubernetes.io/instance"]
 }
@@ -88,8 +88,7 @@ func helmRelease(obj *unstructured.Unstructured, _ bool) string {
 	return "Helm"
 }
 
-// lastApplied reports whether the last client-side apply of an object has set one of the
-// fields.
+// lastApplied reports whether the last client-side apply of an object set one of the fields.
 func lastApplied(obj *unstructured.Unstructured, fields []Path) bool {
 	var applied map[string]any
 	if json.Unmarshal([]byte(obj.GetAnnotations()[corev1.LastAppliedConfigAnnotation]), &applied) != nil {

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Manager returns the field manager that last set the field, and the time, or "" if managedFields
-// does not record the field. An entry with the field itself takes precedence over an entry with
-// only an object around the field, because another manager may have filled that object.
+// Manager returns the field manager that last set the field, and the time. It returns "" if
+// managedFields does not record the field. An entry with the field takes precedence over an entry
+// with only an enclosing object, because another manager can have filled that object.
 func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.Time) {
 	closest := 0
 	place, _, taken, err := p.Locate(obj.Object)
@@ -35,15 +35,15 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 	return manager, at
 }
 
-// ManagedBy reports whether an entry of managedFields has the field at the path in obj, or has the
-// whole list or object around it.
+// ManagedBy reports whether an entry of managedFields contains the field at the path in obj, or an
+// entire enclosing list or object.
 func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) bool {
 	place, _, taken, err := p.Locate(obj)
 	return err == nil && p.managedAt(entry, obj, place, taken) > 0
 }
 
-// managedAt returns the number of steps of the path that an entry of managedFields records, or
-// zero if the entry does not have the field. place and taken are from Locate.
+// managedAt returns the number of steps of the path that an entry of managedFields records, or zero
+// if the entry does not contain the field. place and taken are results of Locate.
 func (p Path) managedAt(entry metav1.ManagedFieldsEntry, obj map[string]any, place Place, taken int) int {
 	depth := 0
 	Recorded(entry).Iterate(func(recorded fieldpath.Path) {
@@ -54,8 +54,8 @@ func (p Path) managedAt(entry metav1.ManagedFieldsEntry, obj map[string]any, pla
 	return depth
 }
 
-// Recorded returns the fields that an entry of managedFields has, without the objects
-// and lists around them. It is empty if the entry cannot be read.
+// Recorded returns the fields in an entry of managedFields, without their enclosing objects and
+// lists. It is empty if the entry cannot be read.
 func Recorded(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	var set fieldpath.Set
 	if set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
@@ -64,8 +64,8 @@ func Recorded(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return set.Leaves()
 }
 
-// agrees reports whether a recorded path and a place in an object match, up to the end of the
-// shorter one.
+// agrees reports whether a recorded path and a place in an object match, up to the end of the shorter
+// one.
 func agrees(recorded fieldpath.Path, place Place, within any) bool {
 	for i := range min(len(recorded), len(place)) {
 		content := inside(within, place[i])

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// managedObject has managedFields as API servers record them, for fields, for a list whose elements
-// have keys, and for a list that is managed as a whole.
+// managedObject contains managedFields as API servers record them: for fields, for a list whose
+// elements have keys, and for a list that is managed as a whole.
 const managedObject = `
 metadata:
   managedFields:
@@ -54,7 +54,7 @@ func TestManager(t *testing.T) {
 		".spec.odd":                               {"odd", -1},
 		`.spec.twins[?(@.name=="twin")].size`:     {"", -1},      // matches two elements
 		".spec.tags[0]":                           {"", -1},      // recorded by its value, not by its index
-		".spec.limits.cpu":                        {"filler", 6}, // the maker set only the object around the field
+		".spec.limits.cpu":                        {"filler", 6}, // the maker set only the enclosing object
 		".spec.nobody":                            {"", -1},
 		".spec.absent":                            {"", -1},
 		`.spec.sets[?(@.name=="lukewarm")].count`: {"", -1},
@@ -70,7 +70,6 @@ func TestManager(t *testing.T) {
 	}
 }
 
-// Recorded returns fields only, and not the objects around them.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
 	for fields, want := range map[string]int{

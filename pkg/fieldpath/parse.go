@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// ParsePath parses a path to a field under .spec: .spec.replicas, spec.replicas, $.spec.replicas
-// or {.spec.replicas}. Names with other characters are written as ['a.b'], ["a.b"] or a\.b. One
-// element of a list is selected by [0] or [?(@.name=="hot")], with && between several keys. In
-// quotes, a backslash escapes the next character.
+// ParsePath parses a path to a field under .spec: .spec.replicas, spec.replicas, $.spec.replicas or
+// {.spec.replicas}. Names with other characters are written as ['a.b'], ["a.b"] or a\.b. An element
+// of a list is selected by [0] or [?(@.name=="hot")]. && combines several keys. In quotes, a
+// backslash escapes the next character.
 //
-// It is an error if the path could match several places, as with wildcards, slices, unions,
-// recursive descent, or filters that do not compare keys by ==.
+// A path that can match several places is an error. Examples are wildcards, slices, unions, recursive
+// descent, and filters that do not compare keys with ==.
 func ParsePath(s string) (Path, error) {
 	p, err := parsePath(s)
 	if err != nil {
@@ -81,7 +81,7 @@ var (
 // reader parses a path. rest is the part that has not been parsed yet.
 type reader struct{ rest string }
 
-// take removes a prefix, and reports whether it was there.
+// take removes a prefix, and reports whether it was present.
 func (r *reader) take(prefix string) bool {
 	rest, had := strings.CutPrefix(r.rest, prefix)
 	r.rest = rest
@@ -90,7 +90,7 @@ func (r *reader) take(prefix string) bool {
 
 func (r *reader) spaces() { r.rest = strings.TrimLeft(r.rest, " \t") }
 
-// unexpected returns an error that names want, which is missing before the rest of the input.
+// unexpected returns an error that says that want is missing before the rest of the input.
 func (r *reader) unexpected(want string) error {
 	switch {
 	case r.rest == "":
@@ -118,7 +118,7 @@ func (r *reader) step(first bool) (Step, error) {
 	return Step{Kind: Field, Name: name}, err
 }
 
-// bracket reads the rest of a step after its [, up to and including the ].
+// bracket parses the rest of a step after [, up to and including ].
 func (r *reader) bracket() (Step, error) {
 	r.spaces()
 	s, err := r.inBracket()
@@ -174,8 +174,8 @@ func (r *reader) while(ok func(rune) bool) string {
 	return taken
 }
 
-// name reads a name without quotes, as kubectl's JSONPath does. The name ends at a special
-// character, unless a backslash escapes it.
+// name parses an unquoted name, like kubectl's JSONPath. The name ends at a special character that no
+// backslash escapes.
 func (r *reader) name() (string, error) {
 	var b strings.Builder
 	for {
@@ -199,7 +199,7 @@ func (r *reader) name() (string, error) {
 	return b.String(), nil
 }
 
-// quoted reads a string in single or double quotes.
+// quoted parses a string in single or double quotes.
 func (r *reader) quoted() (string, error) {
 	mark := rune(r.rest[0])
 	var b strings.Builder
@@ -221,7 +221,7 @@ func (r *reader) quoted() (string, error) {
 	return "", fmt.Errorf("the quote of %s is not closed", r.rest)
 }
 
-// filter reads what follows the ? of a filter, up to the ].
+// filter parses a filter after its ?, up to the ].
 func (r *reader) filter() ([]Comparison, error) {
 	r.spaces()
 	inParentheses := r.take("(")
@@ -269,7 +269,7 @@ func (r *reader) comparison() (c Comparison, err error) {
 	return c, nil
 }
 
-// literal reads a string in quotes, an integer or a boolean.
+// literal parses a quoted string, an integer, or a boolean.
 func (r *reader) literal() (any, error) {
 	if strings.HasPrefix(r.rest, "'") || strings.HasPrefix(r.rest, `"`) {
 		return r.quoted()
@@ -285,7 +285,7 @@ func (r *reader) literal() (any, error) {
 	return n, nil
 }
 
-// FieldNames parses a path and returns the names of its fields. A path through a list is an error.
+// FieldNames parses a path and returns the names of its fields. It returns an error for a path through a list.
 func FieldNames(word string) ([]string, error) {
 	path, err := ParseSteps(word)
 	if err != nil {

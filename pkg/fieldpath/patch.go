@@ -18,18 +18,18 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// Edit sets a field of an object to a value. Nil removes the field.
+// Edit sets a field of an object to a value. A nil value removes the field.
 type Edit struct {
 	Path  Path
 	Value any
 }
 
 // Patch returns a JSON patch that makes the edits one after another. The patch also sets the
-// resourceVersion of obj. If the object has changed, the index of a list element may be outdated, so
-// the server returns a conflict. A failed test operation would not return a conflict.
+// resourceVersion of obj. If the object has changed, an index of a list element can be outdated, so
+// the server must return a conflict. A failed test operation would return another error.
 //
-// The patch adds absent fields with the objects around them, but no elements of lists. It is an
-// error if obj has no resourceVersion.
+// The patch adds absent fields and their enclosing objects, but no elements of lists. It is an error
+// if obj has no resourceVersion.
 func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 	version, _, err := unstructured.NestedString(obj, "metadata", "resourceVersion")
 	if err != nil {
@@ -39,7 +39,7 @@ func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 		return nil, errors.New("the object has no resourceVersion, which a safe change requires")
 	}
 	operations := []operation{{"replace", "/metadata/resourceVersion", version}}
-	edited := runtime.DeepCopyJSON(obj) // with the edits so far
+	edited := runtime.DeepCopyJSON(obj) // contains the edits so far
 	for _, e := range edits {
 		change, err := e.operation(edited)
 		if err != nil {
@@ -81,12 +81,12 @@ func (e Edit) operation(obj map[string]any) (*operation, error) {
 		}
 	}
 	if found == nil {
-		return &operation{"replace", pointer(at), nest(rest, e.Value)}, nil // instead of the null
+		return &operation{"replace", pointer(at), nest(rest, e.Value)}, nil // replaces the null
 	}
 	return &operation{"add", pointer(append(at, rest[0].Name)), nest(rest[1:], e.Value)}, nil
 }
 
-// Apply makes the edit in obj itself. It has no effect if the field to remove is absent.
+// Apply makes the edit in obj. If the field to remove is absent, it does nothing.
 func (e Edit) Apply(obj map[string]any) error {
 	if e.Value != nil {
 		return e.Path.Set(obj, runtime.DeepCopyJSONValue(e.Value))
@@ -102,7 +102,7 @@ func (e Edit) Apply(obj map[string]any) error {
 	return nil
 }
 
-// nest returns a value inside nested objects, one for each field, with the first field outermost.
+// nest returns a value inside nested objects, one for each field. The first field is the outermost.
 func nest(fields []Step, value any) any {
 	for _, f := range slices.Backward(fields) {
 		value = map[string]any{f.Name: value}

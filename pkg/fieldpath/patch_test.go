@@ -74,7 +74,7 @@ func TestPatchRefuses(t *testing.T) {
 	}
 }
 
-// Edits are made one after another, so an edit can use the fields that an earlier edit added.
+// Edits are made one after another, so an edit can use fields that an earlier edit added.
 func TestPatchOfEdits(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -127,7 +127,7 @@ func TestPatchOfEdits(t *testing.T) {
 	}
 }
 
-// apply applies a patch as the server does.
+// apply applies a patch like the server.
 func apply(patch []byte, obj map[string]any) (map[string]any, error) {
 	before, err := json.Marshal(obj)
 	if err != nil {
@@ -146,7 +146,7 @@ func apply(patch []byte, obj map[string]any) (map[string]any, error) {
 }
 
 // descend draws the steps from a value to a place for an integer, through existing fields and
-// elements and then through absent fields. It may change the value.
+// elements and then through absent fields. It can change the value.
 func descend(t *rapid.T, value any, steps []Step) []Step {
 	more := func() bool { return len(steps) < 2 || rapid.Bool().Draw(t, "more") }
 	switch v := value.(type) {
@@ -202,8 +202,7 @@ func container(value any) bool {
 	return false
 }
 
-// A patch changes the value at its path and nothing else. Parsing the String of a path returns the
-// same path.
+// A patch changes only the value at its path. Formatting and parsing a path returns the same path.
 func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 	t.Parallel()
 	patched := 0
@@ -244,7 +243,7 @@ func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
 	}
 }
 
-// assign sets the integer at the steps in a value, as the patch should, and returns the value.
+// assign sets the integer at the steps in a value, as a patch should, and returns the value.
 func assign(value any, steps []Step, n int64) any {
 	if len(steps) == 0 {
 		return n

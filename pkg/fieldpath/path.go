@@ -1,5 +1,5 @@
-// Package fieldpath parses paths to one field of an object. It reads and sets the field, makes
-// patches, and finds the field in schemas and managedFields.
+// Package fieldpath parses paths to a field of an object. It reads and sets the field, makes patches,
+// and finds the field in schemas and managedFields.
 package fieldpath
 
 import (
@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Path is a JSONPath to one place in an object. It leads through fields (.size, ["a.b"]) and
-// through one element of a list, by its index ([0]) or its keys ([?(@.name=="hot")]).
+// Path is a JSONPath to a single place in an object. Its steps are fields (.size, ["a.b"]) and
+// elements of lists, by index ([0]) or by keys ([?(@.name=="hot")]).
 //
-// This package has its own parser, because client-go's JSONPath returns values instead of places,
-// and other libraries do not accept kubectl's escapes and names with dashes.
+// This package has its own parser, because client-go's JSONPath returns values instead of places, and
+// other libraries accept neither kubectl's escapes nor names with dashes.
 type Path struct {
 	Steps []Step
 }
@@ -23,9 +23,9 @@ type StepKind int
 
 // The kinds of steps.
 const (
-	Field     StepKind = iota // an object's field, by its name
-	Element                   // a list's element, by its index
-	Selection                 // a list's element, by the values of its keys
+	Field     StepKind = iota // a field of an object, by name
+	Element                   // an element of a list, by index
+	Selection                 // an element of a list, by the values of its keys
 )
 
 // Step is one step of a path.
@@ -33,7 +33,7 @@ type Step struct {
 	Kind  StepKind
 	Name  string       // of the field
 	Index int          // of the element
-	Where []Comparison // all of them hold for the selected element
+	Where []Comparison // all conditions for the selected element
 }
 
 // Comparison compares a key of an element with a value: a string, int64 or bool.
@@ -42,11 +42,11 @@ type Comparison struct {
 	Value any
 }
 
-// Place is the position of a value in an object. It lists names of fields (string) and indexes of
-// elements (int) from the root.
+// Place is the position of a value in an object. It lists the field names (string) and element
+// indexes (int) from the root.
 type Place []any
 
-// Fields returns the path from the root of an object through fields alone.
+// Fields returns the path from the root of an object through these fields.
 func Fields(names ...string) Path {
 	p := Path{}
 	for _, name := range names {
@@ -55,8 +55,8 @@ func Fields(names ...string) Path {
 	return p
 }
 
-// String returns the path as ParsePath reads it. Names that are not plain are in double
-// quotes, so that the path fits into a shell's single quotes.
+// String formats the path for ParsePath. It puts special names in double quotes, so that the path can
+// be single-quoted in a shell.
 func (p Path) String() string {
 	var b strings.Builder
 	for _, s := range p.Steps {
@@ -105,14 +105,14 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// Locate follows the path into an object until a step finds nothing. It returns the place that it
-// has reached, the value there, and the number of steps taken. It is an error if a step finds
-// several places, or a value of the wrong type.
+// Locate follows the path into an object until a step finds nothing. It returns the reached place,
+// the value there, and the number of steps taken. It returns an error if a step finds several places,
+// or a value of the wrong type.
 func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err error) {
 	value = obj
 	for i, s := range p.Steps {
 		if value == nil {
-			break // null counts as absent
+			break // null is treated as absent
 		}
 		if err := s.fits(value, Path{p.Steps[:i]}); err != nil {
 			return nil, nil, 0, err
@@ -130,7 +130,7 @@ func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err er
 	return at, value, taken, nil
 }
 
-// inside returns the field or element that a key from find selects in a value, or nil.
+// inside returns the field or element of a value at a key from find, or nil.
 func inside(value, key any) any {
 	switch container := value.(type) {
 	case map[string]any:
@@ -145,7 +145,7 @@ func inside(value, key any) any {
 	return nil
 }
 
-// find returns the names or indexes that the step matches in a value.
+// find returns the field names or element indexes that the step matches in a value.
 func (s Step) find(value any) Place {
 	var found Place
 	switch value := value.(type) {
@@ -196,10 +196,10 @@ func (s Step) fits(value any, at Path) error {
 	return nil
 }
 
-// With returns the path with one more step.
+// With returns the path with an additional step.
 func (p Path) With(s Step) Path { return Path{append(slices.Clone(p.Steps), s)} }
 
-// Value returns the value at the path, or nil if there is none. It returns the errors of Locate.
+// Value returns the value at the path, or nil if there is none. Its errors are those of Locate.
 func (p Path) Value(obj map[string]any) (any, error) {
 	_, value, taken, err := p.Locate(obj)
 	if err != nil || taken < len(p.Steps) {
@@ -208,8 +208,8 @@ func (p Path) Value(obj map[string]any) (any, error) {
 	return value, nil
 }
 
-// Get returns the integer at the path. found is false if the value is absent or null. Get returns
-// an error if the value is not an integer, and the errors of Locate.
+// Get returns the integer at the path. If the value is absent or null, found is false. Get returns an
+// error if the value is not an integer, or if Locate does.
 func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	value, err := p.Value(obj)
 	if err != nil || value == nil {
@@ -222,14 +222,14 @@ func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	return n, true, nil
 }
 
-// Integer returns the integer in a value of an unstructured object, and reports whether the value
-// is an int64, or a float64 without a fraction.
+// Integer returns the integer in a value of an unstructured object. It reports whether the value is
+// an int64, or a float64 without a fraction.
 func Integer(value any) (int64, bool) {
 	switch n := value.(type) {
 	case int64:
 		return n, true
 	case float64:
-		// As a float64, MinInt64 is exact, but MaxInt64 is rounded up to 2^63, which would overflow.
+		// A float64 can represent MinInt64, but rounds MaxInt64 up to 2^63, which would overflow.
 		if n == math.Trunc(n) && n >= math.MinInt64 && n < math.MaxInt64 {
 			return int64(n), true
 		}
@@ -237,7 +237,7 @@ func Integer(value any) (int64, bool) {
 	return 0, false
 }
 
-// describe returns a value in words, for messages.
+// describe describes a value for messages.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:

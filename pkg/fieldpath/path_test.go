@@ -139,7 +139,7 @@ func FuzzParsePath(f *testing.F) {
 			t.Errorf("%q reads as %q, which reads as %q, %v", s, p, again, err)
 		}
 		if _, _, err := p.Get(obj); err == nil {
-			_, _ = Patch(obj, Edit{p, int64(1)}) // does not panic
+			_, _ = Patch(obj, Edit{p, int64(1)}) // must not panic
 		}
 	})
 }
@@ -184,7 +184,7 @@ func TestGet(t *testing.T) {
 		".spec.sets[2].count":                         {7, true, ""},
 		`.spec.sets[?(@.name=="hot")].count`:          {3, true, ""},
 		`.spec.sets[?(@.zone==2)].count`:              {7, true, ""},
-		`.spec.sets[?(@.zone==3)].count`:              {8, true, ""}, // the object has 3.0
+		`.spec.sets[?(@.zone==3)].count`:              {8, true, ""}, // the object contains 3.0
 		`.spec.sets[?(@.enabled==true)].count`:        {7, true, ""},
 		`.spec.sets[?(@.at.host=="h")].count`:         {7, true, ""},
 		`.spec.sets[?(@.zone==1 && @.name=="hot")].n`: {0, false, ""},
@@ -199,7 +199,7 @@ func TestGet(t *testing.T) {
 		`.spec.sets[?(@.name=="none")].count`:         {0, false, ""},
 		`.spec.sets[?(@.zone=="2")].count`:            {0, false, ""},
 		`.spec.sets[?(@.name=="twin")].count`:         {0, false, `.spec.sets[?(@.name=="twin")] matches 2 fields: use a filter`},
-		// The path matches two elements, and may mean the element without a count.
+		// The path matches two elements, so it is ambiguous.
 		`.spec.sets[?(@.zone==1)].count`:     {0, false, "matches 2 fields"},
 		".spec.sets.count":                   {0, false, ".spec.sets is a list: select one of its elements by a key"},
 		".spec.replicas.count":               {0, false, ".spec.replicas is 3, not an object"},

@@ -12,8 +12,8 @@ import (
 // partsKey is the key under which SchemaOf stores the schemas to which others refer.
 const partsKey = "components"
 
-// Resolve returns the schema to which a schema refers, or the schema itself if it is no reference.
-// A reference with a default is wrapped in allOf.
+// Resolve returns the schema to which a schema refers. If the schema is not a reference, it returns
+// the schema. A reference with a default is wrapped in allOf.
 func Resolve(root, schema map[string]any) map[string]any {
 	ref, _ := schema["$ref"].(string)
 	if all, _ := schema["allOf"].([]any); len(all) == 1 {
@@ -26,7 +26,7 @@ func Resolve(root, schema map[string]any) map[string]any {
 	return Object(root, partsKey, strings.TrimPrefix(ref, "#/components/schemas/"))
 }
 
-// SchemaOf returns the schema of a kind from an OpenAPI v3 document, with all schemas of the
+// SchemaOf returns the schema of a kind from an OpenAPI v3 document. It adds all schemas of the
 // document under partsKey.
 func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, error) {
 	var doc struct {
@@ -48,7 +48,7 @@ func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, er
 		if err := json.Unmarshal(raw, &found); err != nil {
 			return nil, fmt.Errorf("read the schema of %s: %w", kind.Kind, err)
 		}
-		// Built-in kinds refer to the schemas of their parts.
+		// Built-in kinds refer to other schemas.
 		parts := map[string]any{}
 		for name, raw := range doc.Components.Schemas {
 			var part map[string]any
@@ -64,12 +64,12 @@ func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, er
 
 var errNoSchema = errors.New("the server's OpenAPI document does not describe this type")
 
-// Open reports whether an object may have fields that its schema does not describe.
+// Open reports whether an object can have fields that its schema does not describe.
 func Open(schema map[string]any) bool {
 	return schema["x-kubernetes-preserve-unknown-fields"] == true
 }
 
-// Object returns the object that is nested under the names, or nil if there is none.
+// Object returns the nested object at the names, or nil.
 func Object(of map[string]any, names ...string) map[string]any {
 	for _, name := range names {
 		of, _ = of[name].(map[string]any)
@@ -77,10 +77,10 @@ func Object(of map[string]any, names ...string) map[string]any {
 	return of
 }
 
-// Strings returns the strings in a list, and skips other elements.
+// Strings returns the strings in a list. It skips other elements.
 func Strings(value any) []string { return elements[string](value) }
 
-// Objects returns the objects in a list, and skips other elements.
+// Objects returns the objects in a list. It skips other elements.
 func Objects(value any) []map[string]any { return elements[map[string]any](value) }
 
 func elements[T any](value any) []T {

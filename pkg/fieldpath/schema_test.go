@@ -31,7 +31,7 @@ func TestSchemaOf(t *testing.T) {
 	}
 }
 
-// Typed follows references to other schemas, even if a reference is wrapped in allOf.
+// Typed follows references to other schemas, even if the reference is wrapped in allOf.
 func TestTypedThroughReferences(t *testing.T) {
 	t.Parallel()
 	const document = `{"components":{"schemas":{
@@ -69,7 +69,6 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// Values that are not strings are left out.
 func TestStrings(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

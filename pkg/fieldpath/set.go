@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Set sets the value at the path in an object. It creates what is absent on the way:
-// objects, an element at the end of a list, and an element with the keys of the path.
+// Set sets the value at the path in an object. It creates missing objects, an element at the end of a
+// list, or an element with the keys of the path.
 func (p Path) Set(obj map[string]any, value any) error {
 	_, err := set(obj, p.Steps, value)
 	if err != nil {
@@ -19,7 +19,7 @@ func (p Path) Set(obj map[string]any, value any) error {
 	return nil
 }
 
-// set returns the container with the value in it. The result may be a new object or a longer list.
+// set returns the container with the value in it. The result can be a new object or a longer list.
 func set(container any, steps []Step, value any) (any, error) {
 	if len(steps) == 0 {
 		return value, nil
@@ -61,8 +61,8 @@ func as[T any](container any, what string) (T, error) {
 	return t, nil
 }
 
-// place returns the index of the element that a step selects, and the list. It adds the element if
-// it is absent.
+// place returns the index of the element that a step selects, and the list. It adds a missing
+// element.
 func (s Step) place(list []any) (int, []any, error) {
 	if s.Kind == Element {
 		switch {
@@ -85,9 +85,9 @@ func (s Step) place(list []any) (int, []any, error) {
 	return len(list), append(list, made), nil
 }
 
-// Typed converts a word from the command line to the type at the path in a schema. If the schema
-// has no type there, Typed reads an integer, a boolean, or a JSON object, list or string as such,
-// and any other word as a string.
+// Typed converts a word from the command line to the type at the path in a schema. If the type is
+// unknown, Typed parses an integer, a boolean, or a JSON object, list, or string. Any other word is a
+// string.
 func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	switch kind := p.typeIn(schema); kind {
 	case "string":
@@ -121,8 +121,8 @@ func (p Path) Typed(schema map[string]any, word string) (any, error) {
 	return word, nil
 }
 
-// In follows the path into a schema until the schema lacks a step. It returns the schema that it
-// has reached, and the number of steps taken.
+// In follows the path into a schema until the schema lacks a step. It returns the reached schema and
+// the number of steps taken.
 func (p Path) In(schema map[string]any) (at map[string]any, taken int) {
 	at = Resolve(schema, schema)
 	for i, s := range p.Steps {
@@ -140,7 +140,7 @@ func (p Path) In(schema map[string]any) (at map[string]any, taken int) {
 	return at, len(p.Steps)
 }
 
-// typeIn returns the type at the path in a schema, or "" if there is not exactly one.
+// typeIn returns the type at the path in a schema, or "" if it is unknown or ambiguous.
 func (p Path) typeIn(schema map[string]any) string {
 	at, taken := p.In(schema)
 	if taken < len(p.Steps) || at["x-kubernetes-int-or-string"] == true {
@@ -150,8 +150,8 @@ func (p Path) typeIn(schema map[string]any) string {
 	return kind
 }
 
-// ParseSetting splits PATH=VALUE at the first = that follows a whole path. An = in brackets or
-// quotes belongs to the path.
+// ParseSetting splits PATH=VALUE at the first = after a complete path. An = in brackets or quotes
+// belongs to the path.
 func ParseSetting(pair string) (Path, string, error) {
 	err := fmt.Errorf("%q has no =: use PATH=VALUE", pair)
 	for i, c := range pair {

@@ -50,8 +50,8 @@ func TestPutThenGet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z.~/"'\[\] é\\]{1,4}`)
-		// The index is always 0, where Set appends to an empty list. No key of an element has the
-		// name of a field, because setting the field would overwrite the key.
+		// The index is always 0, where Set appends to an empty list. The keys of an element differ
+		// from all field names, because setting a field would overwrite a key.
 		parts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) []Step {
 			last := Step{Name: name.Draw(t, "name")}
 			switch rapid.IntRange(0, 3).Draw(t, "kind") {

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Object reads YAML as the API machinery does: whole numbers are int64.
+// Object parses YAML like the API machinery: whole numbers are int64.
 func Object(t testing.TB, text string) map[string]any {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -43,7 +43,7 @@ func Values(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(append(leaves, nested, nested, lists, lists)...)
 }
 
-// Objects draws unstructured objects, whose fields hold values at most depth levels deep.
+// Objects draws unstructured objects with values at most depth levels deep.
 func Objects(depth int) *rapid.Generator[map[string]any] {
 	return rapid.MapOfN(Names(), Values(depth), 0, 4)
 }

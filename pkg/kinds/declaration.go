@@ -18,32 +18,32 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// The annotations of a CRD that declare how its kind is reconciled. A path lists the fields
-// from the root of an object, such as .spec.size. Paths of the /scale subresource and status
-// fields with usual names need not be declared.
+// The annotations of a CRD that declare how its kind is reconciled. A path lists the fields from the
+// root of an object, such as .spec.size. Paths of /scale, and status fields with common names, need
+// not be declared.
 const (
-	// AnnotationPlan is the strategy; a CRD without it declares nothing.
+	// AnnotationPlan is the strategy. A CRD without this annotation declares nothing.
 	AnnotationPlan = declares + "plan"
-	// AnnotationReplicasPath names the replica field. An administrator may also set it on the
-	// CRD of a kind without a plan and without /scale.
+	// AnnotationReplicasPath is the path of the replica field. An administrator can also set it on
+	// the CRD of a kind without a plan and without /scale.
 	AnnotationReplicasPath = declares + "replicas-path"
-	// annotationTemplatePath names the pod template.
+	// annotationTemplatePath is the path of the pod template.
 	annotationTemplatePath = declares + "template-path"
-	// annotationImagePath, annotationCommandPath and annotationEnvPath name the image,
-	// command, and environment of the only container of kinds without a template.
-	// annotationImage is the default image.
+	// annotationImagePath, annotationCommandPath, and annotationEnvPath are the paths of the image,
+	// command, and environment of the only container of kinds without a template. annotationImage is
+	// the default image.
 	annotationImagePath   = declares + "image-path"
 	annotationCommandPath = declares + "command-path"
 	annotationEnvPath     = declares + "env-path"
 	annotationImage       = declares + "image"
-	// AnnotationDeploymentNamePath names the field that holds the name of the Deployment.
+	// AnnotationDeploymentNamePath is the path of the field with the name of the Deployment.
 	AnnotationDeploymentNamePath = declares + "deployment-name-path"
-	// AnnotationNameLabel is the pod label whose value is the object's name.
+	// AnnotationNameLabel is the pod label with the object's name.
 	AnnotationNameLabel = declares + "name-label"
-	// annotationHistoryLimit is the number of old revisions to keep for an object if
+	// annotationHistoryLimit is the number of old revisions of an object if
 	// .spec.revisionHistoryLimit is not set.
 	annotationHistoryLimit = declares + "revision-history-limit"
-	// The others name status fields.
+	// The other annotations are paths of status fields.
 	annotationSelectorPath  = declares + "selector-path"
 	AnnotationDesiredPath   = declares + "desired-path"
 	AnnotationCurrentPath   = declares + "current-path"
@@ -68,8 +68,8 @@ func (e *DeclarationError) Error() string {
 	return fmt.Sprintf("the annotations of the CRD %s are invalid: %s", e.CRD, strings.Join(e.Problems, "; "))
 }
 
-// Declared returns the kind that a CRD declares. Without a plan, the kind is not Reconciled.
-// Declared returns a DeclarationError if the declaration is invalid.
+// Declared returns the kind that a CRD declares. If there is no plan, the kind is not Reconciled. If
+// the declaration is invalid, Declared returns a DeclarationError.
 func Declared(crd *unstructured.Unstructured) (Kind, error) {
 	d := declaration{crd: crd, annotations: map[string]string{}}
 	for key, value := range crd.GetAnnotations() {
@@ -109,7 +109,7 @@ func Established(crd *unstructured.Unstructured) bool {
 	})
 }
 
-// CRDVersion returns the version of a CRD in which a field has a value, or nil.
+// CRDVersion returns the version of a CRD whose field has this value, or nil.
 func CRDVersion(crd *unstructured.Unstructured, field string, value any) map[string]any {
 	for _, version := range fieldpath.Objects(fieldpath.Object(crd.Object, "spec")["versions"]) {
 		if version[field] == value {
@@ -119,14 +119,14 @@ func CRDVersion(crd *unstructured.Unstructured, field string, value any) map[str
 	return nil
 }
 
-// declaration is the state of reading one CRD's declaration.
+// declaration is the state of parsing the declaration of a CRD.
 type declaration struct {
 	crd     *unstructured.Unstructured
 	version map[string]any
 	schema  map[string]any
-	// annotations holds the annotations that have not been read yet.
+	// annotations contains the annotations that have not been read.
 	annotations map[string]string
-	// taken lists the paths of the fields that are already assigned.
+	// taken lists the paths of the assigned fields.
 	taken    [][]string
 	problems []string
 }
@@ -151,7 +151,7 @@ func (d *declaration) read(kind *Kind) {
 	}
 	scale := fieldpath.Object(d.version, "subresources", "scale")
 	scaled := func(path string) string { s, _ := scale[path].(string); return s }
-	if rules.counted { // otherwise, the annotation is reported as unknown below
+	if rules.counted { // if false, the annotation is reported as unknown below
 		kind.ReplicasPath = d.path("spec", AnnotationReplicasPath, "integer", scaled("specReplicasPath"), ".spec.replicas")
 		if kind.ReplicasPath == nil && len(d.problems) == 0 {
 			d.problem("%s is missing: it names the field of the replica count", AnnotationReplicasPath)
@@ -191,8 +191,8 @@ func (d *declaration) readPods(r *Mapping) {
 	}
 }
 
-// readStatus returns the paths of the status fields. Each path is the declared one, or else that
-// of /scale, or else a usual one if the schema has it. selector and count are the paths of /scale,
+// readStatus returns the paths of the status fields. Each path is the declared path, the path of
+// /scale, or a common path in the schema, in this order. selector and count are the paths of /scale,
 // or "".
 func (d *declaration) readStatus(usual statusCounts, selector, count string) StatusPaths {
 	var at StatusPaths
@@ -217,8 +217,8 @@ func (d *declaration) readStatus(usual statusCounts, selector, count string) Sta
 	return at
 }
 
-// checkOverlaps reports status fields to which two values would be written, because the values
-// would overwrite each other endlessly.
+// checkOverlaps reports a status field that is assigned to two values. The values would overwrite
+// each other endlessly.
 func (d *declaration) checkOverlaps(at StatusPaths) {
 	paths := slices.DeleteFunc(at.paths(), func(path []string) bool { return len(path) == 0 })
 	for i, path := range paths {
@@ -228,7 +228,7 @@ func (d *declaration) checkOverlaps(at StatusPaths) {
 	}
 }
 
-// overlapsAny reports whether a path is the same as one of the others, or inside it or around it.
+// overlapsAny reports whether a path equals, contains, or is inside one of the others.
 func overlapsAny(path []string, others [][]string) bool {
 	return slices.ContainsFunc(others, func(other []string) bool {
 		n := min(len(path), len(other))
@@ -236,8 +236,8 @@ func overlapsAny(path []string, others [][]string) bool {
 	})
 }
 
-// emptyValues returns an empty value for each required status field to which nothing is
-// assigned. Without these, the server would reject the status.
+// emptyValues returns an empty value for each required status field without an assigned value.
+// Without the empty values, the server would reject the status.
 func (d *declaration) emptyValues(at StatusPaths) map[string]any {
 	empty := map[string]any{}
 	status := fieldpath.Object(d.schema, "properties", "status")
@@ -279,8 +279,8 @@ func emptyValue(schema map[string]any) (value any, may bool) {
 	return nil, false
 }
 
-// checkConditions reports a conditions field that does not follow the API conventions, because
-// the controller writes conditions only in this form.
+// checkConditions reports a conditions field that does not follow the API conventions. The controller
+// writes only conditions that do.
 func (d *declaration) checkConditions() {
 	item := fieldpath.Object(d.schema, "properties", "status", "properties", "conditions", "items")
 	if item["x-kubernetes-preserve-unknown-fields"] == true {
@@ -299,9 +299,9 @@ func (d *declaration) checkConditions() {
 	}
 }
 
-// path reads an annotation that names a field of the spec or the status (root), and checks the
-// field against the schema. Without the annotation, path returns the first of the usual paths
-// that the schema has, or nil.
+// path reads an annotation with the path of a field in root, which is the spec or the status, and
+// checks the field in the schema. If the annotation is missing, path returns the first of the usual
+// paths that is in the schema, or nil.
 func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	word, declared := d.annotations[key]
 	if !declared {
@@ -326,7 +326,7 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	return names
 }
 
-// usual assigns and returns the first path to an unassigned field of a type, or returns nil.
+// usual assigns and returns the first path of an unassigned field with this type, or nil.
 func (d *declaration) usual(kind string, paths ...string) []string {
 	for _, path := range paths {
 		names, err := fieldpath.FieldNames(path)
@@ -341,8 +341,8 @@ func (d *declaration) usual(kind string, paths ...string) []string {
 	return nil
 }
 
-// typeOf returns the type of a schema for messages. It is "any" if the schema does not restrict
-// the type.
+// typeOf returns the type of a schema for messages, or "any" if the schema does not restrict the
+// type.
 func typeOf(schema map[string]any) string {
 	if one, is := schema["type"].(string); is {
 		return one
@@ -353,8 +353,8 @@ func typeOf(schema map[string]any) string {
 	return "any"
 }
 
-// at returns the schema of a field. missing is the path of the first field on the way to it that
-// the schema lacks, or "".
+// at returns the schema of a field. missing is the path of the first field on the way that the schema
+// lacks, or "".
 func (d *declaration) at(names []string) (at map[string]any, missing string) {
 	at = d.schema
 	for i, name := range names {
@@ -386,7 +386,7 @@ func (d *declaration) label(key string) string {
 	return name
 }
 
-// number reads an annotation with a non-negative number, or returns nil if it is absent or invalid.
+// number reads an annotation with a non-negative number. It returns nil if the annotation is absent or invalid.
 func (d *declaration) number(key string) *int32 {
 	word, declared := d.annotations[key]
 	if !declared {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The schema and the table in the documentation have all annotations. The schema allows the same
-// annotations for each plan as Declared.
+// The schema and the documentation list all annotations. For each plan, the schema allows the same
+// annotations as Declared.
 func TestDeclarationsAreDocumented(t *testing.T) {
 	t.Parallel()
 	var schema struct {

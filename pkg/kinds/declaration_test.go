@@ -64,7 +64,7 @@ spec:
                   properties: {type: {type: string}, status: {type: string}}
 `
 
-// crdWith returns the CRD of Widgets with annotations. change, unless nil, is applied to the CRD.
+// crdWith returns the CRD of Widgets with annotations. If change is not nil, it modifies the CRD.
 func crdWith(t *testing.T, annotations map[string]string, change func(crd map[string]any)) *unstructured.Unstructured {
 	t.Helper()
 	crd := &unstructured.Unstructured{}

@@ -1,6 +1,6 @@
-// Package kinds describes replica resources: the kinds that ship with the program, the kinds
-// that CRDs declare, and the RBAC rules and CRDs that a kind needs. It sends no requests; package
-// discover does.
+// Package kinds describes kinds with replicas: the kinds that ship with this program, the kinds that
+// CRDs declare, and the RBAC rules and CRDs that they need. It sends no requests; package discover
+// does.
 package kinds
 
 import (
@@ -22,18 +22,18 @@ const FieldManager = "kubectl-imoocpod"
 
 // Kind describes one resource type of the server.
 type Kind struct {
-	// Resource is the group, version, and plural.
+	// Resource contains the group, the version, and the plural.
 	Resource schema.GroupVersionResource
 	// Kind is the kind in manifests and owner references.
 	Kind string
-	// Singular is the word for one object in messages.
+	// Singular is the name of one object in messages.
 	Singular string
 	// Clusterwide means that the objects are cluster-scoped.
 	Clusterwide bool
-	// ReplicasPath is the field of the desired count. It is empty if the field is unknown or
-	// does not exist.
+	// ReplicasPath is the path of the desired count. It is empty if the field is unknown or does not
+	// exist.
 	ReplicasPath []string
-	// Mapping declares how "run-controller" reconciles the kind, or is empty if it does not.
+	// Mapping declares how "run-controller" reconciles the kind. It is empty if run-controller does not.
 	Mapping Mapping
 }
 
@@ -94,12 +94,12 @@ func (k Kind) CRD() string {
 // IsPod reports whether objects of the kind are pods.
 func (k Kind) IsPod() bool { return k.CRD() == "pods" }
 
-// Desired returns the desired count of an object. The default is one, as in the API conventions. A
-// schema may allow values other than whole numbers from 0 to 2147483647, but these are an error.
+// Desired returns the desired count of an object. The default is one, as in the API conventions. It returns an
+// error for values that are not whole numbers from 0 to 2147483647, even if the schema allows them.
 func (k Kind) Desired(obj *unstructured.Unstructured) (int32, error) {
 	path := k.ReplicasPath
 	if len(path) == 0 {
-		path = ImoocPod().ReplicasPath // where most kinds have it
+		path = ImoocPod().ReplicasPath // the field of most kinds
 	}
 	n, found, err := fieldpath.Fields(path...).Get(obj.Object)
 	switch {

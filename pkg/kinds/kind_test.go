@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
 
-// leaserecord.Ships returns true for the shipped kinds, but not for other kinds of their groups.
+// leaserecord.Ships returns true for the shipped kinds, and false for other kinds in their groups.
 func TestShips(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Shipped() {
@@ -27,14 +27,14 @@ func kindNamed(resource string) Kind {
 	return Kind{Resource: schema.ParseGroupResource(resource).WithVersion("v1")}
 }
 
-// object reads an object from YAML.
+// object parses an object from YAML.
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
 }
 
-// Desired reads the replica field of the kind, or .spec.replicas if the field is unknown. The default
-// is one. The error contains the invalid value, truncated.
+// Desired reads the replica field of the kind, or .spec.replicas if it is unknown. The default is
+// one. The error contains the invalid value, truncated.
 func TestDesired(t *testing.T) {
 	t.Parallel()
 	sized := Kind{ReplicasPath: []string{"spec", "size"}}

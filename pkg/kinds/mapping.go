@@ -2,9 +2,9 @@ package kinds
 
 import corev1 "k8s.io/api/core/v1"
 
-// Mapping declares how a kind is reconciled: the strategy, the fields of an object that it
-// reads, and the status fields that it writes. A path lists the names of the fields from the
-// root of the object. It is empty if the kind does not have the field.
+// Mapping declares how a kind is reconciled: the strategy, the fields of an object that it reads, and
+// the status fields that it writes. A path lists the names of the fields from the root of the object.
+// It is empty if the kind lacks the field.
 type Mapping struct {
 	Strategy Strategy
 	// TemplatePath is the path of the pod template, and Template is the default.
@@ -15,24 +15,24 @@ type Mapping struct {
 	ImagePath, CommandPath, EnvPath []string
 	// Image is the default image.
 	Image string
-	// DeploymentNamePath is the path of the Deployment's name. The default is the name of the
-	// object.
+	// DeploymentNamePath is the path of the Deployment's name. By default, the Deployment has the
+	// name of the object.
 	DeploymentNamePath []string
-	// NameLabel is the pod label whose value is the name of the object.
+	// NameLabel is the pod label with the name of the object.
 	NameLabel string
-	// HistoryLimit is the number of old revisions to keep for an object without its own limit. If
-	// HistoryLimit is nil, the default of the built-in kinds applies.
+	// HistoryLimit is the number of old revisions of an object without its own limit. If it is nil,
+	// the default of the built-in kinds applies.
 	HistoryLimit *int32
 	// Status declares the status fields.
 	Status StatusPaths
 }
 
-// StatusPaths holds the paths of the status fields, from the root of the object. A field whose
-// path is empty is not written.
+// StatusPaths contains the paths of the status fields, from the root of the object. A field with an
+// empty path is not written.
 type StatusPaths struct {
-	// Selector is the path of the label selector of the pods as text.
+	// Selector is the path of the label selector of the pods, as a string.
 	Selector []string
-	// Desired, Current, Updated, Ready, and Available are the paths of counts of pods.
+	// Desired, Current, Updated, Ready, and Available are the paths of numbers of pods.
 	Desired, Current, Updated, Ready, Available []string
 	// PodNames is the path of the sorted list of pod names, which is never null.
 	PodNames []string

@@ -2,8 +2,8 @@ package kinds
 
 import "github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 
-// PauseSwitch returns the path of the boolean field that pauses an object of the kind, or nil. For
-// a custom kind, it is the first of several usual paths that the schema has.
+// PauseSwitch returns the path of the boolean field that pauses an object of the kind, or nil. For a
+// custom kind, it is the first of several common paths that is in the schema.
 func PauseSwitch(kind Kind, schema map[string]any) []string {
 	if kind.BuiltIn() {
 		return workloads()[kind.CRD()].pauseSwitch

@@ -12,13 +12,13 @@ import (
 // LabelsPods reports whether this program creates all pods of the kind, and labels them with
 // the UID of their owner.
 func (k Kind) LabelsPods() bool {
-	// Objects of a declared kind may have pods of an earlier controller.
+	// Objects of a declared kind can have pods from an earlier controller.
 	return k.Shipped() && k.Mapping.Strategy.OwnsPods()
 }
 
-// PodSelector returns a selector that matches all pods of an object: the owner label of this program
-// or, for workloads of apps/v1 and similar ones, .spec.selector, because their controllers release
-// pods that do not match. For other kinds, the selector is "", which matches everything.
+// PodSelector returns a selector that matches all pods of an object: the owner label of this program or
+// .spec.selector. .spec.selector is used for workloads of apps/v1 and similar ones, whose controllers release
+// pods that do not match. For other kinds, the result is "", which matches everything.
 func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 	if k.LabelsPods() {
 		return apis.LabelOwner + "=" + string(obj.GetUID())
@@ -27,7 +27,7 @@ func (k Kind) PodSelector(obj *unstructured.Unstructured) string {
 	if selector == nil || selector.Empty() {
 		return ""
 	}
-	// In a custom kind, .spec.selector may have another meaning.
+	// In a custom kind, .spec.selector can have another meaning.
 	template, _, err := unstructured.NestedStringMap(obj.Object, "spec", "template", "metadata", "labels")
 	if err != nil || !selector.Matches(labels.Set(template)) {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// PodSelector returns a selector only if it is sure to match all pods of the object.
+// PodSelector returns a selector only if it matches all pods of the object.
 func TestPodSelector(t *testing.T) {
 	t.Parallel()
 	other := kindNamed("sets.example.com")

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// RevisionPaths returns the paths of the fields in a revision of a reconciled kind: the pod
-// template, or the image, command, environment, and restart annotation of a kind without one.
+// RevisionPaths returns the paths of the fields in a revision of a reconciled kind: the pod template
+// or, if the kind has none, the image, command, environment, and restart annotation.
 func (k Kind) RevisionPaths() [][]string {
 	if path := k.Mapping.TemplatePath; len(path) > 0 {
 		return [][]string{path}
@@ -25,7 +25,7 @@ func (k Kind) RevisionPaths() [][]string {
 	return append(paths, []string{"metadata", "annotations", apis.AnnotationRestartedAt})
 }
 
-// RevisionData returns the fields of RevisionPaths that an object has, unchanged and at their
+// RevisionData returns the existing fields of an object at RevisionPaths, unchanged and at their
 // paths.
 func RevisionData(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	data := map[string]any{}
@@ -48,8 +48,8 @@ func RevisionData(kind Kind, obj *unstructured.Unstructured) (map[string]any, er
 const defaultHistoryLimit = 10
 
 // RevisionHistoryLimit returns how many revisions without pods to keep for an object. The limit is
-// .spec.revisionHistoryLimit, or else the annotation of the CRD, or else 10. Invalid values, which
-// a schema may allow, are ignored.
+// .spec.revisionHistoryLimit, the annotation of the CRD, or 10, in this order. Invalid values, which
+// a schema can allow, are ignored.
 func RevisionHistoryLimit(kind Kind, obj *unstructured.Unstructured) int {
 	if n, found, err := unstructured.NestedInt64(obj.Object, "spec", "revisionHistoryLimit"); found && err == nil && n >= 0 && n <= math.MaxInt32 {
 		return int(n)

@@ -10,16 +10,16 @@ import (
 )
 
 // Roles returns the RBAC rules of a controller that reconciles only this kind. Bind the first role
-// by a RoleBinding for one namespace, or by a ClusterRoleBinding for all. The second role covers
-// cluster-scoped objects, and has no rules if none are needed. deploy/rbac combines the rules of
-// all shipped kinds.
+// with a RoleBinding for one namespace, or with a ClusterRoleBinding for all namespaces. The second
+// role is for cluster-scoped objects. If none are needed, it has no rules. deploy/rbac combines the
+// rules of all shipped kinds.
 func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	namespaced = clusterRole("imoocpod-" + k.CRD())
 	namespaced.Rules = []rbacv1.PolicyRule{
 		rule(k.Resource.Group, k.Resource.Resource, "get", "list", "watch"),
 		rule(k.Resource.Group, k.Resource.Resource+"/status", "patch"),
 		// Owner references with blockOwnerDeletion need this rule if the admission plugin
-		// OwnerReferencesPermissionEnforcement is on.
+		// OwnerReferencesPermissionEnforcement is enabled.
 		rule(k.Resource.Group, k.Resource.Resource+"/finalizers", "update"),
 	}
 	rules, _ := k.Mapping.Strategy.rules()
@@ -41,8 +41,8 @@ func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	return namespaced, clusterwide
 }
 
-// leases returns the names of the leases of controllers that reconcile this kind alone or all
-// declared kinds, in one namespace or in all.
+// leases returns the names of the leases of controllers that reconcile only this kind or all declared
+// kinds, in one namespace or in all namespaces.
 func (k Kind) leases() []string {
 	var names []string
 	for _, namespace := range []string{"one", metav1.NamespaceAll} {

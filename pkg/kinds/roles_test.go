@@ -7,8 +7,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// The roles of a controller allow it to watch the objects of its kind and to write their status.
-// They include CRDs only for a kind that is not shipped, because its CRD has the declaration.
+// The roles of a controller allow it to watch the objects of its kind and to write their status. For
+// kinds that are not shipped, they also allow it to read CRDs, which contain the declaration.
 func TestRolesOfAKind(t *testing.T) {
 	t.Parallel()
 	has := func(role rbacv1.ClusterRole, group, resource string, verbs ...string) bool {

@@ -20,13 +20,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Scaffold describes a kind for which to make a CRD.
+// Scaffold describes a kind for a new CRD.
 type Scaffold struct {
 	// Kind is the name in CamelCase. Group is the API group, which is a domain.
 	Kind, Group string
 	Plan        Strategy
-	// ReplicasPath is the field of the count; nil means .spec.replicas. It must be nil for the
-	// strategy "nodes".
+	// ReplicasPath is the replica field. nil means .spec.replicas. It must be nil for the strategy
+	// "nodes".
 	ReplicasPath *fieldpath.Path
 	// Image is the default of .spec.image.
 	Image string
@@ -71,8 +71,8 @@ func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	return crd, nil
 }
 
-// addCount adds the field of the count to the schema of a spec. Each object around it gets a
-// default, so that the default of the count applies.
+// addCount adds the replica field to the schema of a spec. Each enclosing object gets a default,
+// because otherwise the default of the count would not apply.
 func addCount(spec map[string]any, names []string) {
 	last := len(names) - 1
 	for _, name := range names[:last] {
@@ -85,8 +85,8 @@ func addCount(spec map[string]any, names []string) {
 	}
 }
 
-// plural returns the resource with the plural that clients guess. For names such as "box", the
-// guess is wrong, so it appends "es" instead.
+// plural returns the resource with the plural that clients guess. For names such as "box", the guess
+// is wrong, so "es" is appended instead.
 func (s Scaffold) plural() schema.GroupVersionResource {
 	guess, singular := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: s.Group, Version: "v1alpha1", Kind: s.Kind})
 	for _, end := range []string{"x", "z", "ch", "sh"} {
@@ -120,7 +120,7 @@ func (s Scaffold) resource() (schema.GroupVersionResource, error) {
 	return plural, nil
 }
 
-// countFields returns the path of the count, or nil if the kind has no count.
+// countFields returns the path of the replica field, or nil if the kind has no count.
 func (s Scaffold) countFields() ([]string, error) {
 	switch {
 	case s.Plan.WithoutReplicas() && s.ReplicasPath != nil:
@@ -135,7 +135,7 @@ func (s Scaffold) countFields() ([]string, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		// The paths of /scale in a CRD only allow plain names with dots between them.
+		// A CRD allows only plain names, separated by dots, in the paths of /scale.
 		if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`).MatchString(name) {
 			return nil, fmt.Errorf("%s has the field %q: in a path behind /scale there are only letters, digits, _ and -, and no digit or - at the start", s.ReplicasPath, name)
 		}

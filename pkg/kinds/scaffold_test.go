@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// replicasAt parses the path of a count, or returns nil for "".
+// replicasAt parses the path of a replica field. For "", it returns nil.
 func replicasAt(t *testing.T, text string) *fieldpath.Path {
 	t.Helper()
 	if text == "" {
@@ -27,7 +27,7 @@ func replicasAt(t *testing.T, text string) *fieldpath.Path {
 	return &path
 }
 
-// Declared returns exactly the requested kind for the CRD of a scaffold.
+// Declared returns the requested kind for the CRD of a scaffold.
 func TestScaffold(t *testing.T) {
 	t.Parallel()
 	path := func(text string) []string { return strings.Split(text, ".") }
@@ -74,7 +74,7 @@ func TestScaffold(t *testing.T) {
 		if err != nil || !equality.Semantic.DeepEqual(got, want) {
 			t.Errorf("%s declares\n%+v (%v)\nwant\n%+v", crd.GetName(), got, err, want)
 		}
-		_ = crd.DeepCopy() // panics if a value has a type that JSON does not have
+		_ = crd.DeepCopy() // panics if the type of a value does not exist in JSON
 	}
 }
 

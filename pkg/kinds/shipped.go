@@ -14,7 +14,7 @@ func Shipped() []Kind {
 }
 
 // ImoocPod returns the kind ImoocPod, which runs a number of pods. On the command line, a NAME
-// without a type is an ImoocPod.
+// without a type refers to an ImoocPod.
 func ImoocPod() Kind {
 	return Kind{
 		Resource:     batch.GroupVersion().WithResource("imoocpods"),

@@ -7,7 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Strategy names the way in which run-controller runs the pods of an object.
+// Strategy is the method by which run-controller runs the pods of an object.
 type Strategy string
 
 // The strategies. Another program reconciles a kind without a strategy.
@@ -20,31 +20,31 @@ const (
 	StrategyNodes Strategy = "nodes"
 )
 
-// strategyRules holds the rules for CRDs of one strategy. pkg/controller/strategy implements
-// the strategies.
+// strategyRules contains the rules for CRDs of a strategy. pkg/controller/strategy implements the
+// strategies.
 type strategyRules struct {
 	name Strategy
-	// keeps follows the name of the kind in the description of a scaffolded CRD.
+	// keeps completes the description of a scaffolded CRD, after the name of the kind.
 	keeps string
 	// counted means that objects have a replica count.
 	counted bool
 	// ownsPods means that objects own their pods directly.
 	ownsPods bool
-	// readSpec reads the annotations that only this strategy has; it may be nil.
+	// readSpec reads the annotations that only this strategy has. It can be nil.
 	readSpec func(*declaration, *Mapping)
-	// status holds the usual paths of the counts.
+	// status contains the common paths of the counts.
 	status statusCounts
-	// rights apply in the namespaces of the objects, clusterRights to cluster-scoped objects.
+	// rights apply in the namespaces of the objects. clusterRights apply to cluster-scoped objects.
 	rights, clusterRights []rbacv1.PolicyRule
 }
 
-// statusCounts holds the paths at which kinds usually have their counts, or "" for no count.
+// statusCounts contains the common paths of counts, or "" for missing counts.
 type statusCounts struct {
 	desired, current, updated, ready, available string
 }
 
-// strategies returns the rules of all strategies, in the order of the documentation. All
-// differences between strategies in declarations are here.
+// strategies returns the rules of all strategies, in the order of the documentation. It contains all
+// differences between strategies in declarations.
 func strategies() []strategyRules {
 	ofReplicas := statusCounts{
 		current: ".status.replicas", updated: ".status.updatedReplicas", ready: ".status.readyReplicas", available: ".status.availableReplicas",

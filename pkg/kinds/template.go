@@ -18,7 +18,7 @@ import (
 // ContainerName is the name of the only container of kinds without a pod template.
 const ContainerName = "app"
 
-// Template returns the pod template of an object. For kinds without a template, it makes a
+// Template returns the pod template of an object. For a kind without a template, it creates a
 // template with a single container.
 func Template(kind Kind, obj *unstructured.Unstructured) (*corev1.PodTemplateSpec, error) {
 	fields, err := TemplateFields(kind, obj)
@@ -37,8 +37,8 @@ func DecodeTemplate(fields map[string]any) (*corev1.PodTemplateSpec, error) {
 	return template, nil
 }
 
-// TemplateFields is like Template but returns only the fields that the object has. The caller
-// may change the result.
+// TemplateFields is like Template, but returns only the fields that the object has. The caller can
+// modify the result.
 func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	fields, found, err := storedTemplate(kind, obj)
 	switch {
@@ -67,8 +67,8 @@ func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 	return fields, nil
 }
 
-// dropOurs removes the labels and annotations that this program sets on pods, because a
-// template must not set them. It also removes nulls, which have no meaning.
+// dropOurs removes the labels and annotations of this program, because a template must not set them.
+// It also removes nulls, which have no meaning.
 func dropOurs(template map[string]any) {
 	metadata, _ := template["metadata"].(map[string]any)
 	if metadata == nil {
@@ -90,8 +90,8 @@ func storedTemplate(kind Kind, obj *unstructured.Unstructured) (fields map[strin
 	return unstructured.NestedMap(obj.Object, kind.Mapping.TemplatePath...)
 }
 
-// containerLists returns the command and environment of the only container of a kind without
-// a template, if the object has them.
+// containerLists returns the command and the environment, if the object has them, of the only
+// container of a kind without a template.
 func containerLists(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
 	lists := map[string]any{}
 	for name, path := range map[string][]string{"command": kind.Mapping.CommandPath, "env": kind.Mapping.EnvPath} {
@@ -125,8 +125,8 @@ func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
 	return image, nil
 }
 
-// RestartedAt returns the time of the last "restart" of an object, or "" if there was none or the
-// kind has a template.
+// RestartedAt returns the time of the last "restart" of an object. It returns "" if there was none,
+// or if the kind has a template.
 func RestartedAt(kind Kind, obj *unstructured.Unstructured) string {
 	if len(kind.Mapping.TemplatePath) > 0 {
 		return "" // the time is in the template
@@ -134,8 +134,8 @@ func RestartedAt(kind Kind, obj *unstructured.Unstructured) string {
 	return obj.GetAnnotations()[apis.AnnotationRestartedAt]
 }
 
-// TemplateHash returns a hash of the fields from which the pods of an object are made, or "" if
-// they are invalid. The hash fits into a label. It depends only on the stored fields, so other
+// TemplateHash returns a hash of the fields that define the pods of an object, or "" if they are
+// invalid. The hash is a valid label value. It depends only on the stored fields, so that other
 // versions of this program compute the same hash.
 func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	stored, _, err := storedTemplate(kind, obj)
@@ -146,7 +146,7 @@ func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 		lists, _ := containerLists(kind, obj) // as above
 		maps.Copy(said, lists)
 	}
-	// The name label of a shipped kind never changes, so the hash does not include it.
+	// The name label of a shipped kind never changes, so the hash omits it.
 	if kind.Mapping.NameLabel != "" && !kind.Shipped() {
 		said["nameLabel"] = kind.Mapping.NameLabel
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// Template returns the stored template, or that of the kind for an object that is older than the
-// template field of its CRD. For a kind without a template, it makes a single container with the
-// image of the object or the default image. An invalid template is an error.
+// Template returns the stored template or, for objects older than the template field of the CRD, the
+// template of the kind. For a kind without a template, it creates a container with the image of the
+// object or the default image. An invalid template is an error.
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -44,7 +44,7 @@ func TestTemplate(t *testing.T) {
 		}
 		want := map[string]string{apis.AnnotationRestartedAt: "noon"}
 		if len(test.kind.Mapping.TemplatePath) > 0 {
-			want = nil // a restart is in the template
+			want = nil // a restart changes the template
 		}
 		if got := template.Annotations; len(got) != len(want) || got[apis.AnnotationRestartedAt] != want[apis.AnnotationRestartedAt] {
 			t.Errorf("%s: the annotations of the pods are %v, want %v", test.kind.Kind, got, want)
@@ -52,8 +52,8 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// TemplateHash must not change between versions of this program, or pods would look outdated. An
-// invalid template has no hash.
+// TemplateHash must be the same in all versions of this program, so that existing pods are not
+// outdated. An invalid template has no hash.
 func TestTemplateHash(t *testing.T) {
 	t.Parallel()
 	const template, another = "spec: {template: {spec: {containers: [{name: a, image: a}]}}}", "spec: {template: {spec: {containers: [{name: a, image: b}]}}}"
@@ -84,8 +84,8 @@ func TestTemplateHash(t *testing.T) {
 	}
 }
 
-// Template removes labels and annotations of the controller, because they decide to which object a
-// pod belongs. It also removes nulls, so that labels can be added.
+// Template removes labels and annotations of the controller, because they determine the object to
+// which a pod belongs. It also removes nulls, so that labels can be added.
 func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -112,8 +112,8 @@ func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
 	}
 }
 
-// The container and the hash of a kind without a template include the command and the environment,
-// so that changing them replaces the pods. The hash of a declared kind includes its name label.
+// The container and the hash of a kind without a template include the command and the environment, so
+// that changing them replaces the pods. The hash of a declared kind includes its name label.
 func TestTemplateOfADeclaredKind(t *testing.T) {
 	t.Parallel()
 	kind := kindNamed("widgets.example.com")

@@ -13,12 +13,12 @@ const (
 
 // workload describes a built-in workload.
 type workload struct {
-	// template is the path to the pod template.
+	// template is the path of the pod template.
 	template []string
 	// pauseSwitch is the path of the boolean field that pauses the object, or nil.
 	pauseSwitch []string
 	// rollsOut means that the controller replaces pods when the template changes. As in kubectl, such
-	// workloads can be restarted and have revisions.
+	// workloads can be restarted, and have revisions.
 	rollsOut bool
 }
 
@@ -36,10 +36,10 @@ func workloads() map[string]workload {
 	}
 }
 
-// BuiltInTemplate returns the path to the pod template of a built-in workload, and nil for
-// any other kind.
+// BuiltInTemplate returns the path of the pod template of a built-in workload. For other kinds, it
+// returns nil.
 func (k Kind) BuiltInTemplate() []string { return workloads()[k.CRD()].template }
 
-// RollsOut reports whether the kind is a built-in workload whose controller replaces pods
-// when the template changes.
+// RollsOut reports whether the kind is a built-in workload whose controller replaces pods when the
+// template changes.
 func (k Kind) RollsOut() bool { return workloads()[k.CRD()].rollsOut }

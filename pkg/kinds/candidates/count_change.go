@@ -13,7 +13,7 @@ type CountChange struct {
 	percent bool
 }
 
-// ParseCountChange reads a whole number, such as +2 or -1, or a percentage of the present count,
+// ParseCountChange parses a whole number, such as +2 or -1, or a percentage of the current count,
 // such as 50% or -50%. The lowest percentage is -100%.
 func ParseCountChange(word string) (CountChange, error) {
 	parts := regexp.MustCompile(`^([+-]?[0-9]+)(%?)$`).FindStringSubmatch(word)
@@ -31,8 +31,8 @@ func ParseCountChange(word string) (CountChange, error) {
 	return s, nil
 }
 
-// From returns the count after the change. Percentages are rounded away from zero, so that any
-// nonzero change changes any nonzero count. It is an error if the result is negative or exceeds
+// From returns the count after the change. It rounds percentages away from zero, so that any nonzero
+// change changes any nonzero count. It returns an error if the result is negative or exceeds
 // MaxInt32.
 func (s CountChange) From(count int64) (int32, error) {
 	if count < 0 || count > math.MaxInt32 {
@@ -66,7 +66,7 @@ func thereAre(count int64) string {
 	return fmt.Sprintf("there are only %d replicas", count)
 }
 
-// String returns the change with its sign, as ParseCountChange reads it.
+// String formats the change with its sign for ParseCountChange.
 func (s CountChange) String() string {
 	if s.percent {
 		return fmt.Sprintf("%+d%%", s.by)

@@ -56,8 +56,8 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// Parsing the String of a change returns the same change, and From never changes a count against
-// the sign of the change.
+// Formatting and parsing a change returns the same change, and From never changes a count in the
+// opposite direction.
 func FuzzParseCountChange(f *testing.F) {
 	for _, word := range []string{"+2", "-1", "50%", "-50%", "0", "-100%", "2147483647%", "x"} {
 		f.Add(word, int64(3))

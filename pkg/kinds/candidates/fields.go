@@ -15,15 +15,15 @@ import (
 const maxFields = 200
 
 // Field is an integer field whose name suggests a replica count. Only a user can decide, because
-// names mislead: the .spec.replicas of a KafkaTopic is not a number of pods.
+// names can be misleading: the .spec.replicas of a KafkaTopic is not a number of pods.
 type Field struct {
-	// Path is in the form that fieldpath.ParsePath reads.
+	// Path is the path for fieldpath.ParsePath.
 	Path string
-	// Pattern has the same meaning as in Node.
+	// Pattern is like Node.Pattern.
 	Pattern bool
 	// Description is the first sentence of the description in the schema.
 	Description string
-	// Value is the value in the object, or nil if it is not an integer.
+	// Value is the value in the object, or nil if it is missing or not an integer.
 	Value *int64
 	// Minimum and Maximum are the bounds in the schema, or nil.
 	Minimum, Maximum *int64
@@ -31,9 +31,9 @@ type Field struct {
 	depth, rank int
 }
 
-// Fields lists the integer fields under .spec that look like a replica count, best first:
-// shallow ones before deep ones, and those named replicas before others. It leaves out pod
-// templates and other objects whose numbers have another meaning. See Walk for the arguments.
+// Fields returns the integer fields under .spec that look like a replica count, the best first:
+// shallow fields come before deep fields, and fields named "replicas" come before others. It omits
+// pod templates and other objects whose numbers have another meaning. See Walk for the arguments.
 func Fields(schema, obj map[string]any) []Field {
 	var found []Field
 	Walk(schema, obj, func(n Node) bool {
@@ -72,7 +72,7 @@ func newField(n Node) Field {
 	}
 }
 
-// within returns the name of the nearest field around a node, or "".
+// within returns the name of the nearest field that contains a node, or "".
 func within(n Node) string {
 	for _, s := range slices.Backward(n.Steps[:len(n.Steps)-1]) {
 		if s.Kind == fieldpath.Field {
@@ -82,7 +82,7 @@ func within(n Node) string {
 	return ""
 }
 
-// bound returns a bound of the schema, or nil. next makes an exclusive bound inclusive.
+// bound returns a bound in the schema, or nil. next is the offset that makes an exclusive bound inclusive.
 func bound(schema map[string]any, key string, next int64) *int64 {
 	n, is := fieldpath.Integer(schema[key])
 	if !is {
@@ -100,7 +100,7 @@ func firstSentence(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
 	words := strings.Fields(text)
 	for i, word := range words[:max(0, len(words)-1)] {
-		// "e.g. three" continues the sentence; a new one begins with a capital letter.
+		// "e.g. three" continues the sentence. A new sentence begins with a capital letter.
 		if next := []rune(words[i+1])[0]; strings.HasSuffix(word, ".") && !unicode.IsLower(next) {
 			words = words[:i+1]
 			break
@@ -109,7 +109,7 @@ func firstSentence(text string) string {
 	return strings.Join(words, " ")
 }
 
-// isPod reports whether the node is a pod or the template of one.
+// isPod reports whether the node is a pod or a pod template.
 func isPod(n Node) bool {
 	value, _ := n.Value.(map[string]any)
 	return fieldpath.Object(n.Schema, "properties", "spec", "properties")["containers"] != nil || fieldpath.Object(value, "spec")["containers"] != nil

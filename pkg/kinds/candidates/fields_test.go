@@ -34,7 +34,7 @@ func (c Field) text() string {
 	return b.String()
 }
 
-// TestCandidates compares the candidates of several schemas, some from real operators.
+// TestCandidates compares the candidates in several schemas. Some schemas are from real operators.
 func TestCandidates(t *testing.T) {
 	t.Parallel()
 	const one = `properties: {spec: {type: object, properties: {replicas: {type: integer, format: int32}}}}`
@@ -135,7 +135,7 @@ properties:
 	}
 }
 
-// Fields stops at its limits even if a schema refers to itself or a list is very long.
+// Fields stops at its limits, even if a schema refers to itself or a list is very long.
 func TestCandidatesAreBounded(t *testing.T) {
 	t.Parallel()
 	self := map[string]any{}
@@ -165,7 +165,7 @@ func TestCandidatesAreBounded(t *testing.T) {
 	}
 }
 
-// The path of each candidate can be parsed, leads to the candidate's value, and can be patched.
+// The path of each candidate can be parsed, selects the candidate's value, and can be patched.
 func TestCandidatesCanBeWritten(t *testing.T) {
 	t.Parallel()
 	count := rapid.SampledFrom([]string{"replicas", "size", "nodes", "name", "key", "a.b"})

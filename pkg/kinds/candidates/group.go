@@ -9,9 +9,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// Group returns the path of the count of a named group of pods. The group is the list element
-// whose key is the name, or the field with the name. Group returns an error unless exactly one
-// count matches.
+// Group returns the path of the count of a named group of pods. The group is a list element with the
+// name as its key, or a field with the name. Group returns an error if not exactly one count matches.
 func Group(fields []Field, name string) (fieldpath.Path, error) {
 	var found []fieldpath.Path
 	var groups []string
@@ -45,14 +44,13 @@ func Group(fields []Field, name string) (fieldpath.Path, error) {
 	return fieldpath.Path{}, fmt.Errorf("group %q has several counts; choose one with --replicas-path: %s", name, strings.Join(paths, ", "))
 }
 
-// groupsOf returns the names of the fields and the keys of the elements on the path to a count,
-// outermost first.
+// groupsOf returns the field names and element keys on the path to a count, outermost first.
 func groupsOf(path fieldpath.Path) []string {
 	var words []string
 	for i, s := range path.Steps[1 : len(path.Steps)-1] {
 		switch s.Kind {
 		case fieldpath.Field:
-			// The group is the key of the element, not the name of the list.
+			// The group is the key of the element, and not the name of the list.
 			if next := path.Steps[i+2]; next.Kind == fieldpath.Field {
 				words = append(words, s.Name)
 			}
@@ -67,7 +65,7 @@ func groupsOf(path fieldpath.Path) []string {
 	return words
 }
 
-// GroupOf returns the name of the group of pods whose count is at a path, or "" if it has no name.
+// GroupOf returns the name of the group of pods whose count has this path, or "".
 func GroupOf(path fieldpath.Path) string {
 	words := groupsOf(path)
 	if len(words) == 0 {
@@ -76,14 +74,14 @@ func GroupOf(path fieldpath.Path) string {
 	return words[len(words)-1]
 }
 
-// Multiplies reports whether a count with that name multiplies the counts beside it, as do the
-// number of shards and the number of hosts or pods per replica.
+// Multiplies reports whether a count with this name multiplies the other counts in its object.
+// Examples are the number of shards, and the number of hosts or pods per replica.
 func Multiplies(name string) bool {
 	return Unit(name) == "shard" || slices.ContainsFunc(Words(name), func(word string) bool { return word == "hosts" || word == "per" })
 }
 
-// Total returns the number of pods for the values of the fields. It is nil if no field has a valid
-// value or the total exceeds MaxInt32.
+// Total returns the number of pods for the values of the fields. It returns nil if no field has a
+// valid value, or if the total exceeds MaxInt32.
 func Total(fields []Field) *int32 {
 	pods, each := map[string]int64{}, map[string]int64{}
 	for _, c := range fields {

@@ -33,13 +33,13 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// Total adds the counts of all groups. Within a group, it multiplies them by the number of shards.
+// Total adds the counts of all groups. It multiplies the counts of a group by its number of shards.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	of := func(path string, n int64) Field { return Field{Path: path, Value: &n} }
 	for name, test := range map[string]struct {
 		candidates []Field
-		want       int32 // -1: not known
+		want       int32 // -1 if it is unknown
 	}{
 		"none":                     {nil, -1},
 		"none with a value":        {[]Field{{Path: ".spec.replicas"}}, -1},

@@ -6,19 +6,19 @@ import (
 	"unicode"
 )
 
-// looksLikeCount reports whether the name of an integer field suggests a replica count: the whole
-// name (replicas, clustersize) or its last words (numberOfInstances, workerReplicas). within is the
-// name of the field around it.
+// looksLikeCount reports whether the name of an integer field suggests a replica count. Either the
+// whole name (replicas, clustersize) or its last words (numberOfInstances, workerReplicas) must
+// match. within is the name of the enclosing field.
 func looksLikeCount(name, within string) bool {
 	words := Words(name)
 	if len(words) == 0 || slices.ContainsFunc(words, bounds) {
 		return false
 	}
 	if per := slices.Index(words, "per"); per > 0 {
-		words = words[:per] // replicasPerShard
+		words = words[:per] // for example replicasPerShard
 	}
 	last := words[len(words)-1]
-	tallies := []string{"count", "size", "num", "number"} // follow the counted word
+	tallies := []string{"count", "size", "num", "number"} // these words follow the counted word
 	switch {
 	case len(words) > 1 && slices.Contains(tallies, last):
 		return endsInUnit(words[:len(words)-1])
@@ -29,7 +29,7 @@ func looksLikeCount(name, within string) bool {
 	case strings.HasSuffix(last, "s") && unit(last):
 		return true
 	}
-	// The words may be joined, as in replicacount, clustersize, and desiredreplicas.
+	// The words can be joined, as in replicacount, clustersize, and desiredreplicas.
 	for _, end := range tallies {
 		if before, had := strings.CutSuffix(last, end); had && endsInUnit([]string{before}) {
 			return true
@@ -38,20 +38,20 @@ func looksLikeCount(name, within string) bool {
 	return len(words) == 1 && strings.HasSuffix(last, "replicas") && !strings.HasPrefix(last, "min") && !strings.HasPrefix(last, "max")
 }
 
-// endsInUnit reports whether the words before a tally end in a unit, or in a word such as cluster.
-// Pool, group, and set are accepted only after a unit.
+// endsInUnit reports whether the words before a tally end with a unit, or with a word such as
+// "cluster". After a unit, it also accepts "pool", "group", and "set".
 func endsInUnit(words []string) bool {
 	last := words[len(words)-1]
 	switch last {
 	case "cluster", "ensemble", "fleet", "desired":
 		return true
-	case "pool", "group", "set": // nodePoolSize
+	case "pool", "group", "set": // for example nodePoolSize
 		return len(words) > 1 && unit(words[len(words)-2])
 	}
 	return unit(last)
 }
 
-// unit reports whether a word names something with replicas, in the singular or plural.
+// unit reports whether a word, in singular or plural, names something with replicas.
 func unit(word string) bool {
 	switch strings.TrimSuffix(word, "s") {
 	case "replica", "instance", "member", "node", "server", "worker", "pod", "shard", "broker", "machine", "host",
@@ -74,7 +74,7 @@ func bounds(word string) bool {
 	return false
 }
 
-// measured reports whether a word names a thing whose size or count is not a number of replicas.
+// measured reports whether the size or the count of something with this name is not a number of replicas.
 func measured(word string) bool {
 	switch word {
 	case "storage", "volume", "volumes", "persistence", "pvc", "disk", "disks", "buffer", "cache", "memory", "heap",
@@ -84,7 +84,7 @@ func measured(word string) bool {
 	return false
 }
 
-// unrelated reports whether a field is known to contain only numbers with other meanings.
+// unrelated reports whether all numbers in a field with this name are known to have other meanings.
 func unrelated(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
@@ -98,8 +98,8 @@ func unrelated(name string) bool {
 	return strings.HasSuffix(name, "probe") || strings.HasSuffix(name, "securitycontext") || strings.HasSuffix(name, "affinity")
 }
 
-// rank orders the names at one depth: replicas first, shards last, because shards have
-// replicas themselves.
+// rank orders the names at the same depth. "replicas" is first. Shards are last, because shards have
+// replicas.
 func rank(name string) int {
 	name = strings.ToLower(name)
 	switch {
@@ -113,8 +113,8 @@ func rank(name string) int {
 	return 2
 }
 
-// Words returns the words of a name in lower case. numberOfInstances, number_of_instances and
-// number-of-instances have the same three words. A run of capitals is one word.
+// Words returns the words of a name in lower case. numberOfInstances, number_of_instances, and
+// number-of-instances have the same three words. A sequence of capital letters is one word.
 func Words(name string) []string {
 	var words []string
 	var word []rune
@@ -141,7 +141,7 @@ func Words(name string) []string {
 	return words
 }
 
-// Unit returns the unit of a count with that name: "shard", "task", or "pod".
+// Unit returns the unit of a count with this name: "shard", "task", or "pod".
 func Unit(name string) string {
 	for _, word := range Words(name) {
 		switch word = strings.TrimSuffix(word, "s"); word {

@@ -1,5 +1,5 @@
-// Package candidates searches a kind's schema and an object for fields, such as those that
-// may hold a replica count. The results are guesses.
+// Package candidates searches a kind's schema and an object for fields that possibly contain a
+// replica count or other data. The results are guesses.
 package candidates
 
 import (
@@ -9,24 +9,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// The limits of a walk, however large the schema and the object are.
+// The limits of a walk for schemas and objects of any size.
 const (
 	MaxDepth = 12     // fields from .spec down
-	maxNodes = 50_000 // fields and elements that are looked at
+	maxNodes = 50_000 // visited fields and elements
 )
 
-// Unknown stands for an unknown key in a pattern. No object has such a key.
+// Unknown is a placeholder for a key in a pattern. No object has such a key.
 const Unknown = "<NAME>"
 
-// Node is a field or an element of an object. Its schema or its value may be nil.
+// Node is a field or an element of an object. Its schema or its value can be nil.
 type Node struct {
 	Schema map[string]any
 	Value  any
 	Steps  []fieldpath.Step
-	// Depth is the number of fields on the path below .spec.
+	// Depth is the number of fields in the path below .spec.
 	Depth int
-	// Pattern means that the object has no such element. The steps show how to select one, with
-	// Unknown for its key.
+	// Pattern means that the object has no such element. The steps show how to select an element,
+	// with Unknown as the key.
 	Pattern bool
 }
 
@@ -41,13 +41,13 @@ func (n Node) Name() string {
 // Path returns the path to the node.
 func (n Node) Path() fieldpath.Path { return fieldpath.Path{Steps: n.Steps} }
 
-// Open reports whether the object may hold fields that the schema does not name.
+// Open reports whether the object can have fields that are not in the schema.
 func (n Node) Open() bool {
 	_, typed := n.Schema["type"]
 	return !typed && n.Schema["properties"] == nil || fieldpath.Open(n.Schema) || n.Schema["additionalProperties"] == true
 }
 
-// child returns the node one step further down.
+// child returns a child node.
 func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 	n.Steps = append(slices.Clip(n.Steps), s)
 	if s.Kind == fieldpath.Field {
@@ -57,13 +57,13 @@ func (n Node) child(s fieldpath.Step, schema map[string]any, value any) Node {
 	return n
 }
 
-// Walk visits all nodes under .spec, shallow nodes first, so that the limits exclude deep
-// nodes. If visit returns true for a node, Walk visits its children. It selects the elements
-// of a list by their keys, and visits a pattern if a list is empty.
+// Walk visits all nodes under .spec, shallow nodes first, so that the limits exclude deep nodes. If
+// visit returns true for a node, Walk visits its children. It selects the elements of a list by their
+// keys. If a list is empty, Walk visits a pattern.
 //
-// The schema is the OpenAPI v3 schema of a kind, from a CRD or from the server. Walk does
-// not follow references. If the schema of a node is nil or open, Walk visits the fields that
-// obj has there. obj may be nil.
+// The schema is the OpenAPI v3 schema of a kind, from a CRD or from the server. Walk does not follow
+// references. If the schema of a node is nil or open, Walk visits the fields that obj has there. obj
+// can be nil.
 func Walk(schema, obj map[string]any, visit func(Node) bool) {
 	queue := []Node{{Schema: fieldpath.Object(schema, "properties", "spec"), Value: obj["spec"], Steps: fieldpath.Fields("spec").Steps}}
 	for budget := maxNodes; len(queue) > 0; queue = queue[1:] {
@@ -135,9 +135,9 @@ func (n Node) elements(list []any, yield func(Node) bool) {
 	yield(n.child(pattern, items, nil))
 }
 
-// usualKeys returns the fields that may identify the elements of a list whose schema declares no
-// keys, most usual first: name, key, id, and names such as groupName. The name of an image does
-// not identify an element.
+// usualKeys returns the fields that can identify the elements of a list without declared keys, the
+// most common first: name, key, id, and names such as groupName. The name of an image does not
+// identify an element.
 func usualKeys[T any](fields map[string]T) []string {
 	others := []string{"image", "secret", "class", "host", "node", "volume", "service", "cluster"}
 	rank := func(key string) int {
@@ -150,9 +150,9 @@ func usualKeys[T any](fields map[string]T) []string {
 	return keys
 }
 
-// selectors returns a step to each element of a list: by the keys in the schema, by a usual
-// key with a unique value, or else by its index. The schema may be wrong, so keys whose values
-// are not unique are not used.
+// selectors returns a step to each element of a list: by the keys in the schema, by a common key with
+// a unique value, or by the index. Keys without unique values are not used, because the schema can be
+// wrong.
 func selectors(list []any, mapKeys []string) []fieldpath.Step {
 	steps := make([]fieldpath.Step, len(list))
 	for i := range list {
@@ -184,7 +184,7 @@ func selectors(list []any, mapKeys []string) []fieldpath.Step {
 	return steps
 }
 
-// keysOf returns comparisons with the values of all keys, or nil if the element lacks one.
+// keysOf returns comparisons with the values of all keys, or nil if the element lacks a key.
 func keysOf(value any, keys []string) []fieldpath.Comparison {
 	fields, _ := value.(map[string]any)
 	var where []fieldpath.Comparison

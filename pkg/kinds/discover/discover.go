@@ -1,5 +1,5 @@
-// Package discover reads from the server which kinds exist, what their CRDs declare, and which
-// field is their replica count. It also reads and sets counts through /scale.
+// Package discover finds the kinds of a server, the declarations in their CRDs, and their replica
+// fields. It also reads and sets counts through /scale.
 package discover
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Kinds lists the kinds, in their preferred versions, that may have a replica count: those with
-// /scale, custom ones, and DaemonSets, sorted by group. It may return both kinds and an error.
+// Kinds returns the kinds, in their preferred versions, that can have a replica count: kinds with
+// /scale, custom kinds, and DaemonSets, sorted by group. It can return both kinds and an error.
 func (f *Finder) Kinds() ([]kinds.Kind, error) {
 	lists, err := f.Discovery.ServerPreferredResources()
 	if err != nil && len(lists) == 0 {
@@ -61,8 +61,8 @@ func mapping(gv schema.GroupVersion, r metav1.APIResource) *meta.RESTMapping {
 	return m
 }
 
-// ParkedCounts returns the paths of the fields that may hold the count of a parked object: the
-// replica field or, if it is unknown, all candidates. It returns nil if the object is not parked.
+// ParkedCounts returns the paths of fields that can contain the count of a parked object: the replica
+// field or, if it is unknown, all candidates. If the object is not parked, it returns nil.
 func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) (paths []string, err error) {
 	if _, parked := obj.GetAnnotations()[apis.AnnotationParked]; !parked {
 		return nil, nil
@@ -71,7 +71,7 @@ func (f *Finder) ParkedCounts(ctx context.Context, kind kinds.Kind, obj *unstruc
 	if err == nil && field.Path != nil {
 		return []string{field.Path.String()}, nil
 	}
-	if err == nil { // the field is behind /scale, and the user cannot read the CRD
+	if err == nil { // only /scale is known, because the user cannot read the CRD
 		_, err = guess(ctx, f, query{kind: kind, obj: obj})
 	}
 	var unknown *UnknownFieldError

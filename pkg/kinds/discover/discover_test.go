@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Kinds lists kinds with /scale and custom kinds that can be patched, sorted by group. If a group
-// does not respond, Kinds returns the others with an error.
+// Kinds returns patchable custom kinds and kinds with /scale, sorted by group. If a group does not
+// respond, Kinds returns the others with an error.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -40,8 +40,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// The resource list of a version is read once, not once for each type in it, because any user who
-// can write CRDs can add many types.
+// The resource list of a version is read only once, because any user who can write CRDs can add many
+// types to the version.
 func TestCostOfKinds(t *testing.T) {
 	t.Parallel()
 	const size = 100

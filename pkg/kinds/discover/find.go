@@ -24,14 +24,14 @@ import (
 type Field struct {
 	// Scale means that the count is set through the /scale subresource.
 	Scale bool
-	// Path is the field in the object. It is nil for a custom kind with /scale if the user cannot
-	// read its CRD.
+	// Path is the field in the object. For a custom kind with /scale, it is nil if the user cannot
+	// read the CRD.
 	Path *fieldpath.Path
 	// Found describes how the field was found.
 	Found string
 }
 
-// String returns the field as messages name it.
+// String formats the field for messages.
 func (f Field) String() string {
 	if f.Path == nil {
 		return "/scale"
@@ -39,12 +39,12 @@ func (f Field) String() string {
 	return f.Path.String()
 }
 
-// UnknownFieldError means that the replica field of an object is unknown. A guessed field is
-// never written.
+// UnknownFieldError means that the replica field of an object is unknown. This program never writes
+// to a guessed field.
 type UnknownFieldError struct {
 	Kind kinds.Kind
-	// Candidates lists possible fields, likeliest first. If it is empty, the kind has no replica
-	// count.
+	// Candidates lists possible fields, the most likely first. If it is empty, the kind has no
+	// replica count.
 	Candidates []candidates.Field
 }
 
@@ -55,10 +55,10 @@ func (e *UnknownFieldError) Error() string {
 	return fmt.Sprintf("%s has no /scale, and its replica field is unknown", e.Kind.CRD())
 }
 
-// Total returns the number of pods according to the candidates. For nil, see candidates.Total.
+// Total returns the number of pods according to the candidates. It can be nil, as in candidates.Total.
 func (e *UnknownFieldError) Total() *int32 { return candidates.Total(e.Candidates) }
 
-// NoCountError means that objects of a kind run a pod on every node and have no count.
+// NoCountError means that the kind has no count, because its objects run a pod on every node.
 type NoCountError struct {
 	Kind kinds.Kind
 }
@@ -67,17 +67,17 @@ func (e *NoCountError) Error() string {
 	return fmt.Sprintf("%s has no replica count: it runs one pod per node", e.Kind.CRD())
 }
 
-// Finder finds the replica fields of kinds. It caches what it has read about each kind.
+// Finder finds the replica fields of kinds. It caches the responses for each kind.
 type Finder struct {
 	Discovery discovery.CachedDiscoveryInterface
 	Dynamic   dynamic.Interface
 
 	// answers maps each question to its cached answer.
 	answers sync.Map
-	// unread holds the names of the CRDs that the server has refused to return.
+	// unread contains the names of CRDs that the user is not allowed to read.
 	unread sync.Map
-	// discovering guards Discovery, because its caches on disk and in memory share the lists that
-	// they encode.
+	// discovering guards Discovery, because its caches on disk and in memory share lists during
+	// encoding.
 	discovering sync.Mutex
 }
 
@@ -87,8 +87,8 @@ type question[T any] struct {
 	part string
 }
 
-// once returns the cached answer about a kind, or about a version if kind.Kind is "". If there is
-// none, it calls ask and caches the answer. Errors are not cached.
+// once returns the cached answer about a kind or, if kind.Kind is "", about a version. If there is
+// none, it calls ask and caches the answer. It does not cache errors.
 func once[T any](f *Finder, kind schema.GroupVersionKind, part string, ask func() (T, error)) (T, error) {
 	key := question[T]{kind, part}
 	kept, _ := f.answers.Load(key)
@@ -102,9 +102,9 @@ func once[T any](f *Finder, kind schema.GroupVersionKind, part string, ask func(
 	return answer, err
 }
 
-// Find returns the replica field of a kind from the first source that has it. obj and given may be
-// nil. Find returns an UnknownFieldError if no source has the field, and a NoCountError if the kind
-// has no count.
+// Find returns the replica field of a kind from the first source that has it. obj and given can be
+// nil. If no source has the field, Find returns an UnknownFieldError. If the kind has no count, it
+// returns a NoCountError.
 func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (Field, error) {
 	q := query{kind, obj, given}
 	for _, find := range sources() {
@@ -124,7 +124,7 @@ func (f *Finder) Invalidate() {
 }
 
 // serves reports whether the server serves a subresource of a kind. It reads the resource list of a
-// version only once, because a version may have thousands of types.
+// version only once, because a version can have thousands of types.
 func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
 	version := kind.Resource.GroupVersion()
 	served, err := once(f, version.WithKind(""), "", func() (sets.Set[string], error) {
@@ -146,7 +146,7 @@ func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
 	return served.Has(kind.Resource.Resource + "/" + subresource), nil
 }
 
-// Declare returns the kind with the declaration of its CRD, if the user can read CRDs. If the
+// Declare returns the kind with the declaration in its CRD, if the user can read CRDs. If the
 // declaration is invalid, it returns the unchanged kind and a DeclarationError.
 func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, error) {
 	if kind.Reconciled() || kind.BuiltIn() {
@@ -184,14 +184,14 @@ func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstru
 	})
 }
 
-// Unread reports whether the server has refused to return the CRD of a kind.
+// Unread reports whether the user is not allowed to read the CRD of a kind.
 func (f *Finder) Unread(kind kinds.Kind) bool {
 	_, refused := f.unread.Load(kind.CRD())
 	return refused
 }
 
-// Undeclared returns err, which reports something that the CRD of a kind does not declare. If the
-// user cannot read the CRD, Undeclared adds that to the error, which is then an ErrForbidden.
+// Undeclared returns err, which reports that the CRD of a kind lacks a declaration. If the user
+// cannot read the CRD, Undeclared adds this to the error, which is then an ErrForbidden.
 func (f *Finder) Undeclared(kind kinds.Kind, err error) error {
 	if err == nil || !f.Unread(kind) {
 		return err
@@ -199,7 +199,7 @@ func (f *Finder) Undeclared(kind kinds.Kind, err error) error {
 	return fmt.Errorf("%w; %w: no permission to read its CRD, which may declare more", err, outcome.ErrForbidden)
 }
 
-// scalePath returns the field behind /scale, or nil if it is unknown. For built-in kinds, it is
+// scalePath returns the field that /scale writes, or nil if it is unknown. For built-in kinds, it is
 // always .spec.replicas.
 func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path {
 	word := ""
@@ -216,8 +216,7 @@ func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path 
 	return &path
 }
 
-// FromSource calls read with the source of a custom kind, and returns the result. The result is
-// cached for each kind and key.
+// FromSource calls read with the source of a custom kind. It caches the result for each kind and key.
 func FromSource[T any](ctx context.Context, f *Finder, kind kinds.Kind, key string, read func(kinds.Source) (T, error)) (T, error) {
 	return once(f, kind.GroupVersionKind(), key, func() (made T, err error) {
 		source, err := f.source(ctx, kind)
@@ -231,7 +230,7 @@ func FromSource[T any](ctx context.Context, f *Finder, kind kinds.Kind, key stri
 	})
 }
 
-// source reads the CRD of a custom kind or, if the user cannot read CRDs, its schema from the
+// source reads the CRD of a custom kind. If the user cannot read CRDs, it reads the schema in the
 // OpenAPI document.
 func (f *Finder) source(ctx context.Context, kind kinds.Kind) (kinds.Source, error) {
 	crd, err := f.crd(ctx, kind)
@@ -264,7 +263,7 @@ func sourceIn(crd *unstructured.Unstructured, kind kinds.Kind) kinds.Source {
 	return source
 }
 
-// Schema reads the OpenAPI v3 schema of a kind, which every authenticated user can read.
+// Schema returns the OpenAPI v3 schema of a kind. Every authenticated user can read it.
 func (f *Finder) Schema(kind kinds.Kind) (map[string]any, error) {
 	return once(f, kind.GroupVersionKind(), "", func() (map[string]any, error) { return f.readSchema(kind) })
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Find uses the first source that has the replica field: the command line, the shipped kinds,
-// /scale, and the annotation of the CRD, in this order. It sends each request only once.
+// Find uses the first source that has the replica field: the command line, the shipped kinds, /scale,
+// and the annotation of the CRD, in this order. It sends each request only once.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	given := fieldpath.Fields("spec", "mine")
@@ -31,7 +31,7 @@ func TestFind(t *testing.T) {
 		refused     error
 		given       *fieldpath.Path
 		want        Field  // without Path
-		path        string // of want, or "" for nil
+		path        string // the path of want, or "" for nil
 	}{
 		{what: "the command line", kind: set(), subresource: []string{"scale"}, annotations: "{imoocpod.dev/replicas-path: .spec.size}", scale: "{}", given: &given,
 			want: Field{Found: "--replicas-path"}, path: ".spec.mine"},
@@ -67,7 +67,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// If no source has the field, the error has the candidates and their sum.
+// If no source has the field, the error contains the candidates and their sum.
 func TestFindGuessesNothing(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{}", "{}"))
@@ -129,7 +129,7 @@ func TestFindPerNode(t *testing.T) {
 	}
 }
 
-// If a request fails, the error names what was requested, and the next call repeats the request.
+// If a request fails, the error names the request, and the next call repeats the request.
 func TestFindAsksAgainAfterAnError(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{imoocpod.dev/replicas-path: .spec.size}", "{}"))
@@ -175,7 +175,7 @@ func factsOf(t *testing.T, f *Finder, count *fieldpath.Path) (facts.Facts, error
 	return FromSource(t.Context(), f, set(), "facts", func(source kinds.Source) (facts.Facts, error) { return facts.New(set(), source, count) })
 }
 
-// FromSource uses the CRD of a kind, or the OpenAPI document if reading CRDs is forbidden.
+// FromSource uses the CRD of a kind. If the user cannot read CRDs, it uses the OpenAPI document.
 func TestFromSource(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, crd("{imoocpod.dev/desired-path: .status.replicas}", "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}"))
@@ -203,8 +203,8 @@ func TestFromSource(t *testing.T) {
 	}
 }
 
-// Declare adds the declaration of the CRD to the kind. For shipped and built-in kinds, it does not
-// read a CRD.
+// Declare adds the declaration in the CRD to the kind. For shipped and built-in kinds, it reads no
+// CRD.
 func TestDeclare(t *testing.T) {
 	t.Parallel()
 	declared := "{imoocpod.dev/plan: pods, imoocpod.dev/replicas-path: .spec.size, imoocpod.dev/image: nginx}"

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// /scale can be read and patched, optionally with a resourceVersion as a precondition.
+// /scale can be read and patched. resourceVersion is an optional precondition.
 func TestScale(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

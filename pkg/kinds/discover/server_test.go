@@ -26,10 +26,10 @@ type server struct {
 	discovery.CachedDiscoveryInterface
 
 	resources []*metav1.APIResourceList
-	// partial is an error to return with the resources, as when an aggregated API does not respond.
+	// partial is returned with the resources, for example if an aggregated API does not respond.
 	partial error
 	schemas map[string]openapi.GroupVersion
-	// refused, if set, is the error for each request for a CRD.
+	// refused, if set, is the error of all requests for CRDs.
 	refused error
 
 	dynamic *fake.FakeDynamicClient
@@ -37,7 +37,7 @@ type server struct {
 	asked map[string]int
 }
 
-// newServer returns a server with CRDs that serves no resource yet.
+// newServer returns a server with CRDs and without resources.
 func newServer(t *testing.T, crds ...string) *server {
 	t.Helper()
 	var objects []runtime.Object

@@ -11,16 +11,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/candidates"
 )
 
-// source returns the replica field of an object, or nil if another source must find it. An error
-// ends the search.
+// source returns the replica field of an object, or nil if it does not know the field. An error ends
+// the search.
 type source func(ctx context.Context, f *Finder, q query) (*Field, error)
 
-// query describes the kind or the object whose replica field is sought.
+// query describes a kind or an object whose replica field is wanted.
 type query struct {
 	kind kinds.Kind
 	// obj is nil if it has not been read.
 	obj *unstructured.Unstructured
-	// given is the path from the command line, or nil.
+	// given is the path on the command line, or nil.
 	given *fieldpath.Path
 }
 
@@ -29,7 +29,7 @@ func sources() []source {
 	return []source{givenPath, nodes, shippedKind, scaleSubresource, declaration, annotation, guess}
 }
 
-// givenPath returns the field that --replicas-path names.
+// givenPath returns the field of --replicas-path.
 func givenPath(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if q.given == nil {
 		return nil, nil
@@ -45,8 +45,8 @@ func nodes(_ context.Context, _ *Finder, q query) (*Field, error) {
 	return nil, nil
 }
 
-// shippedKind returns the field of a kind that ships with the program. Callers must not rely on
-// /scale, because a CRD of the same name from elsewhere may lack it.
+// shippedKind returns the field of a kind that ships with this program. Callers must not rely on
+// /scale, because another program can install a CRD with the same name and without /scale.
 func shippedKind(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if !q.kind.Shipped() {
 		return nil, nil
@@ -92,7 +92,7 @@ func annotation(ctx context.Context, f *Finder, q query) (*Field, error) {
 	return &Field{Path: &path, Found: "annotation of the CRD"}, nil
 }
 
-// guess returns an error with candidates from the schema. A guessed field is never written.
+// guess returns an error with candidates from the schema.
 func guess(_ context.Context, f *Finder, q query) (*Field, error) {
 	fields, err := f.Schema(q.kind)
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// CommandContext returns the flags of this command that choose a cluster or a user. Tokens
-// and passwords are secrets and are not among them.
+// CommandContext returns the flags of this command that choose a cluster or a user. It omits tokens
+// and passwords, which are secret.
 func (c *Factory) CommandContext() commandline.Context { return CommandContext(c.flags) }
 
 // ClusterContext returns only the flags that choose a cluster. It is for commands that grant
-// permissions, because in "kubectl create rolebinding", --user names the user to bind.
+// permissions: in "kubectl create rolebinding", --user is the user to bind.
 func (c *Factory) ClusterContext() commandline.Context { return given(c.flags, clusterFlags()...) }
 
 // CommandContext returns the parsed global flags that choose a cluster or a user.

@@ -11,34 +11,34 @@ import (
 	"time"
 )
 
-// maxPages is the maximum number of pages after the first page of a list. They hold half a million
-// objects, three times the number of pods for which Kubernetes is designed.
+// maxPages is the maximum number of pages after the first page of a list. The pages can contain half
+// a million objects, three times the number of pods for which Kubernetes is designed.
 const maxPages = 1000
 
-// connection is the state of the server as observed by a command. It limits the time and memory that
-// a broken server can cost. An API group that does not respond in time, or responds without end,
-// gets no further requests. Until the server has responded once, and after two groups in a row have
-// timed out, this applies to all groups.
+// connection is the state of the server as a command observes it. It limits the time and memory that
+// a broken server can cost. After a response that times out or does not end, the API group gets no
+// more requests. This applies to all groups if the server has never responded, or if two groups in a
+// row have timed out.
 type connection struct {
-	// patient means that the command waits until a server responds again. All requests are sent,
+	// patient means that the command waits until the server responds again. All requests are sent,
 	// even to broken groups.
 	patient atomic.Bool
 	// used is set when the first request is sent.
 	used atomic.Bool
-	// held is the number of bytes of responses in memory.
+	// held is the total size in bytes of the responses in memory.
 	held atomic.Int64
-	// lists is the number of paged lists. paged is the size of all their pages in bytes.
+	// lists is the number of paged lists. paged is the total size of their pages in bytes.
 	lists, paged atomic.Int64
 
 	mu sync.Mutex
-	// broken maps an API group to the reason why it gets no further requests; "" stands for all
+	// broken maps an API group to the reason why it gets no more requests. The key "" means all
 	// groups.
 	broken map[string]error
-	// silent is the number of groups that have timed out since the last response.
+	// silent is the number of API groups that have timed out since the last response.
 	silent int
 	// responded means that there was a complete response.
 	responded bool
-	// busySince is the start of the current series of responses that request a retry, or else zero.
+	// busySince is when the current series of responses with Retry-After began, or zero.
 	busySince time.Time
 }
 
@@ -47,7 +47,7 @@ type noResponseError struct{ timeout time.Duration }
 
 func (e *noResponseError) Error() string { return fmt.Sprintf("no response within %s", e.timeout) }
 
-// Timeout and Temporary implement net.Error, by which callers recognize a timeout.
+// Timeout implements net.Error. Callers use it to recognize a timeout.
 func (e *noResponseError) Timeout() bool { return true }
 
 // Temporary is required by net.Error.
@@ -66,8 +66,8 @@ func (c *connection) refusal(group string) error {
 	return c.broken[group]
 }
 
-// noteFailure marks an API group, or all groups, as broken if a request timed out or its response
-// was too long. Other errors have no effect.
+// noteFailure marks an API group, or all groups, as broken if a request timed out or its response was
+// too long. It ignores other errors.
 func (c *connection) noteFailure(group string, err error) {
 	slow, isNet := errors.AsType[net.Error](err)
 	bad, isBad := errors.AsType[*BadResponseError](err)
@@ -89,8 +89,8 @@ func (c *connection) noteFailure(group string, err error) {
 	c.broken[group] = err
 }
 
-// noteResponse records a complete response. client-go retries a request up to ten times, and waits
-// as Retry-After requires. noteResponse deletes this header if the wait would exceed the timeout.
+// noteResponse records a complete response. client-go retries a request up to ten times, after the
+// delay in Retry-After. If the delay would exceed the timeout, noteResponse deletes this header.
 func (c *connection) noteResponse(group string, resp *http.Response, timeout time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,8 +111,8 @@ func (c *connection) noteResponse(group string, resp *http.Response, timeout tim
 	}
 }
 
-// addPage counts a page of a list, and returns an error if a server announces more and more pages.
-// All lists share a limit of maxResponseBytes times the number of lists.
+// addPage counts a page of a list. It returns an error if a server announces too many pages. All
+// lists share a limit of maxResponseBytes times the number of lists.
 func (c *connection) addPage(req *http.Request, bytes int) error {
 	query := req.URL.Query()
 	switch {

@@ -8,12 +8,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// pluginDelay is the time without a request after which a command prints that it waits for the
+// pluginDelay is the time without a request after which a command prints that it is waiting for the
 // credential plugin.
 const pluginDelay = 5 * time.Second
 
-// announcePlugin prints the name of the credential plugin of config if it keeps the first request
-// waiting. client-go waits for a plugin without a timeout, because a person may have to log in.
+// announcePlugin prints the name of the credential plugin in config if the plugin delays the first
+// request. client-go waits for a plugin without a timeout, because the user might need to log in.
 func (c *Factory) announcePlugin(config *rest.Config) {
 	if config.ExecProvider == nil {
 		return

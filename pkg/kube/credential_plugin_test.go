@@ -13,8 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// A command that has sent no request prints once that it waits for the credential plugin. A
-// command that has sent one prints nothing.
+// A command that has sent no request prints once that it is waiting for the credential plugin.
 func TestAnnouncePlugin(t *testing.T) {
 	t.Parallel()
 	for want, used := range map[string]bool{"waiting for the credential plugin login\\x1b[2J\n": false, "": true} {

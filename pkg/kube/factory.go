@@ -1,5 +1,5 @@
-// Package kube makes the clients of one command, and limits the time and memory of their requests.
-// It also finds kinds by name, and names the missing CRD in server errors.
+// Package kube creates the clients of a command, and limits the time and memory of their requests. It
+// also finds kinds by name, and adds the missing CRD to server errors.
 package kube
 
 import (
@@ -31,30 +31,30 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Factory makes the clients of a command from kubectl's global flags.
+// Factory creates the clients of a command from kubectl's global flags.
 type Factory struct {
 	Flags      *genericclioptions.ConfigFlags
 	connection connection
 	errOut     io.Writer
-	// announced guards the announcement of the credential plugin.
+	// announced ensures that the credential plugin is announced only once.
 	announced sync.Once
-	// flags holds the parsed global flags.
+	// flags contains the parsed global flags.
 	flags *pflag.FlagSet
 	// timeout is the flag --request-timeout.
 	timeout *pflag.Flag
-	// Finder returns the finder that the whole command shares. It caches responses in memory, and
-	// discovery on disk as kubectl does.
+	// Finder returns the finder that all parts of the command share. It caches responses in memory,
+	// and discovery on disk, like kubectl.
 	Finder func() (*discover.Finder, error)
 }
 
-// New returns the factory of one command. It writes warnings of the server to streams.ErrOut.
+// New returns the factory of a command. The clients write warnings of the server to streams.ErrOut.
 func New(version string, streams genericiooptions.IOStreams) *Factory {
-	// All clients share one writer, so that each warning is printed once.
+	// All clients share this writer, so that each warning is printed only once.
 	warnings := rest.NewWarningWriter(escape.Writer(streams.ErrOut), rest.WarningWriterOptions{Deduplicate: true})
 	c := &Factory{flags: &pflag.FlagSet{}, errOut: streams.ErrOut}
 	c.Flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
-		// API Priority and Fairness protects the server. A limit here would only slow down the command.
+		// API Priority and Fairness protects the server. A client-side limit would only slow down the command.
 		config.QPS = -1
 		config.WarningHandler = warnings
 		c.announcePlugin(config)
@@ -63,7 +63,7 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 			return &boundedTransport{connection: &c.connection, timeout: timeout, maxBytes: maxResponseBytes, base: base}
 		})
 		if timeout > 0 {
-			// Without this, discovery would set a timeout of its own, which may be shorter.
+			// Otherwise, discovery would set its own timeout, which can be shorter.
 			config.Timeout = 4 * timeout
 		}
 		return config
@@ -72,8 +72,8 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 	return c
 }
 
-// Namespace returns the namespace that a flag or else the context names, and whether it is from a
-// flag. Several namespaces are an error.
+// Namespace returns the namespace of a flag or, without a flag, of the context. given reports whether
+// it is from a flag. Several namespaces are an error.
 func (c *Factory) Namespace() (namespace string, given bool, err error) {
 	all, given, err := c.Namespaces()
 	if err == nil && len(all) > 1 {
@@ -85,7 +85,7 @@ func (c *Factory) Namespace() (namespace string, given bool, err error) {
 	return all[0], given, nil
 }
 
-// Namespaces is like Namespace, but accepts several names that are separated by commas.
+// Namespaces is like Namespace, but accepts several names, separated by commas.
 func (c *Factory) Namespaces() (all []string, given bool, err error) {
 	if _, err := c.Kubeconfig(); err != nil {
 		return nil, false, err
@@ -100,8 +100,8 @@ func (c *Factory) Namespaces() (all []string, given bool, err error) {
 	return all, given, err
 }
 
-// NoNamespace returns the namespace of the command, or "" if it is the default namespace. missing
-// is true only if the server responds that the namespace does not exist.
+// NoNamespace returns the namespace of the command, or "" for the default namespace. missing is true
+// only if the server reports that the namespace does not exist.
 func (c *Factory) NoNamespace(ctx context.Context) (namespace string, missing bool) {
 	namespace, _, err := c.Namespace()
 	if err != nil || namespace == metav1.NamespaceDefault {
@@ -115,7 +115,7 @@ func (c *Factory) NoNamespace(ctx context.Context) (namespace string, missing bo
 	return namespace, NotFound(err)
 }
 
-// Kubeconfig returns the merged kubeconfig, or an error if it lacks the context of --context.
+// Kubeconfig returns the merged kubeconfig. It returns an error if the context of --context does not exist.
 func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
 	raw, err := c.Flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -127,14 +127,14 @@ func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
 	return raw, nil
 }
 
-// Config returns the client configuration, or an error if neither flags nor files name a server.
+// Config returns the client configuration. It returns an error if neither flags nor files name a server.
 func (c *Factory) Config() (*rest.Config, error) {
 	raw, err := c.Kubeconfig()
 	if err != nil {
 		return nil, err
 	}
 	if f := c.Flags; raw.CurrentContext == "" && *f.Context+*f.ClusterName+*f.APIServer == "" {
-		// clientcmd would use a server on localhost, which is not configured anywhere.
+		// Otherwise, clientcmd would use a server on localhost that is not configured anywhere.
 		switch _, err := rest.InClusterConfig(); {
 		case err == nil:
 		case len(raw.Clusters) == 0:
@@ -147,7 +147,7 @@ func (c *Factory) Config() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.Timeout = 0 // it would cut off watches
+	config.Timeout = 0 // a timeout would end watches
 	return config, nil
 }
 
@@ -159,21 +159,21 @@ func (c *Factory) Mapper() (meta.RESTMapper, error) {
 	return c.Flags.ToRESTMapper()
 }
 
-// WaitForServer makes the clients of the command send requests even after others have timed out,
-// so that the command can wait until the server responds again.
+// WaitForServer lets the clients send requests even after others have timed out, so that the command
+// can wait until the server responds again.
 func (c *Factory) WaitForServer() { c.connection.patient.Store(true) }
 
 // AddFlags adds kubectl's global flags.
 func (c *Factory) AddFlags(flags *pflag.FlagSet) {
 	c.flags = flags
 	c.Flags.AddFlags(flags)
-	// Change only the default in the help. With any value but "0", clientcmd would not fall back
-	// to the in-cluster configuration.
+	// Change only the default in the help. If the value is not "0", clientcmd does not fall back to
+	// the in-cluster configuration.
 	c.timeout = flags.Lookup("request-timeout")
 	c.timeout.DefValue = defaultRequestTimeout.String()
 }
 
-// requestTimeout returns the timeout of requests, or zero if there is none.
+// requestTimeout returns the timeout of requests, or zero for no timeout.
 func (c *Factory) requestTimeout() time.Duration {
 	if c.timeout == nil || !c.timeout.Changed {
 		return defaultRequestTimeout

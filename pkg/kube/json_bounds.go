@@ -3,22 +3,22 @@ package kube
 import "fmt"
 
 const (
-	// maxValues limits the values in a JSON response or in one event of a watch. A value takes up to
-	// 350 bytes when it is decoded. The largest lists of real clusters have a few million.
+	// maxValues limits the number of values in a JSON response or in one event of a watch. A decoded
+	// value needs up to 350 bytes. The largest lists in real clusters have a few million values.
 	maxValues = 8 << 20
-	// maxDepth limits how deep JSON values are nested, because paths and indentation grow with the
-	// depth of each value. The CRDs of large operators have a depth of about 35.
+	// maxDepth limits the depth of JSON values, because the length of paths and indentation grows
+	// with the depth. The CRDs of large operators have a depth of about 35.
 	maxDepth = 200
 )
 
-// jsonBounds measures JSON text while it is read.
+// jsonBounds counts the values and the depth of JSON text.
 type jsonBounds struct {
 	values, depth   int
 	quoted, escaped bool
 }
 
-// exceeded reads more text, and returns a description of a bound that the text exceeds, or "". The
-// values are counted for each line of the text, because an event of a watch is a line.
+// exceeded processes more text, and returns a description of the exceeded limit, or "". Values are
+// counted per line, because an event of a watch is a line.
 func (b *jsonBounds) exceeded(text []byte) string {
 	for _, c := range text {
 		switch {

@@ -30,7 +30,7 @@ func (c *Factory) newFinder() (*discover.Finder, error) {
 	return &discover.Finder{Discovery: discovery, Dynamic: client}, nil
 }
 
-// KindNamed returns the kind that a word names, as in kubectl: plural, singular, short name,
+// KindNamed returns the kind with this name, as in kubectl: plural, singular, short name,
 // plural.group, or plural.version.group.
 func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error) {
 	mapper, err := c.Mapper()
@@ -58,7 +58,7 @@ func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error
 	return c.KindOf(ctx, mapping)
 }
 
-// KindOf returns the kind of a mapping, with the declaration of its CRD unless that is invalid.
+// KindOf returns the kind of a mapping, with the declaration in its CRD. It ignores an invalid declaration.
 func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
 	kind := kinds.KindOf(mapping)
 	if kind.Reconciled() || kind.BuiltIn() {
@@ -77,10 +77,9 @@ func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.
 	return kind, err
 }
 
-// ReplicaKinds returns the kinds whose objects are known to have replicas: Deployments,
-// StatefulSets, DaemonSets, the shipped kinds, installed or not, and the kinds whose CRD has a
-// /scale, a declaration, or the annotation replicas-path. It leaves out ReplicaSets, which
-// belong to Deployments.
+// ReplicaKinds returns the kinds that are known to have replicas: Deployments, StatefulSets,
+// DaemonSets, the shipped kinds (even if they are not installed), and kinds whose CRD has /scale, a
+// declaration, or the annotation replicas-path. It omits ReplicaSets, which belong to Deployments.
 func (c *Factory) ReplicaKinds(ctx context.Context) ([]kinds.Kind, error) {
 	finder, err := c.Finder()
 	if err != nil {
@@ -129,8 +128,8 @@ func namesOf(all []kinds.Kind) sets.Set[string] {
 	return names
 }
 
-// declaredKinds returns the kinds, except shipped ones, whose CRD has a declaration or names the
-// replica field. It reads only those CRDs in full.
+// declaredKinds returns the kinds whose CRD has a declaration or the annotation replicas-path, except
+// shipped kinds. It reads only these CRDs completely.
 func (c *Factory) declaredKinds(ctx context.Context, crds []metav1.PartialObjectMetadata) ([]kinds.Kind, error) {
 	objects, err := c.Dynamic()
 	if err != nil {

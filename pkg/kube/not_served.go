@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// NotServed reports whether an error means that the server does not have the resource type,
-// rather than the object.
+// NotServed reports whether an error means that the server lacks the resource type. A missing object
+// is another error.
 func NotServed(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
@@ -26,7 +26,7 @@ func NotServed(err error) bool {
 // NotFound reports whether an error means that the server has the type but not the object.
 func NotFound(err error) bool { return apierrors.IsNotFound(err) && !NotServed(err) }
 
-// Explain converts a server error to a NotServedError, which names the missing CRD, if the server
+// Explain converts a server error to a NotServedError with the name of the missing CRD if the server
 // does not serve the kind. It returns other errors unchanged.
 func Explain(kind kinds.Kind, err error) error {
 	if NotServed(err) {
@@ -35,10 +35,10 @@ func Explain(kind kinds.Kind, err error) error {
 	return err
 }
 
-// unknownType is the prefix of the error of resource.Builder about an unknown type.
+// unknownType is the prefix of resource.Builder's error for an unknown type.
 const unknownType = "the server doesn't have a resource type "
 
-// ExplainType names the missing CRD in an error about a missing type. The error is from
+// ExplainType adds the missing CRD to an error about a missing type. The error is from
 // resource.Builder or, if the type is still in the discovery cache, from the server.
 func ExplainType(err error) error {
 	if word, is := strings.CutPrefix(err.Error(), unknownType); is {
@@ -56,8 +56,8 @@ func ExplainType(err error) error {
 	return err
 }
 
-// missingType returns the error for a type that the server does not have. It is a NotServedError
-// if the type ships with this program, or else an UnknownTypeError.
+// missingType returns the error for a type that the server lacks: a NotServedError if the type ships
+// with this program, or an UnknownTypeError.
 func missingType(word string) error {
 	err := &outcome.UnknownTypeError{Type: word}
 	for _, kind := range kinds.Shipped() {
@@ -68,7 +68,7 @@ func missingType(word string) error {
 	return err
 }
 
-// TypeNames returns the singular and plural of a type, each alone and with the group.
+// TypeNames returns the singular and plural of a type, both without and with the group.
 func TypeNames(kind kinds.Kind) []string {
 	return []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// ExplainType names a missing type as the user wrote it.
+// ExplainType names a missing type in the form that the user entered.
 func TestExplainType(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{

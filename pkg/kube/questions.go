@@ -31,13 +31,13 @@ func (c *Factory) ServerVersion(ctx context.Context) (*version.Info, error) {
 	return info, nil
 }
 
-// User returns the name of this user, which it reads from the server like "kubectl auth whoami".
-// Changes record the name, because managedFields contain only names of programs. If the request
-// fails, User returns "", so that the change can be made without the name.
+// User returns the name of the user, like "kubectl auth whoami". Changes record this name, because
+// managedFields contain only names of programs. If the request fails, User returns "", so that the
+// change can be made without a name.
 func (c *Factory) User(ctx context.Context) string {
 	client, err := clientOf(c, authenticationv1client.NewForConfig)
 	if err != nil {
-		return "" // the change fails with the same error
+		return "" // the change will fail with the same error
 	}
 	review, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
@@ -47,12 +47,12 @@ func (c *Factory) User(ctx context.Context) string {
 	return review.Status.UserInfo.Username
 }
 
-// Access returns the client for access reviews, which check the permissions of this user.
+// Access returns the client for access reviews, which check the permissions of the user.
 func (c *Factory) Access() (*authorizationv1client.AuthorizationV1Client, error) {
 	return clientOf(c, authorizationv1client.NewForConfig)
 }
 
-// Allowed reports whether this user has a permission, or returns nil if the review fails.
+// Allowed reports whether the user has a permission. If the review fails, it returns nil.
 func Allowed(ctx context.Context, access authorizationv1client.SelfSubjectAccessReviewsGetter, right authorizationv1.ResourceAttributes) *bool {
 	review, err := access.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},

@@ -19,32 +19,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// defaultRequestTimeout is the timeout of requests without --request-timeout. client-go uses the
-// same timeout for discovery.
+// defaultRequestTimeout is the timeout of requests if --request-timeout is not set. client-go uses
+// the same timeout for discovery.
 const defaultRequestTimeout = 32 * time.Second
 
-// maxResponseBytes limits the bytes of all responses that are in memory at a time. A page of 500
-// objects or the OpenAPI document of a large cluster has a few megabytes.
+// maxResponseBytes limits the total size of the responses in memory. A page of 500 objects or the
+// OpenAPI document of a large cluster has a few megabytes.
 const maxResponseBytes = 256 << 20
 
-// partBytes is the number of bytes after which the timeout of a long response starts again.
+// partBytes is the number of bytes after which the timeout of a long response restarts.
 const partBytes = 1 << 20
 
 // BadResponseError reports a response that a Kubernetes API server would not send.
 type BadResponseError struct {
-	// Server is the host and port. Problem completes "the server HOST …".
+	// Server is the host and port. Problem completes the message "the server HOST …".
 	Server  string
 	Problem string
 
 	tooLong bool
-	// unusable means that the response claims to be JSON but is not, or contains another object.
+	// unusable means that the response is declared as JSON but is not JSON, or contains another object.
 	unusable bool
 }
 
 func (e *BadResponseError) Error() string { return "the server " + e.Server + " " + e.Problem }
 
-// boundedTransport sends requests through another transport. Each request has the timeout; zero
-// means no timeout. All responses together hold at most maxBytes in memory.
+// boundedTransport sends requests through another transport. Each request has the timeout; zero means
+// no timeout. The total size of all responses in memory is at most maxBytes.
 type boundedTransport struct {
 	*connection
 	timeout  time.Duration
@@ -52,8 +52,8 @@ type boundedTransport struct {
 	base     http.RoundTripper
 }
 
-// RoundTrip sends a request unless its API group is broken. It reads the whole response, so that
-// errors in the body fail the request. The body of a watch or a log is left to the caller.
+// RoundTrip sends a request if its API group is not broken. It reads the whole response, so that
+// errors in the body fail the request. It does not read the body of a watch or a log.
 func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.used.Store(true)
 	group := groupOf(req.URL.Path)
@@ -71,7 +71,7 @@ func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return t.exchange(req, group)
 }
 
-// exchange sends a request and records the result. A watch or a followed log sets patient.
+// exchange sends a request and records the result. For a watch or a followed log, it sets patient.
 func (t *boundedTransport) exchange(req *http.Request, group string) (*http.Response, error) {
 	watch, log := req.URL.Query().Has("watch"), isLog(req.URL.Path)
 	if watch || req.URL.Query().Has("follow") {
@@ -106,8 +106,8 @@ func (t *boundedTransport) exchange(req *http.Request, group string) (*http.Resp
 	return nil, err
 }
 
-// readBody reads a whole response and checks it. If the command is patient, the timeout starts
-// again with each part, because a controller reads long lists.
+// readBody reads and checks a whole response. If the command is patient, the timeout restarts with
+// each part, because a controller reads long lists.
 func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, timer *time.Timer) error {
 	if t.timeout > 0 && t.patient.Load() {
 		body.partRead = func() { timer.Reset(t.timeout) }
@@ -121,7 +121,7 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 	case (format == "application/json" || format == "text/plain") && resp.StatusCode < http.StatusMultipleChoices && !json.Valid(data):
 		return &BadResponseError{Server: resp.Request.URL.Host, Problem: "sent a response that is not valid JSON", unusable: format == "application/json"}
 	case format == "text/html" && resp.StatusCode >= http.StatusBadRequest:
-		// Errors quote the body, so replace the page with one line.
+		// Errors quote the body, so the page is replaced with one line.
 		data = []byte("a web page, " + resp.Status)
 		resp.Header.Set("Content-Type", "text/plain")
 	}
@@ -135,24 +135,24 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 	return nil
 }
 
-// boundedBody is the body of a response. The bytes that a caller has read count as held until the
-// body is closed. In a watch, they count only until the end of the line, which is one event.
+// boundedBody is the body of a response. The read bytes are held until the body is closed. In a
+// watch, they are held only until the end of the line, which is one event.
 type boundedBody struct {
 	io.ReadCloser
 	server   string
 	held     *atomic.Int64
 	maxBytes int64
-	mine     atomic.Int64 // the held bytes of this body; Close may run during a Read of a watch
+	mine     atomic.Int64 // the held bytes of this body; Close can run during a Read of a watch
 	lines    bool
 	json     bool
 	bounds   jsonBounds
-	// passedOn means that the body, a log, does not count as held, because callers do not keep it.
+	// passedOn means that the body is a log, whose bytes are not held, because callers do not keep them.
 	passedOn bool
 	// partRead, if set, is called after each partBytes of the body.
 	partRead func()
 	// end stops the timeout and cancels the request.
 	end  func()
-	data *bytes.Reader // the whole body after readBody, nil before
+	data *bytes.Reader // the whole body after readBody; nil before
 }
 
 // Read returns an error if all bodies together hold more than maxBytes.
@@ -191,22 +191,22 @@ func (b *boundedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// isLog reports whether a path leads to the log of a container.
+// isLog reports whether a path is the path of a container's log.
 func isLog(path string) bool {
 	rest, is := strings.CutSuffix(path, "/log")
 	return is && strings.Contains(rest, "/api/v1/namespaces/") && strings.Contains(rest, "/pods/")
 }
 
 // groupOf returns the API group of a path. Paths without a group, such as /apis, /openapi/v3, and
-// /version, count as parts of the core group.
+// /version, belong to the core group.
 func groupOf(path string) string {
 	_, rest, _ := strings.Cut(path, "/apis/")
 	group, _, _ := strings.Cut(rest, "/")
 	return cmp.Or(group, "core")
 }
 
-// checkRedirect refuses redirects to another server, which would get the credentials, and
-// those that turn a write into a read.
+// checkRedirect rejects redirects to another server, which would receive the credentials, and
+// redirects that turn a write into a read.
 func checkRedirect(req *http.Request) error {
 	if req.Response == nil || req.Response.Request == nil {
 		return nil
@@ -229,8 +229,8 @@ func checkFormat(resp *http.Response) error {
 	return &BadResponseError{Server: resp.Request.URL.Host, Problem: fmt.Sprintf("sent %s, which is not a format of the Kubernetes API", format)}
 }
 
-// checkObject rejects a successful response whose object is not the requested one. Otherwise,
-// callers would change the wrong object next, or report it as done.
+// checkObject rejects a successful response whose object is not the requested one. Otherwise, callers
+// would change the wrong object, or report it as changed.
 func checkObject(resp *http.Response, data []byte) error {
 	req := resp.Request
 	if resp.StatusCode >= http.StatusMultipleChoices || mediaType(resp) != "application/json" {
@@ -254,8 +254,8 @@ func checkObject(resp *http.Response, data []byte) error {
 	return &BadResponseError{Server: req.URL.Host, Problem: fmt.Sprintf("answered %s %s with another object", req.Method, req.URL.Path), unusable: true}
 }
 
-// objectAt returns the namespace of a path, and the name of the object that the path leads to.
-// The path of a status or a scale leads to its object.
+// objectAt returns the namespace and the name of the object in a path. For the path of a status or a
+// scale, it returns the object.
 func objectAt(path string) (namespace, name string) {
 	_, rest, grouped := strings.Cut(path, "/apis/")
 	if !grouped {

@@ -18,10 +18,10 @@ import (
 )
 
 // maxBytes limits the memory for all responses in these tests. It is several times partBytes. With
-// maxResponseBytes, the tests would take too long under the race detector.
+// maxResponseBytes, the tests would be too slow under the race detector.
 const maxBytes = 16 * partBytes
 
-// server is a transport that returns the response to a path, or times out if the response is nil.
+// server is a transport that returns the response for a path. If the response is nil, it times out.
 type server func(path string) *http.Response
 
 func (s server) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -59,15 +59,15 @@ func ask(t *testing.T, transport http.RoundTripper, path string) (http.Header, e
 	return resp.Header, resp.Body.Close()
 }
 
-// A server that does not respond delays a command by a limited number of timeouts. In this test,
-// the server does not respond to a path with an exclamation mark.
+// A server that does not respond delays a command by a limited number of timeouts. In this test, the
+// server does not respond to paths with an exclamation mark.
 func TestTimeOfSilence(t *testing.T) {
 	t.Parallel()
 	const silent = "!"
 	for name, test := range map[string]struct {
 		paths    []string
 		patient  bool
-		timeouts time.Duration // the number of timeouts, not a duration
+		timeouts time.Duration // a number, not a duration
 		sent     int
 	}{
 		"all answered":                         {[]string{"/api", "/apis", "/version"}, false, 0, 3},
@@ -112,8 +112,8 @@ func TestPagesOfLists(t *testing.T) {
 	t.Parallel()
 	const pods = "/api/v1/namespaces/a/pods"
 	for name, test := range map[string]struct {
-		begun   int // the number of lists, which are read at the same time
-		further int // the number of pages after the first ones, in all lists together
+		begun   int // the number of lists that are read at the same time
+		further int // the number of pages after the first ones, in all lists
 		bytes   int // the size of each page
 		refused bool
 	}{
@@ -198,7 +198,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return copy(p, e.piece), nil
 }
 
-// An endless response ends with an error, and its bytes no longer count as held.
+// An endless response ends with an error, and its bytes are released.
 func TestResponseWithoutEnd(t *testing.T) {
 	t.Parallel()
 	piece := strings.Repeat("x", 512)
@@ -229,7 +229,7 @@ func TestResponseWithoutEnd(t *testing.T) {
 	}
 }
 
-// A compressed response of a few kilobytes can contain millions of small values, also in an event.
+// A compressed response or event of a few kilobytes can contain millions of small values.
 func TestManyValues(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ unit, want string }{
@@ -252,7 +252,7 @@ func TestManyValues(t *testing.T) {
 	}
 }
 
-// Strings and the lines of other events do not count.
+// The limits ignore the contents of strings, and start again at each event.
 func TestJSONBounds(t *testing.T) {
 	t.Parallel()
 	var b jsonBounds
@@ -306,8 +306,8 @@ func (b contextBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// Container logs have no limit of time or size. Responses to paths that only resemble paths of logs
-// are limited. For a watch, the limit applies to each event, not to all of them together.
+// Container logs have no limit of time or size. Responses to paths that only resemble log paths are
+// limited. In a watch, the limit applies to each event, and not to all events together.
 func TestLongStreams(t *testing.T) {
 	t.Parallel()
 	const watch, text = "/api?watch=true", "no line ends "
@@ -387,14 +387,14 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// A successful response must be JSON or protobuf. The server may declare JSON as text, as it does
-// for OpenAPI documents. An error that is a web page is replaced with one line.
+// A successful response must be JSON or protobuf. The server can declare JSON as text, for example
+// for OpenAPI documents. If an error is a web page, the page is replaced with one line.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		code         int
 		format, body string
-		want         string // the body, or "" if the response is refused
+		want         string // the body, or "" if the response is rejected
 	}{
 		"JSON":           {http.StatusOK, "application/json; charset=utf-8", "{}", "{}"},
 		"JSON, as text":  {http.StatusOK, "text/plain; charset=utf-8", "{}", "{}"},
@@ -428,7 +428,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// objectAt finds a name only in paths of objects, and of their status and scale.
+// objectAt returns a name only for paths of objects and of their status and scale.
 func TestObjectAt(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string][2]string{
@@ -455,8 +455,7 @@ func TestObjectAt(t *testing.T) {
 	}
 }
 
-// The response to a create must have the name in the body of the request and the namespace in its
-// path.
+// The response to a create must have the name in the request body and the namespace in the path.
 func TestObjectOfACreate(t *testing.T) {
 	t.Parallel()
 	for answer, refused := range map[string]bool{

@@ -50,8 +50,8 @@ func Interruptible(ctx context.Context, out io.Writer, run func(context.Context)
 	}
 }
 
-// write is like exchange, but returns an outcome.ErrUnknown after an error if the server may have
-// carried out the write. It treats the status 504 as an error.
+// write is like exchange, but if there is an error and the server might have executed the write, it
+// returns an outcome.ErrUnknown. It treats the status 504 as an error.
 func (t *boundedTransport) write(req *http.Request, group string) (*http.Response, error) {
 	if writes, is := req.Context().Value(unanswered{}).(*atomic.Int64); is {
 		if err := context.Cause(req.Context()); err != nil {
@@ -78,8 +78,8 @@ func (t *boundedTransport) write(req *http.Request, group string) (*http.Respons
 	return nil, err
 }
 
-// changes reports whether a request is a write. Dry runs do not count as writes, nor do queries
-// that are sent as objects, such as a SelfSubjectAccessReview.
+// changes reports whether a request is a write. Dry runs are not writes, and neither are queries that
+// are sent as objects, such as a SelfSubjectAccessReview.
 func changes(req *http.Request) bool {
 	switch {
 	case req.Method == http.MethodGet || req.Method == http.MethodHead || req.URL.Query().Has("dryRun"):
@@ -91,8 +91,8 @@ func changes(req *http.Request) bool {
 }
 
 // traceConnection returns req with a trace, and a function that reports whether the request got a
-// connection. Without a connection, nothing was sent. A failed TLS handshake is no connection. A
-// transport that does not report connections counts as connected.
+// connection. Without a connection, nothing was sent. A failed TLS handshake is not a connection. If
+// a transport does not report connections, the function returns true.
 func traceConnection(req *http.Request) (*http.Request, func() bool) {
 	var wanted, got atomic.Bool
 	trace := &httptrace.ClientTrace{
@@ -104,6 +104,6 @@ func traceConnection(req *http.Request) (*http.Request, func() bool) {
 
 func closeBody(req *http.Request) {
 	if req.Body != nil {
-		_ = req.Body.Close() // RoundTrip must close it; callers return an earlier error
+		_ = req.Body.Close() // RoundTrip must close the body; callers return an earlier error
 	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // The outcome of a write is unknown only if the request got a connection but no response. A gateway
-// timeout counts as no response.
+// timeout is treated as a missing response.
 func TestWriteWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	certificate := httptest.NewUnstartedServer(nil)
@@ -32,7 +32,7 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 	}
 	for _, test := range []struct {
 		what, url string
-		// serve handles a connection on the server; nil refuses connections.
+		// serve handles a connection on the server. If it is nil, connections are refused.
 		serve   func(net.Conn)
 		unknown bool
 	}{

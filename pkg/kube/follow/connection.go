@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// lossTold is the duration of a loss after which Changed is called. Shorter losses are normal,
+// lossTold is how long a connection must be lost before Changed is called. Shorter losses are normal,
 // because a server ends each watch after some time, and the next watch begins at once.
 const lossTold = 2 * time.Second
 
-// Connection tracks whether the server can be reached, for several watches at the same time.
-// A nil Connection does nothing.
+// Connection tracks whether the server can be reached, for several watches at the same time. Methods
+// of a nil Connection do nothing.
 type Connection struct {
-	// Changed is called with the time when the connection was lost, or zero when it is back.
+	// Changed is called with the time when the connection was lost, or with zero when it is back.
 	Changed func(lost time.Time)
 
 	mu       sync.Mutex
@@ -25,8 +25,8 @@ type Connection struct {
 	reported bool
 }
 
-// note records the result of a request. An error status from the server counts as a loss of the
-// connection only if it is transient.
+// note records the result of a request. An error status from the server is a lost connection only if
+// it is transient.
 func (c *Connection) note(err error) {
 	switch {
 	case Transient(err):
@@ -36,8 +36,8 @@ func (c *Connection) note(err error) {
 	}
 }
 
-// watched records the result of a watch request. If the connection is closed or times out, client-go
-// returns an empty watch instead of an error.
+// watched records the result of a watch request. If the connection was closed or timed out, client-go
+// returns an empty watch and no error.
 func (c *Connection) watched(w watch.Interface) {
 	if reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()) {
 		c.lose()
@@ -46,7 +46,7 @@ func (c *Connection) watched(w watch.Interface) {
 	}
 }
 
-// lose records that the connection is lost, and calls Changed if it is still lost after lossTold.
+// lose records that the connection is lost. If it is still lost after lossTold, lose calls Changed.
 func (c *Connection) lose() {
 	if c == nil {
 		return
@@ -68,7 +68,7 @@ func (c *Connection) lose() {
 	})
 }
 
-// regain records that the connection is back, and calls Changed if the loss was reported.
+// regain records that the connection is back. If the loss was reported, regain calls Changed.
 func (c *Connection) regain() {
 	if c == nil {
 		return

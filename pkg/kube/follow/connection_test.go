@@ -19,7 +19,7 @@ import (
 )
 
 // After a watch has ended, the next response shows whether the connection is lost. An error status
-// from the server means that it is not lost, unless the error is transient.
+// from the server means that it is lost only if the error is transient.
 func TestConnectionAfterAWatchEnds(t *testing.T) {
 	things := schema.GroupResource{Resource: "things"}
 	for _, c := range []struct {
@@ -33,7 +33,7 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 		{"too old", apierrors.NewResourceExpired("too old"), false},
 		{"away", &url.Error{Op: "Get", URL: "https://server", Err: errors.New("connection refused")}, true},
 		{"starting", apierrors.NewServiceUnavailable("starting"), true},
-		{"the program ends", context.Canceled, true}, // the error is no sign of a connection
+		{"the program ends", context.Canceled, true}, // the error does not show that there is a connection
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 	}
 }
 
-// Short losses are not reported. When the connection is back, a reported loss is withdrawn.
+// Short losses are not reported. After a reported loss, the return of the connection is reported, too.
 func TestConnectionIsBack(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		var told []time.Time

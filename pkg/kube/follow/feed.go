@@ -26,24 +26,25 @@ type Object interface {
 	metav1.Object
 }
 
-// Feed holds a value for each selected object, and keeps the values current by a list and a watch.
+// Feed contains a value for each selected object. A list and a watch keep the values current.
 type Feed[T Object, V any] struct {
-	// keep converts an object to a value. It may drop fields of the object.
+	// keep converts an object to a value. It can remove fields of the object.
 	keep func(T) V
-	// compare orders the values. It returns zero only for two values of the same object.
+	// compare orders the values. It returns zero only for values of the same object.
 	compare func(a, b V) int
-	// refers returns the UID and the kind of the object to which a value refers: its controller, or
-	// what an event is about. Both are empty if there is none. A nil function means none for all.
+	// refers returns the UID and the kind of the object to which a value refers: its controller or,
+	// for an event, the involved object. Both are empty if there is none. If refers is nil, no value
+	// refers to an object.
 	refers func(V) (types.UID, schema.GroupVersionKind)
-	// known is closed once, by learned, when the feed has synced or failed.
+	// known is closed when the feed has synced or failed. learned ensures that it is closed only once.
 	known   chan struct{}
 	learned sync.Once
 
 	mu          sync.Mutex
 	subscribers map[any]Subscriber
-	// all holds the values, in order.
+	// all contains the values, in order.
 	all []V
-	// index is made by Index; nil after each change.
+	// index is the result of Index. It is nil after each change.
 	index *Index[V]
 	err   error
 	// polled means that the user can list the objects but not watch them.
@@ -52,23 +53,23 @@ type Feed[T Object, V any] struct {
 
 // Index groups the values of a feed by the objects to which they refer.
 type Index[V any] struct {
-	// Of maps the UID of an object to the values that refer to it, in order. The values that refer
-	// to no object have the empty UID.
+	// Of maps the UID of an object to the values that refer to it, in order. Values that do not refer
+	// to an object have an empty UID.
 	Of map[types.UID][]V
-	// Kinds lists the kinds of the objects to which values refer, each once.
+	// Kinds lists the kinds of the objects to which values refer, without duplicates.
 	Kinds []schema.GroupVersionKind
 	// Polled means that the user can list the objects but not watch them.
 	Polled bool
 }
 
 // Subscriber is notified of changes. Matters, if set, gets the UIDs of a changed object and of the
-// objects to which that object refers, and reports whether to call Notify.
+// objects to which it refers. If Matters returns false, Notify is not called.
 type Subscriber struct {
 	Matters func(...types.UID) bool
 	Notify  func()
 }
 
-// New returns an empty feed, which List or Run fills. refers may be nil.
+// New returns an empty feed. List or Run adds the values. refers can be nil.
 func New[T Object, V any](keep func(T) V, compare func(a, b V) int, refers func(V) (types.UID, schema.GroupVersionKind)) *Feed[T, V] {
 	return &Feed[T, V]{keep: keep, compare: compare, refers: refers, known: make(chan struct{}), subscribers: map[any]Subscriber{}}
 }
@@ -81,7 +82,7 @@ func Compare[T Object](a, b T) int {
 	return cmp.Or(strings.Compare(a.GetName(), b.GetName()), strings.Compare(string(a.GetUID()), string(b.GetUID())))
 }
 
-// Subscribe adds a subscriber with a key, or replaces the one with this key.
+// Subscribe adds a subscriber with a key, or replaces the existing subscriber.
 func (f *Feed[T, V]) Subscribe(key any, s Subscriber) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,8 +97,7 @@ func (f *Feed[T, V]) notifyAll() {
 	}
 }
 
-// uids returns the UIDs of an object, of its controller, and, if the object is an event, of
-// the object that the event is about.
+// uids returns the UIDs of an object, of its controller, and of the involved object of an event.
 func uids(obj metav1.Object) []types.UID {
 	all := []types.UID{obj.GetUID()}
 	if controller := metav1.GetControllerOfNoCopy(obj); controller != nil {
@@ -109,7 +109,7 @@ func uids(obj metav1.Object) []types.UID {
 	return all
 }
 
-// List lists the selected objects once, and replaces all values with them.
+// List lists the selected objects once, and replaces all values.
 func (f *Feed[T, V]) List(ctx context.Context, from Source, selected metav1.ListOptions) error {
 	found, err := list[T](ctx, from, selected)
 	if err == nil {
@@ -174,7 +174,7 @@ func (f *Feed[T, V]) replace(found []T) {
 	f.notifyAll()
 }
 
-// Change is a Handler.Changed. It applies a change and notifies the subscribers to which it matters.
+// Change implements Handler.Changed. It applies a change and notifies the affected subscribers.
 func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -202,8 +202,8 @@ func (f *Feed[T, V]) Change(obj T, gone bool) (bool, error) {
 // Known returns a channel that is closed when the feed has synced or failed.
 func (f *Feed[T, V]) Known() <-chan struct{} { return f.known }
 
-// Index waits until the feed has synced or failed, and returns its values and the error of Refuse.
-// All callers share the index until the next change, so they must not modify it.
+// Index waits until the feed has synced or failed. It returns the values and the error of Refuse. All
+// callers share the index until the next change, so they must not modify it.
 func (f *Feed[T, V]) Index(ctx context.Context) (Index[V], error) {
 	select {
 	case <-f.known:

@@ -24,14 +24,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// podServer serves lists and watches of pods like an API server. It can be made to fail.
+// podServer serves lists and watches of pods like an API server. Tests can make its requests fail.
 type podServer struct {
 	mu       sync.Mutex
 	revision int
 	pods     map[string]*corev1.Pod
 	log      []watch.Event // the event of each revision
-	// compacted is the first revision from which a watch can start. failing is the number of
-	// requests that will fail.
+	// compacted is the first revision from which a watch can start. failing is the number of requests
+	// that will fail.
 	compacted, failing int
 	forbidden          bool // watches are forbidden
 	stalled            bool
@@ -45,7 +45,7 @@ func newPodServer() *podServer {
 	return &podServer{revision: 1, log: []watch.Event{{}}, pods: map[string]*corev1.Pod{}, changed: make(chan struct{})}
 }
 
-// do makes a change, and wakes the watches.
+// do makes a change, and wakes up the watches.
 func (s *podServer) do(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *podServer) store(kind watch.EventType, pod *corev1.Pod) {
 	}
 }
 
-// end ends all watches. They send an error event if err is an API status.
+// end ends all watches. If err is an API status, the watches send it as an error event.
 func (s *podServer) end(err error) {
 	for _, w := range s.watches {
 		w <- err
@@ -168,7 +168,7 @@ func aPod(name string, uid int) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprint(name, "-", uid))}}
 }
 
-// podFeed is a feed that keeps whole pods.
+// podFeed is a feed of complete pods.
 type podFeed = Feed[*corev1.Pod, *corev1.Pod]
 
 func newFeed() *podFeed {
@@ -200,8 +200,8 @@ func versions(ctx context.Context, t *testing.T, f *podFeed) map[string]string {
 	return known
 }
 
-// A feed always has the objects of a fresh list, however watches fail. It lists again only if a
-// watch has expired.
+// A feed always has the objects of a new list, however watches fail. It lists again only if a watch
+// has expired.
 func TestFeedIsWhatAListSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
@@ -328,8 +328,6 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 	})
 }
 
-// uids returns the UID of an object, the UID of its controller, and, for an event, the UID of the
-// involved object.
 func TestUIDs(t *testing.T) {
 	t.Parallel()
 	owned := aPod("a", 0)
@@ -345,7 +343,7 @@ func TestUIDs(t *testing.T) {
 	}
 }
 
-// Each subscriber is notified of the changes that matter to it, of every list, and of every error.
+// A subscriber is notified of changes that affect it, of every list, and of every error.
 func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	t.Parallel()
 	f := New(func(pod *corev1.Pod) *corev1.Pod { pod.Annotations = nil; return pod }, Compare, nil)
@@ -375,8 +373,8 @@ func TestSubscribersAreToldWhatMatters(t *testing.T) {
 	}
 }
 
-// A feed that failed returns its error to readers. Readers of a feed that has not synced wait until
-// their context ends.
+// A failed feed returns its error to readers. Readers of a feed that has not synced wait until their
+// context ends.
 func TestFeedThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	f := newFeed()
@@ -392,8 +390,8 @@ func TestFeedThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// If the user is not, or no longer, allowed to list pods, a feed returns the error and does not
-// list again.
+// If the user is not allowed to list pods, or has lost the permission, a feed returns the error and
+// does not list again.
 func TestFeedThatMayNotList(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {

@@ -1,4 +1,4 @@
-// Package follow lists objects once and then watches them, and resumes a watch that breaks.
+// Package follow lists and then watches objects. It resumes interrupted watches.
 package follow
 
 import (
@@ -43,17 +43,17 @@ func SourceOf[L runtime.Object](objects interface {
 	}
 }
 
-// Handler gets objects of a type until one of its functions returns done or an error.
+// Handler receives objects of a type until one of its functions returns done or an error.
 type Handler[T runtime.Object] struct {
-	// Listed is called with all objects at the start, and again when changes may have been missed.
+	// Listed is called with all objects at the start, and again if changes might have been missed.
 	Listed func(found []T) (done bool, err error)
 	// Changed is called for each change. gone means that obj was deleted.
 	Changed func(obj T, gone bool) (done bool, err error)
 }
 
-// Objects passes the selected objects to a handler, and then every change, until the handler is
-// done, the context ends, or a request fails. It resumes a watch that breaks, and retries after a
-// transient error except in the first list. It always lists the most recent version.
+// Objects passes the selected objects and then every change to a handler, until the handler is done,
+// the context ends, or a request fails. It resumes interrupted watches, and retries after a transient
+// error, except in the first list. It always lists the most recent version.
 func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection, h Handler[T]) error {
 	for first := true; ; first = false {
 		list, err := listAll(ctx, from, selected)
@@ -82,14 +82,14 @@ func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1
 		if !expired(err) {
 			return err
 		}
-		// A broken server may reject every watch as expired.
+		// A broken server might reject every watch as expired.
 		if err := Sleep(ctx, Pause-time.Since(began)); err != nil {
 			return err
 		}
 	}
 }
 
-// One follows a single object by name. see gets nil while the object does not exist.
+// One follows a single object by name. see receives nil if the object does not exist.
 func One(ctx context.Context, objects dynamic.ResourceInterface, name string, connection *Connection, see func(*unstructured.Unstructured) (done bool, err error)) error {
 	return Objects(ctx, SourceOf(objects), ByName(name), connection, Handler[*unstructured.Unstructured]{
 		Listed: func(found []*unstructured.Unstructured) (bool, error) {
@@ -107,7 +107,7 @@ func One(ctx context.Context, objects dynamic.ResourceInterface, name string, co
 	})
 }
 
-// ByName returns list options that select an object by its name.
+// ByName returns list options that select an object by name.
 func ByName(name string) metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 }
@@ -130,10 +130,10 @@ func itemsOf[T runtime.Object](list runtime.Object) ([]T, string, error) {
 	return items, accessor.GetResourceVersion(), err
 }
 
-// Pause is the time between two requests to a server that fails.
+// Pause is the time between two requests to a failing server.
 const Pause = time.Second
 
-// Transient reports whether an error means that the server is down or overloaded for now.
+// Transient reports whether an error means that the server is temporarily down or overloaded.
 func Transient(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -153,7 +153,7 @@ func Sleep(ctx context.Context, while time.Duration) error {
 	}
 }
 
-// List lists the selected objects page by page, because there may be many.
+// List lists the selected objects page by page, because there can be many.
 func List(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions) ([]*unstructured.Unstructured, error) {
 	return list[*unstructured.Unstructured](ctx, SourceOf(objects), selected)
 }
@@ -172,20 +172,19 @@ func listAll(ctx context.Context, from Source, selected metav1.ListOptions) (run
 	return list, err
 }
 
-// expired reports whether an error means that a resourceVersion or a watch has expired.
 func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }
 
 // followChanges calls changed for each change since a resourceVersion.
 func followChanges[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, resourceVersion string, connection *Connection,
 	changed func(obj T, gone bool) (done bool, err error)) error {
-	// The watcher would log errors that the caller reports.
+	// Otherwise, the watcher would log errors that the caller reports.
 	ctx, stop := context.WithCancelCause(klog.NewContext(ctx, klog.Logger{}))
 	watched := false
 	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, resourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
 			if watched {
-				connection.lose() // the last watch has ended
+				connection.lose() // the previous watch has ended
 			}
 			w, err := from.Watch(ctx, opts)
 			if watched = err == nil; watched {
@@ -194,7 +193,7 @@ func followChanges[T runtime.Object](ctx context.Context, from Source, selected 
 			}
 			connection.note(err)
 			if permanent(err) {
-				// The watcher would retry forever.
+				// Otherwise, the watcher would retry forever.
 				stop(err)
 				err = io.EOF
 			}
@@ -228,7 +227,7 @@ func followChanges[T runtime.Object](ctx context.Context, from Source, selected 
 	return errors.New("the server ended the watch")
 }
 
-// permanent reports whether a watch would fail with the same error again.
+// permanent reports whether a watch would fail again with the same error.
 func permanent(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || expired(err)
 }

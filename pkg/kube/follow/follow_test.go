@@ -83,7 +83,7 @@ func TestItemsOf(t *testing.T) {
 }
 
 // script is a server that returns the given results of lists and watches in order. After the last
-// result, a list is empty, and a watch stays open.
+// result, lists are empty, and watches stay open.
 type script struct {
 	lists   []error
 	watches []func(chan<- watch.Event) error
@@ -206,8 +206,8 @@ func TestObjectsStopsBetweenLists(t *testing.T) {
 	})
 }
 
-// A response to a list shows that the server can be reached. If the first list fails, Objects
-// returns the error. If a later list fails, Objects records that the connection is lost.
+// The response to a list shows that the server can be reached. If the first list fails, Objects
+// returns the error. If a later list fails, it records that the connection is lost.
 func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 	t.Parallel()
 	away := slices.Repeat([]error{errAway}, 5)
@@ -266,7 +266,7 @@ func (c *dynamicPods) Watch(_ context.Context, opts metav1.ListOptions) (watch.I
 	return watch.NewProxyWatcher(events), nil
 }
 
-// Objects passes the selectors to list and watch, and works with unstructured objects.
+// Objects sends the selectors in lists and watches. It supports unstructured objects.
 func TestObjectsOfAnyType(t *testing.T) {
 	t.Parallel()
 	object := func(name, version string) *unstructured.Unstructured {
@@ -300,7 +300,7 @@ func TestObjectsOfAnyType(t *testing.T) {
 	})
 }
 
-// Objects pauses between requests if the server rejects each watch as expired.
+// If the server rejects each watch as expired, Objects pauses between requests.
 func TestObjectsPausesWhenWatchesExpire(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

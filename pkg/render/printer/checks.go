@@ -8,7 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
-// Checks writes a line for each check, followed by the commands that fix the problem.
+// Checks writes a line for each check, followed by the commands that fix its problem.
 func Checks(w io.Writer, checks []check.Result, style Style) error {
 	width := 0
 	for _, c := range checks {

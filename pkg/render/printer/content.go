@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// content writes a field of any object like printUnstructuredContent of kubectl describe. A label
-// is made from the field's name, and the value is next to the label or indented below it. field is
-// "" for an element of a list.
+// content writes a field of any object, like printUnstructuredContent of kubectl describe. The label
+// is derived from the name of the field. The value is next to the label, or indented below it. For an
+// element of a list, field is "".
 func (t *text) content(field string, value any, indent string) {
 	below := indent
 	title := func() {
@@ -46,8 +46,8 @@ func (t *text) content(field string, value any, indent string) {
 	}
 }
 
-// label makes a label from the name of a field: "readyReplicas" becomes "Ready Replicas", and
-// "clusterIP" becomes "Cluster IP". Names with other characters are not changed.
+// label derives a label from the name of a field: "readyReplicas" becomes "Ready Replicas", and
+// "clusterIP" becomes "Cluster IP". A name with other characters is returned unchanged.
 func label(field string) string {
 	if strings.ContainsFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		return field

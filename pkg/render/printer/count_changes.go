@@ -9,11 +9,11 @@ import (
 // CountChange is a planned change of the replica count of one object.
 type CountChange struct {
 	Namespace, Name string
-	// Before and After are nil if the present count is unknown.
+	// Before and After are nil if the current count is unknown.
 	Before, After *int32
 }
 
-// CountChanges writes a table of changes, one row for each object.
+// CountChanges writes a table of changes with a row for each object.
 func CountChanges(w io.Writer, changes []CountChange) error {
 	several := slices.ContainsFunc(changes, func(c CountChange) bool { return c.Namespace != changes[0].Namespace })
 	row := func(namespace string, cells ...string) []string {

@@ -13,10 +13,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
-// CustomColumns prints objects in the columns of "kubectl get -o custom-columns". It can
-// print repeatedly for a watch: the headers appear once, and the columns keep their widths.
+// CustomColumns prints objects in the columns of "kubectl get -o custom-columns". In a watch, it can
+// print repeatedly: the headers appear once, and the columns keep their widths.
 type CustomColumns struct {
-	// NoHeaders leaves out the first row.
+	// NoHeaders omits the header row.
 	NoHeaders bool
 
 	headers []string
@@ -24,7 +24,7 @@ type CustomColumns struct {
 	columns *columns
 }
 
-// ParseCustomColumns reads HEADER:PATH,HEADER:PATH,…
+// ParseCustomColumns parses HEADER:PATH,HEADER:PATH,…
 func ParseCustomColumns(spec string) (*CustomColumns, error) {
 	if spec == "" {
 		return nil, errors.New("custom-columns format specified but no custom columns given")
@@ -44,7 +44,7 @@ func ParseCustomColumns(spec string) (*CustomColumns, error) {
 	return c, nil
 }
 
-// PrintObj writes a row for an unstructured object, or for each one in a list.
+// PrintObj writes a row for an unstructured object, or for each object in a list.
 func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
 	var objects []unstructured.Unstructured
 	switch obj := obj.(type) {

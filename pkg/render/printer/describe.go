@@ -19,7 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Description holds the information that "describe" shows about one object.
+// Description contains the information that "describe" shows about an object.
 type Description struct {
 	Report      status.Report
 	APIVersion  string
@@ -27,7 +27,7 @@ type Description struct {
 	Labels      map[string]string
 	Annotations map[string]string
 	// Template is the pod template of an object with the strategy "pods". Spec and Status are the
-	// fields of any other object.
+	// fields of all other objects.
 	Template     *corev1.PodTemplateSpec
 	Spec, Status any
 }
@@ -85,7 +85,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	return p.err
 }
 
-// pauseRow describes until when, by whom, and why an object is paused.
+// pauseRow formats the end, the user, and the reason of a pause.
 func pauseRow(p apis.Pause, now time.Time) string {
 	text := strings.TrimPrefix(p.Text(now), "paused ")
 	if p.Forever {
@@ -113,7 +113,7 @@ func reconcilerRows(r reconciler.Reconciler, now time.Time) [][]string {
 	}
 	loops := r.Loops
 	if live := slices.DeleteFunc(slices.Clone(loops), func(l reconciler.Loop) bool { return !l.Live }); len(live) > 0 {
-		loops = live // stopped ones matter only if none is live
+		loops = live // stopped controllers are shown only if none are live
 	}
 	return append(rows, listed("Controller:", loops, func(l reconciler.Loop) string {
 		who := l.Who + ": " + l.Scope
@@ -134,7 +134,7 @@ func listed[T any](title string, items []T, line func(T) string) [][]string {
 	return rows
 }
 
-// pairs returns a row for each key=value of a map, sorted as in kubectl describe.
+// pairs returns a row with key=value for each entry of a map, sorted as in kubectl describe.
 func pairs(title string, m map[string]string) [][]string {
 	var rows [][]string
 	for k, v := range m {
@@ -151,7 +151,7 @@ func pairs(title string, m map[string]string) [][]string {
 	return rows
 }
 
-// phases returns the number of pods in each phase, as kubectl describe shows it.
+// phases formats the number of pods in each phase like kubectl describe.
 func phases(pods []problem.Pod) string {
 	count := map[corev1.PodPhase]int{}
 	for _, pod := range pods {
@@ -184,7 +184,7 @@ func (t *text) template(template *corev1.PodTemplateSpec) {
 	}
 }
 
-// section writes a title and an indented table, or <none> if it has only headers.
+// section writes a title and an indented table. If the table has only headers, it writes <none>.
 func (t *text) section(title string, rows [][]string) {
 	if len(rows) < 2 {
 		t.line("%s  <none>", title)
@@ -217,7 +217,7 @@ func (t *text) nodes(nodes []status.Node, indent string) {
 	}
 }
 
-// eventRows returns the events of pods, with the pod names, or the other events if ofPods is false.
+// eventRows returns the events of pods, with the pod names, or all other events if ofPods is false.
 func eventRows(events []problem.Event, ofPods bool, now time.Time) [][]string {
 	rows := [][]string{{"Pod", "Type", "Reason", "Age", "From", "Message"}}
 	for _, e := range events {

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// DiffYAML writes the unified diff of two objects as YAML, and nothing if they are equal.
+// DiffYAML writes the unified diff of two objects as YAML. If they are equal, it writes nothing.
 func DiffYAML(w io.Writer, fromName, toName string, from, to map[string]any) error {
 	was, err := yaml.Marshal(from)
 	if err != nil {
@@ -18,7 +18,7 @@ func DiffYAML(w io.Writer, fromName, toName string, from, to map[string]any) err
 	if err != nil {
 		return err
 	}
-	_, hunks, _ := bytes.Cut(diff.Diff(fromName, was, toName, is), []byte("\n")) // without the "diff" command
+	_, hunks, _ := bytes.Cut(diff.Diff(fromName, was, toName, is), []byte("\n")) // omit the "diff" command
 	p := &text{w: w}
 	for line := range bytes.Lines(hunks) {
 		p.line("%s", line)

@@ -27,8 +27,7 @@ func TestDiffYAML(t *testing.T) {
 	}
 }
 
-// DiffYAML must not take quadratic time. Every other line of these objects is equal, which is the
-// worst case.
+// DiffYAML must not take quadratic time. In the worst case, every other line is equal.
 func TestDiffOfManyLines(t *testing.T) {
 	t.Parallel()
 	from, to := map[string]any{}, map[string]any{}

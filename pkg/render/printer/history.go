@@ -10,14 +10,14 @@ import (
 // Revision is one revision in the output of "history".
 type Revision struct {
 	Revision int64 `json:"revision"`
-	// Created is the time at which the revision got its number, or nil if it is unknown.
+	// Created is when the revision got its number, or nil if it is unknown.
 	Created *time.Time `json:"created,omitempty"`
-	// By is the user or the manager that made the revision, or "" if unknown.
+	// By is the user or the manager that made the revision, or "" if it is unknown.
 	By     string `json:"by,omitempty"`
 	Change string `json:"change,omitempty"`
 	// NeverReady means that the revision was reverted because its pods did not become ready.
 	NeverReady bool `json:"neverReady,omitempty"`
-	// Current means that the object has this revision now.
+	// Current means that the object has this revision.
 	Current bool `json:"current"`
 }
 

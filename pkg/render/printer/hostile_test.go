@@ -16,13 +16,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// hostile is text that is meant to deceive the user. It has a window title, a forged line after
+// hostile is text that tries to deceive the user. It contains a window title, a forged line after
 // each kind of line break, colors, a cleared screen, right-to-left text, invisible characters, and
 // invalid bytes.
 const hostile = "\x1b]0;title\x07\rFORGED\nFORGED\r\nFORGED\u2028FORGED\u0085FORGED\v\f\b\t\x1b[2J\u009b2J\x9b2J\u202eback\u2066\u200b\ufeff\U000e0041\x00\x7f\xff"
 
-// fill sets every string in a value to hostile. Lists and maps get one element, and an empty
-// interface gets nested JSON values.
+// fill sets every string in a value to hostile. It adds an element to lists and maps, and sets an
+// empty interface to nested JSON values.
 func fill(v reflect.Value, depth int) {
 	if depth > 12 || !v.CanSet() {
 		return
@@ -64,7 +64,7 @@ func filled[T any]() T {
 	return model
 }
 
-// hostileReports returns reports with several verdicts, with single pods and folded pods.
+// hostileReports returns reports with several verdicts, with individual and grouped pods.
 func hostileReports() []status.Report {
 	var all []status.Report
 	for _, verdict := range []status.Verdict{status.Ready, status.Progressing, status.Failed, status.NotReconciled, status.Deleted, hostile} {
@@ -88,7 +88,7 @@ func hostileReports() []status.Report {
 	return all
 }
 
-// ours matches colors, which are the only escape sequences that a printer writes.
+// ours matches colors, which are the only escape sequences of a printer.
 var ours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
@@ -163,7 +163,7 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 	}
 }
 
-// Printers truncate long messages, so that their authors cannot make the output unreadable.
+// Printers truncate long messages, which could make the output unreadable.
 func TestLongTextsAreCut(t *testing.T) {
 	t.Parallel()
 	r := ready()

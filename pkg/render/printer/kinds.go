@@ -22,14 +22,14 @@ type Kind struct {
 	Error string `json:"error,omitempty"`
 	// Candidates lists possible replica fields if Field is unknown.
 	Candidates []string `json:"candidates,omitempty"`
-	// MayScale is true if the user is allowed to change the count, or nil if that is unknown.
+	// MayScale reports whether the user can change the count, or is nil if it is unknown.
 	MayScale *bool `json:"mayScale,omitempty"`
-	// Objects is the number of objects in all namespaces, or nil if unknown.
+	// Objects is the number of objects in all namespaces, or nil if it is unknown.
 	Objects *int64 `json:"objects,omitempty"`
 	// Reconciled means that "run-controller" can reconcile the kind.
 	Reconciled bool `json:"reconciled"`
-	// Status describes how the status of objects is interpreted. It is set only for kinds named as
-	// arguments.
+	// Status describes how the status of objects is interpreted. It is set only for kinds that the
+	// command line names.
 	Status any `json:"status,omitempty"`
 	// Wrong lists the problems of the declaration in the CRD.
 	Wrong []string `json:"wrong,omitempty"`

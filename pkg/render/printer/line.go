@@ -8,9 +8,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// line is a line of a screen. It consists of pieces of text, each with a color. Widths are in
-// terminal columns, so a Chinese character counts twice. Pieces may hold foreign text, which is
-// escaped when they are measured and drawn.
+// line is a line of a screen. It consists of colored pieces of text. Widths are in terminal columns,
+// so a Chinese character has a width of two. Text in pieces is escaped when it is measured and drawn.
 type line []piece
 
 type piece struct{ color, text string }
@@ -27,7 +26,7 @@ func (l line) width() int {
 
 func (l line) add(color, text string) line { return append(l, piece{color, text}) }
 
-// dimmed returns the line with all pieces dim, for outdated information.
+// dimmed returns the line in a dim color, for outdated information.
 func (l line) dimmed() line {
 	pieces := make(line, len(l))
 	for i, p := range l {
@@ -38,8 +37,8 @@ func (l line) dimmed() line {
 
 func (l line) pad(width int) line { return l.add("", strings.Repeat(" ", max(0, width-l.width()))) }
 
-// columns appends cells to a line whose width is two. Two blanks follow each cell. A cell whose
-// width is zero is left out.
+// columns appends cells to a line whose width is two. Two spaces follow each cell. Cells with a width
+// of zero are omitted.
 func (l line) columns(cells []piece, widths []int, style Style) line {
 	end := 2
 	for i, cell := range cells {
@@ -57,7 +56,7 @@ func widen(widths []int, cells []piece) {
 	}
 }
 
-// render returns a line as text, truncated to a width and without trailing blanks.
+// render returns a line as text, truncated to a width and without trailing spaces.
 func (l line) render(width int, style Style) string {
 	for len(l) > 0 && strings.TrimRight(l[len(l)-1].text, " ") == "" {
 		l = l[:len(l)-1]
@@ -79,7 +78,7 @@ func (l line) render(width int, style Style) string {
 	return b.String()
 }
 
-// wrapped wraps text to a width. most is the maximum number of lines. The last may be too wide.
+// wrapped wraps text to a width. most is the maximum number of lines. The last line can be too wide.
 func wrapped(text string, width, most int) []string {
 	lines := strings.Split(ansi.Wrap(oneLine(text), max(width, 8), ""), "\n")
 	if len(lines) > most {

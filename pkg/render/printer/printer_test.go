@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write the files in testdata anew")
 
-// golden compares output with the golden file that has this name. It also rejects trailing blanks.
+// golden compares output with the golden file of this name. It also rejects trailing spaces.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".txt")
@@ -113,7 +113,7 @@ func guarded() status.Report {
 	return r
 }
 
-// crashed returns a report on an object with a crashing pod and its last log line. Its desired count
+// crashed returns a report on an object with a crashing pod and its last log line. The desired count
 // is unknown.
 func crashed() status.Report {
 	r := ready()
@@ -150,7 +150,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A watched table prints its headers once, and its columns do not become narrower.
+// A watched table prints its headers only once, and its columns never become narrower.
 func TestTableOfChanges(t *testing.T) {
 	t.Parallel()
 	var w strings.Builder
@@ -206,7 +206,7 @@ func TestDescribe(t *testing.T) {
 	}
 	paused := unseen()
 	paused.Pause = &apis.Pause{Forever: true}
-	paused.Tree.Children = []status.Node{pod("own")} // a tree of pods alone is not shown
+	paused.Tree.Children = []status.Node{pod("own")} // a tree that has only pods is not shown
 	bare := Description{Report: paused, APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
 	for name, d := range map[string]Description{"describe-full": full, "describe-bare": bare} {
 		var w strings.Builder

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// patience is the time from the beginning of a wait to its first line of progress.
+	// patience is the time from the start of a wait to its first line of progress.
 	patience = time.Second
 	// pace is the minimum time between two lines of progress.
 	pace = 3 * time.Second
@@ -23,32 +23,33 @@ const (
 
 // Progress is the state of a wait for objects. It has no clock; callers pass the time.
 type Progress struct {
-	// Goal describes an object that is done, such as "ready" or "gone".
+	// Goal describes a finished object, such as "ready" or "gone".
 	Goal string
-	// Lost is the time at which the connection to the server was lost; zero if it is not lost.
+	// Lost is when the connection to the server was lost, or zero if there is a connection.
 	Lost time.Time
 
 	begun time.Time
 	// next is the earliest time for the next line.
 	next    time.Time
 	objects map[types.NamespacedName]waited
-	// changed is the object last passed to See. news is the last one whose state had not been printed.
+	// changed is the object of the last call of See. news is the object whose state most recently
+	// became new, and has not been printed.
 	changed, news types.NamespacedName
 }
 
-// waited holds the latest state of an object.
+// waited is the latest state of an object.
 type waited struct {
 	status.Report
 	done bool
-	// givesUp is the time at which the wait ends because the object has failed, or zero.
+	// givesUp is when the wait ends because the object has failed, or zero.
 	givesUp time.Time
 	rollout rollout
-	// shown holds the states of this generation that were printed.
+	// shown contains the printed states of this generation.
 	shown map[state]bool
 }
 
-// state identifies a line about an object. A problem gets one line per generation and verdict, even
-// if its message and counts change, because these change often in a crash loop.
+// state identifies a line about an object. For each generation and verdict, a problem has only one
+// line, because its message and counts change often in a crash loop.
 type state struct {
 	generation              int64
 	verdict                 status.Verdict
@@ -73,7 +74,7 @@ func (w waited) verdictAt(now time.Time) string {
 }
 
 // See updates the state of an object. done means that the object has reached the goal. givesUp is
-// the time at which the wait ends because the object has failed, or zero.
+// when the wait ends because the object has failed, or zero.
 func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	if p.objects == nil {
 		p.objects = map[types.NamespacedName]waited{}
@@ -91,9 +92,9 @@ func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	}
 }
 
-// Line returns the next line of progress, or "" if nothing is new, it is too early for a line, or
-// all objects are done. again is the time after which a line can be printed, or zero if there is
-// nothing else to print.
+// Line returns the next line of progress. It returns "" if nothing is new, if it is too early for a
+// line, or if all objects are done. again is the time until a line can be printed, or zero if there
+// is nothing to print.
 func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	w, found := p.objects[p.news]
 	if !found || w.shown[w.state()] || p.done() == len(p.objects) {
@@ -114,7 +115,7 @@ func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	return escape.Line(line), 0
 }
 
-// Summary returns the outcome of the wait. It is empty unless all objects are ready or gone.
+// Summary returns the outcome of the wait, or "" if not all objects are ready or gone.
 func (p *Progress) Summary(now time.Time) string {
 	if p.done() < len(p.objects) || len(p.objects) == 0 || !strings.HasPrefix(p.Goal, "ready") && p.Goal != "gone" {
 		return ""
@@ -134,8 +135,8 @@ func (p *Progress) Summary(now time.Time) string {
 	return escape.Line(fmt.Sprintf("%s, took %s", text, duration.HumanDuration(now.Sub(p.begun))))
 }
 
-// Frame returns the progress as lines for a terminal, each at most width wide. They show the time
-// since the wait began, the progress and, for a stuck object, the reason and a hint.
+// Frame returns the progress as lines for a terminal, each at most width wide. The lines contain the
+// time since the wait began, the progress and, for a stuck object, the reason and a hint.
 func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	worst := p.worst()
 	r := p.objects[worst]
@@ -171,8 +172,8 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	return texts
 }
 
-// worst returns the object that needs attention most. It is the unfinished object with the worst
-// verdict. Among equals, it is the one that changed last, or else the first by name.
+// worst returns the most urgent object: the unfinished object with the worst verdict. Of several such
+// objects, it returns the one that changed last or, if none of them did, the first by name.
 func (p *Progress) worst() types.NamespacedName {
 	rank := func(key types.NamespacedName) int {
 		if p.objects[key].done {
@@ -189,7 +190,7 @@ func (p *Progress) worst() types.NamespacedName {
 	return worst
 }
 
-// name returns the name of an object, with its namespace if there are several namespaces.
+// name returns the name of an object. If there are several namespaces, it adds the namespace.
 func (p *Progress) name(key types.NamespacedName) string {
 	for other := range p.objects {
 		if other.Namespace != key.Namespace {
@@ -199,7 +200,6 @@ func (p *Progress) name(key types.NamespacedName) string {
 	return key.Name
 }
 
-// count returns a message about the number of objects that are done.
 func (p *Progress) count() string {
 	return fmt.Sprintf("%d of %d objects are %s", p.done(), len(p.objects), p.Goal)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// waitedFor returns a report on an object that a wait observes.
+// waitedFor returns a report on an object in a wait.
 func waitedFor(name string, verdict status.Verdict, desired, current, ready int32) status.Report {
 	return status.Report{
 		Metadata: status.Metadata{Type: "imoocpod", Name: name}, Verdict: verdict,
@@ -70,7 +70,7 @@ func TestProgress(t *testing.T) {
 	frame(&alone, 75, 80)
 	frame(&alone, 75, 40)
 
-	// While the object is scaled down, the line has the number of pods that still exist.
+	// During a scale-down, the line has the number of existing pods.
 	down := Progress{Goal: "ready"}
 	down.See(status.NewReport(seen(1, 4, 1)), false, time.Time{}, at(0))
 	down.See(status.NewReport(seen(1, 3, 1)), false, time.Time{}, at(2))
@@ -86,7 +86,7 @@ func TestProgress(t *testing.T) {
 	fmt.Fprintf(&b, "       %s\n", line)
 	golden(t, "progress", b.String())
 
-	// Wide characters and escape sequences of a container do not break the line.
+	// Wide characters and escape sequences in the output of a container do not break the line.
 	wide := Progress{Goal: "ready"}
 	wide.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Failed, Reason: "配置文件不存在\x1b[2J：/etc/应用/设置.yaml"}, false, time.Time{}, at(0))
 	if bar := wide.Frame(40, Style{}, at(9))[0]; ansi.StringWidth(bar) > 40 || ansi.StringWidth(bar) < 39 || strings.Contains(bar, "\x1b") {
@@ -157,7 +157,7 @@ func TestLineTellsTheNewest(t *testing.T) {
 		{0, 0, "", patience},
 		{1, patience, "imoocpod/foo: progressing: 1 of 9 pods ready", 0},
 		{2, patience + time.Second, "", pace - time.Second},
-		{1, patience + time.Second, "", 0}, // as printed before
+		{1, patience + time.Second, "", 0}, // already printed
 		{3, patience + 2*time.Second, "", pace - 2*time.Second},
 		{4, patience + pace, "imoocpod/foo: progressing: 4 of 9 pods ready", 0},
 	} {
@@ -180,7 +180,7 @@ func TestFrameGivesUp(t *testing.T) {
 	}
 }
 
-// Summary returns "" unless all objects are ready or gone.
+// Summary returns "" if not all objects are ready or gone.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -209,8 +209,6 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// worst returns the most urgent object that is not done. Among equals, it returns the object that
-// changed last, or else the first by name.
 func TestWorst(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -224,7 +222,7 @@ func TestWorst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for range 20 { // the order of a map differs
+			for range 20 { // the order of a map is random
 				p := Progress{Goal: "ready"}
 				for i, verdict := range test.verdicts {
 					p.See(status.Report{Metadata: status.Metadata{Name: fmt.Sprint(i)}, Verdict: verdict}, verdict == status.Ready, time.Time{}, now)

@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Report writes the full report on one object: the verdict, notes, counts, problems, pods, and
+// Report writes the full report on one object: verdict, notes, counts, problems, pods, and
 // conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	p := &text{w: w}
@@ -47,7 +47,7 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 	return p.err
 }
 
-// lastLogLine returns a line with the last log line of a crashing container, or "" if none was read.
+// lastLogLine formats the last log line of a crashing container, or returns "" if no log was read.
 func lastLogLine(r status.Report) string {
 	for _, p := range r.Problems {
 		if p.LastLogLine != "" {

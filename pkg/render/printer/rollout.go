@@ -10,12 +10,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// rollout is the observed progress of an object from a change until it is ready.
+// rollout is the observed progress of an object from a change until the object is ready.
 type rollout struct {
-	// begun is the time of the change, or zero if no change was seen.
+	// begun is when the change was made, or zero if no change was seen.
 	begun time.Time
-	// seen is the time at which the change was first seen. ready is the number of ready pods at
-	// that time, and now is the latest number.
+	// seen is when the change was first seen. ready is the number of ready pods at that time, and now
+	// is the latest number.
 	seen       time.Time
 	ready, now int32
 	// generation is the generation of the object. took is the duration of the last rollout.
@@ -42,8 +42,9 @@ func (o rollout) see(r status.Report, now time.Time) rollout {
 	return o
 }
 
-// changed returns the time of the last change of an object that is not ready: the later of the last
-// write of the spec and the last transition to Ready=False, or now if that is unknown or later.
+// changed returns the time of the last change of an object that is not ready. This is the last write
+// of the spec or the last transition to Ready=False, whichever is later. If it is unknown or in the
+// future, changed returns now.
 func changed(r status.Report, now time.Time) time.Time {
 	last := time.Time{}
 	if spec := r.Reconciler.Spec; spec != nil {
@@ -60,7 +61,7 @@ func changed(r status.Report, now time.Time) time.Time {
 	return last
 }
 
-// text returns the duration and the rate of the rollout, or "" if there is none.
+// text formats the duration and the rate of the rollout, or returns "" if there is no rollout.
 func (o rollout) text(now time.Time) string {
 	switch {
 	case o.begun.IsZero():
@@ -71,8 +72,8 @@ func (o rollout) text(now time.Time) string {
 	return age(o.begun, now) + o.rate(now)
 }
 
-// rate returns the number of pods that become ready per second, as text. It is "" in the first
-// second, while none have become ready, and after the rollout.
+// rate formats the number of pods that become ready per second. It returns "" in the first second, if
+// no pods have become ready, and after the rollout.
 func (o rollout) rate(now time.Time) string {
 	if gained, watched := o.now-o.ready, now.Sub(o.seen); gained > 0 && watched >= time.Second && !o.settled {
 		return fmt.Sprintf("  %.1f/s", float64(gained)/watched.Seconds())
@@ -80,8 +81,8 @@ func (o rollout) rate(now time.Time) string {
 	return ""
 }
 
-// readyNow returns the number of ready pods. It counts the pods of an object that is not ready,
-// because the status may be outdated. Otherwise, or if pods are missing, it uses the status.
+// readyNow returns the number of ready pods. If the object is not ready, it counts the pods, because
+// the status can be outdated. If the object is ready or pods are missing, it uses the status.
 func readyNow(r status.Report) int32 {
 	ready := int32(0)
 	for _, pod := range r.Pods {

@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// The text of a rollout has its duration and its rate. Each row is a series of observations.
+// The text of a rollout contains its duration and its rate. Each test case is a series of observations.
 func TestRollout(t *testing.T) {
 	t.Parallel()
 	type look struct {
@@ -53,7 +53,7 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// If an object is not ready when it is first seen, the rollout began with its last change.
+// If an object is not ready in its first observation, the rollout began with its last change.
 func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	t.Parallel()
 	ago := func(d time.Duration) metav1.Time { return metav1.Time{Time: now.Add(-d)} }
@@ -86,7 +86,7 @@ func TestRolloutBeganWithTheLastChange(t *testing.T) {
 	}
 }
 
-// readyNow counts the pods if they may be ahead of the status.
+// readyNow counts the pods if they can be newer than the status.
 func TestReadyNow(t *testing.T) {
 	t.Parallel()
 	pods := func(ready ...bool) []problem.Pod {

@@ -14,19 +14,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Screen is the content of a terminal: one object in full, or a table of several. It has no
+// Screen is the content of a terminal: one object in detail, or a table of several objects. It has no
 // clock and no terminal; callers pass the time and the size.
 type Screen struct {
-	// Reports lists the objects in display order.
+	// Reports lists the objects in the order of the screen.
 	Reports []status.Report
-	// AllPods shows every pod instead of grouping equal ones.
+	// AllPods means that every pod is shown, without grouping equal pods.
 	AllPods bool
-	// Only hides objects that are in none of its states.
+	// Only hides objects that have none of its states.
 	Only status.Only
-	// Lost is the time at which the connection to the server was lost; zero if it is not lost.
+	// Lost is when the connection to the server was lost, or zero if there is a connection.
 	Lost time.Time
 
-	// rollouts holds the observed rollouts by the UIDs of the objects.
+	// rollouts contains the observed rollouts by the UIDs of the objects.
 	rollouts map[types.UID]rollout
 }
 
@@ -58,12 +58,12 @@ func sameObject(a, b status.Report) bool {
 	return a.Metadata.Type == b.Metadata.Type && a.Metadata.Namespace == b.Metadata.Namespace && a.Metadata.Name == b.Metadata.Name
 }
 
-// detail is the amount of detail with which an object is shown.
+// detail is the level of detail for an object.
 type detail struct {
 	// alike is the maximum number of equal pods that are shown individually.
 	alike                            int
 	conditions, guards, events, hint bool
-	// reason is the maximum number of lines for a reason or a hint.
+	// reason is the maximum number of lines of a reason or a hint.
 	reason int
 }
 
@@ -80,11 +80,11 @@ func details() []detail {
 	}
 }
 
-// few is the maximum number of equal pods, or of ready objects, that are all shown individually.
+// few is the maximum number of equal pods, or of ready objects, that are shown individually.
 const few = 5
 
-// Frame returns the screen as lines, each at most width wide. It returns at most height lines. A
-// height of zero means no limit.
+// Frame returns the screen as at most height lines, each at most width wide. A height of zero means
+// no limit.
 func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	f := frame{Screen: s, width: width, style: style, now: now}
 	f.Reports = slices.DeleteFunc(slices.Clone(s.Reports), func(r status.Report) bool { return !s.Only.Wants(r) })
@@ -102,7 +102,7 @@ func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	return f.render(lines, height)
 }
 
-// frame is a screen being drawn.
+// frame is the state of drawing a screen.
 type frame struct {
 	Screen
 	width int
@@ -137,7 +137,7 @@ func (f frame) fit(height int) []line {
 	return lines
 }
 
-// render returns lines as text. If there are too many, the last one has the number of hidden lines.
+// render returns lines as text. If there are too many, the last line contains the number of hidden lines.
 func (f frame) render(lines []line, height int) []string {
 	if height > 0 && len(lines) > height {
 		left := len(lines) - height + 1
@@ -150,12 +150,12 @@ func (f frame) render(lines []line, height int) []string {
 	return texts
 }
 
-// byUrgency returns reports sorted by urgency, most urgent first.
+// byUrgency returns reports sorted by urgency, the most urgent first.
 func byUrgency(reports []status.Report) []status.Report {
 	return slices.SortedStableFunc(slices.Values(reports), func(a, b status.Report) int { return cmp.Compare(urgency(a), urgency(b)) })
 }
 
-// urgency ranks reports: those with the lowest rank need attention first.
+// urgency returns the rank of a report. The most urgent reports have the lowest rank.
 func urgency(r status.Report) int {
 	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Unknown, status.Progressing, status.Deleted, status.Parked, status.Ready}, r.Verdict)
 }
@@ -192,8 +192,8 @@ func (f frame) object(r status.Report, d detail) []line {
 	return all
 }
 
-// paragraph wraps a label, such as "hint: ", and a text into indented lines. With a label, the
-// lines after the first are indented further.
+// paragraph wraps a label, such as "hint: ", and a text into indented lines. If there is a label, the
+// following lines are indented further.
 func (f frame) paragraph(color, label, text string, most int) []line {
 	var all []line
 	for i, part := range wrapped(label+text, f.width-2, most) {
@@ -205,8 +205,8 @@ func (f frame) paragraph(color, label, text string, most int) []line {
 	return all
 }
 
-// podBar returns a line with a bar, the numbers of pods, and a text about the rollout. most is the
-// maximum width of the bar, which is left out if there is not enough room.
+// podBar returns a line with a bar, the numbers of pods, and the rollout text. most is the maximum
+// width of the bar. If there is not enough space, the bar is omitted.
 func podBar(r status.Report, rollout string, most, width int, style Style) line {
 	c := r.Replicas
 	ready := readyNow(r)
@@ -227,8 +227,8 @@ func podBar(r status.Report, rollout string, most, width int, style Style) line 
 	return line{{color, full}, {dim, empty}, {"", "  " + text}}
 }
 
-// guards returns notes about writers that may revert the count, budgets that may prevent the
-// removal of pods, and types of objects that could not be read.
+// guards returns notes about writers that can revert the count, budgets that can prevent the removal
+// of pods, and types of objects that could not be read.
 func (f frame) guards(r status.Report) []line {
 	var texts []string
 	for _, revert := range r.Reverts {
@@ -261,7 +261,7 @@ func (f frame) conditions(conditions []metav1.Condition) []line {
 	return all
 }
 
-// lastEvents is the maximum number of events that are shown.
+// lastEvents is the maximum number of shown events.
 const lastEvents = 4
 
 func (f frame) events(events []problem.Event) []line {

@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// table returns a row for each object, most urgent first. Ready objects that do not fit share one
-// line. Without a limit, all ready objects share it if their number exceeds few.
+// table returns a row for each object, the most urgent first. Ready objects that do not fit share one
+// line. If the height is unlimited, the maximum number of ready objects with their own row is few.
 func (f frame) table(height int) []line {
 	reports := byUrgency(f.Reports)
 	firstReady := slices.IndexFunc(reports, func(r status.Report) bool { return r.Verdict == status.Ready })
@@ -53,7 +53,7 @@ func (f frame) table(height int) []line {
 	return all
 }
 
-// readyShown returns the number of ready objects that get a row of their own.
+// readyShown returns the number of ready objects with their own row.
 func (f frame) readyShown(notReady, ready, height int) int {
 	room := height - notReady - 1 // without the header
 	switch {
@@ -62,7 +62,7 @@ func (f frame) readyShown(notReady, ready, height int) int {
 	case height <= 0:
 		return 0
 	}
-	return max(0, room-1) // leaves a line for the number of folded objects
+	return max(0, room-1) // leaves a line for the number of hidden objects
 }
 
 func (f frame) tableCells(r status.Report) []piece {
@@ -71,8 +71,8 @@ func (f frame) tableCells(r status.Report) []piece {
 	return []piece{{dim, r.Metadata.Namespace}, {bold, objectName(r)}, {"", ready}, {color, string(r.Verdict)}, {dim, age(r.Metadata.CreationTimestamp.Time, f.now)}}
 }
 
-// tableWidths returns the widths of the columns, with zero for a column that is left out. The
-// reason takes the rest of the line.
+// tableWidths returns the widths of the columns. A column with a width of zero is omitted. The reason
+// takes the rest of the line.
 func (f frame) tableWidths(header []piece, rows []status.Report, namespaces bool) []int {
 	widths := make([]int, len(header))
 	widen(widths, header)

@@ -18,10 +18,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// screenTime returns the time of the screens in these tests.
+// screenTime returns the current time in these tests.
 func screenTime() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) }
 
-// seen returns a snapshot of an ImoocPod whose controller has seen the newest generation.
+// seen returns a snapshot of an ImoocPod with a current observed generation.
 func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 	return status.Snapshot{
 		Object: status.Object{
@@ -34,7 +34,7 @@ func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 	}
 }
 
-// podOf returns a ready pod of an owner. If change is not nil, podOf applies it to the pod.
+// podOf returns a ready pod of an owner. If change is not nil, it modifies the pod.
 func podOf(owner types.UID, name string, change func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -54,7 +54,7 @@ func podOf(owner types.UID, name string, change func(*corev1.Pod)) corev1.Pod {
 	return pod
 }
 
-// waiting returns a change for podOf that makes the container wait, with a reason.
+// waiting returns a change for podOf that makes the container wait with a reason.
 func waiting(reason, message string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.Phase = corev1.PodPending
@@ -159,7 +159,8 @@ func screens() map[string]Screen {
 	}
 	every := one(most)
 	every.AllPods = true
-	// An updated count that is the desired one, and what could not be read of a ready object, are not shown.
+	// If the updated count equals the desired count, it is not shown. For a ready object, unread
+	// resources are not shown.
 	done := one(ready)
 	done.Reports[0].Unread, done.Reports[0].Replicas.Updated = []string{"events"}, new(int32(3))
 	return map[string]Screen{
@@ -212,7 +213,7 @@ func TestScreenShowsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// For any size of the terminal, Frame returns no line that is too wide, and not too many lines.
+// For any terminal size, no line of Frame is too wide, and there are not too many lines.
 func FuzzScreen(f *testing.F) {
 	f.Add(40, 10, "web", "配置\x1b[31m\t\n")
 	f.Add(1, 1, "", "")

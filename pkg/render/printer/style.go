@@ -8,7 +8,7 @@ import (
 
 // Style selects the colors and the characters of the output.
 type Style struct {
-	// Color enables escape sequences for colors and bold.
+	// Color enables escape sequences for colors and bold text.
 	Color bool
 	// ASCII restricts the output to ASCII.
 	ASCII bool
@@ -40,9 +40,9 @@ func (s Style) sign(symbol, ascii string) string {
 	return symbol
 }
 
-// Hue colors text if colors are enabled. The number selects the color.
+// Hue colors text if colors are enabled. n selects the color.
 func (s Style) Hue(n uint32, text string) string {
-	// These are distinguishable on dark and light backgrounds. Red is reserved for problems.
+	// These colors are readable on dark and light backgrounds. Red is reserved for problems.
 	hues := [...]string{cyan, yellow, green, "34", "35", "96", "93", "92", "94", "95"}
 	return s.paint(hues[n%uint32(len(hues))], text)
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// Table writes a row for each object. It can print repeatedly for a watch: the headers appear
-// once, and the columns keep their widths.
+// Table writes a row for each object. In a watch, it can print repeatedly: the headers appear once,
+// and the columns keep their widths.
 type Table struct {
 	// Namespaces adds the column NAMESPACE.
 	Namespaces bool
 	// Wide adds the column REASON.
 	Wide bool
-	// NoHeaders leaves out the first row.
+	// NoHeaders omits the header row.
 	NoHeaders bool
-	// Types adds the types to the names. Print sets Types when it gets objects of a second type.
+	// Types adds the types to the names. Print sets Types for objects of a second type.
 	Types bool
 
 	columns *columns
 	first   string // the type of the first object
 }
 
-// Print writes a row for each object. Objects that need attention come first.
+// Print writes a row for each object. The most urgent objects come first.
 func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error {
 	var rows [][]string
 	add := func(cells ...string) {

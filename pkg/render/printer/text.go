@@ -14,23 +14,22 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// text writes lines and keeps the first error.
+// text writes lines and stores the first error.
 type text struct {
 	w   io.Writer
 	err error
 }
 
-// line writes a line, in which foreign text is escaped.
+// line writes an escaped line.
 func (t *text) line(format string, args ...any) {
 	if t.err == nil {
 		_, t.err = fmt.Fprintln(t.w, oneLine(fmt.Sprintf(format, args...)))
 	}
 }
 
-// table writes rows in columns.
 func (t *text) table(rows [][]string) { t.rows(newColumns(), rows) }
 
-// rows writes rows in columns as kubectl does, without trailing blanks.
+// rows writes rows in columns like kubectl, without trailing spaces.
 func (t *text) rows(c *columns, rows [][]string) {
 	for _, row := range rows {
 		cells := make([]string, len(row))
@@ -54,10 +53,9 @@ func writeTable(w io.Writer, rows [][]string) error {
 	return t.err
 }
 
-// oneLine returns foreign text as one escaped line. Colors must be added after this.
+// oneLine returns text as one escaped line. Colors must be added after this call.
 func oneLine(s string) string { return escape.Line(trimmed(s)) }
 
-// trimmed removes trailing blanks and empty lines.
 func trimmed(s string) string { return strings.TrimRight(s, " \t\r\n") }
 
 // columns aligns rows. It keeps the widths of the columns between flushes.
@@ -75,7 +73,7 @@ func newColumns() *columns {
 	return c
 }
 
-// age returns the time from then to now as kubectl shows it, or <unknown> if then is zero.
+// age formats the time from then to now like kubectl, or returns <unknown> if then is zero.
 func age(then, now time.Time) string {
 	if then.IsZero() {
 		return "<unknown>"

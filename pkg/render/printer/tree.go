@@ -14,15 +14,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
-// branch is a line of the tree with the branches below it.
+// branch is a line of the tree with its child branches.
 type branch struct {
 	text line
-	// more holds further lines of the text.
+	// more contains additional lines of the text.
 	more  []line
 	below []branch
 }
 
-// tree returns lines with the objects below an object, down to its pods.
+// tree returns lines with the descendants of an object, down to its pods.
 func (f frame) tree(r status.Report, d detail) []line {
 	t := podTree{frame: f, detail: d, pods: make(map[types.UID]*problem.Pod, len(r.Pods)), fatal: map[string]bool{}}
 	for i := range r.Pods {
@@ -52,16 +52,16 @@ func (f frame) draw(all []branch, indent string) []line {
 	return lines
 }
 
-// podTree makes the branches of an object.
+// podTree creates the branches of an object.
 type podTree struct {
 	frame
 	detail detail
 	pods   map[types.UID]*problem.Pod
-	// fatal is true for the names of pods that will not become ready without help.
+	// fatal contains the names of pods with a fatal problem.
 	fatal map[string]bool
 }
 
-// branches returns the branches directly below a node.
+// branches returns the child branches of a node.
 func (t podTree) branches(of status.Node, depth int) []branch {
 	var all []branch
 	var pods []*problem.Pod
@@ -82,8 +82,8 @@ func (t podTree) branches(of status.Node, depth int) []branch {
 	return append(all, t.podBranches(pods, depth)...)
 }
 
-// kindOfPod is the key of a group of equal pods. Groups are sorted by rank, from pods that will not
-// become ready without help to ready pods.
+// kindOfPod is the key of a group of equal pods. Groups are sorted by rank, from pods with a fatal
+// problem to ready pods.
 type kindOfPod struct {
 	rank   int
 	status string
@@ -105,7 +105,7 @@ func (k kindOfPod) verdict() status.Verdict {
 	return []status.Verdict{status.Failed, status.Progressing, status.Progressing, status.Ready}[k.rank]
 }
 
-// podBranches returns a branch for each shown pod, and one that counts equal pods that are hidden.
+// podBranches returns a branch for each shown pod, and a branch with the number of hidden equal pods.
 func (t podTree) podBranches(pods []*problem.Pod, depth int) []branch {
 	alike := map[kindOfPod][]*problem.Pod{}
 	for _, pod := range pods {
@@ -155,7 +155,7 @@ func (t podTree) byThemselves(k kindOfPod, n int) int {
 	case n <= most || n == 1 && k.rank < 3:
 		return n
 	case k.rank == 3:
-		return 0 // ready pods of a large group need no rows
+		return 0 // ready pods of a large group are not shown individually
 	}
 	return min(most, 3)
 }
@@ -169,8 +169,8 @@ func (t podTree) podCells(pod *problem.Pod, color string) []piece {
 	return []piece{{"", pod.Name}, {color, trimmed(pod.Status)}, {"", containers}, {yellow, restarts}, {dim, age(pod.Created, t.now)}, {dim, pod.Node}}
 }
 
-// podWidths returns the column widths for pods at a depth, and the width that remains for the
-// reason. The width of a column that does not fit is zero.
+// podWidths returns the column widths for pods at a depth, and the remaining width for the reason.
+// Columns that do not fit have a width of zero.
 func (t podTree) podWidths(pods []*problem.Pod, depth int) (widths []int, left int) {
 	widths = make([]int, 6)
 	for _, pod := range pods {
@@ -179,7 +179,7 @@ func (t podTree) podWidths(pods []*problem.Pod, depth int) (widths []int, left i
 	left = t.width - 2 - 3*depth - 2
 	widths[0] = min(widths[0], max(8, left/2))
 	left -= widths[0]
-	widths[1] = min(widths[1], max(0, left-2))    // cut rather than left out
+	widths[1] = min(widths[1], max(0, left-2))    // truncated instead of omitted
 	for _, column := range []int{1, 2, 4, 3, 5} { // by importance
 		if widths[column]+2 > left {
 			widths[column] = 0
@@ -191,7 +191,7 @@ func (t podTree) podWidths(pods []*problem.Pod, depth int) (widths []int, left i
 	return widths, left
 }
 
-// shortened cuts the middle out of a name, because the pods of an owner differ at the end.
+// shortened removes the middle of a name, because the names of an owner's pods differ at the end.
 func (f frame) shortened(name string, width int) string {
 	name = oneLine(name)
 	full, end := ansi.StringWidth(name), width/2
@@ -201,7 +201,7 @@ func (f frame) shortened(name string, width int) string {
 	return ansi.Truncate(name, width-end-1, "") + f.style.sign("…", "~") + ansi.TruncateLeft(name, full-end, "")
 }
 
-// leastReason is the minimum width for a reason on the line of its pod.
+// leastReason is the minimum width for a reason on the same line as its pod.
 const leastReason = 40
 
 func (t podTree) pod(pod *problem.Pod, reason string, k kindOfPod, widths []int, left int) branch {

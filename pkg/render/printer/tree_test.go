@@ -36,8 +36,8 @@ func TestByThemselves(t *testing.T) {
 	}
 }
 
-// kindOf ranks pods that will not become ready without help before pods with another problem, and
-// these before pods without a problem. Ready pods come last.
+// kindOf ranks pods with a fatal problem first, then pods with another problem, then pods without a
+// problem. Ready pods are last.
 func TestKindsOfPodsAreRanked(t *testing.T) {
 	t.Parallel()
 	tree := podTree{fatal: map[string]bool{"fatal": true}}
@@ -50,8 +50,8 @@ func TestKindsOfPodsAreRanked(t *testing.T) {
 	}
 }
 
-// The branch of an object between an owner and its pods has counts only if both are known. An
-// object with the UID of a pod but another kind is not shown as a pod.
+// The branch of an object between an owner and its pods has counts only if both are known. An object
+// with the UID of a pod and another kind is not shown as a pod.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	count := int32(3)

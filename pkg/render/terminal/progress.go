@@ -15,25 +15,25 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
-// Progress shows the progress of a wait. On a terminal, it redraws a few lines. Elsewhere, it
-// prints a line for each change, at most one every few seconds. Unlike a Screen, it does not hide
-// earlier output of the command.
+// Progress shows the progress of a wait. On a terminal, it redraws a few lines. Otherwise, it prints
+// a line for each change, at most one every few seconds. It does not hide earlier output of the
+// command, while a Screen does.
 type Progress struct {
 	w     io.Writer
 	style printer.Style
-	// terminal is w if w is a terminal that can redraw lines, or else nil.
+	// terminal is w if w is a terminal that can redraw lines. Otherwise, it is nil.
 	terminal *os.File
 
 	mu    sync.Mutex
 	state printer.Progress
 	seen  bool
-	// drawn holds the lines on the terminal. The cursor is at the end of the last line.
+	// drawn contains the lines on the terminal. The cursor is at the end of the last line.
 	drawn []string
 	timer *time.Timer
 	over  bool
 }
 
-// NewProgress returns a Progress that writes to w. The goal completes "2 of 3 objects are …".
+// NewProgress returns a Progress that writes to w. The goal completes the phrase "2 of 3 objects are …".
 func NewProgress(w io.Writer, style printer.Style, goal string) *Progress {
 	p := &Progress{w: w, style: style, state: printer.Progress{Goal: goal}}
 	if terminal, is := Of(w); is {
@@ -51,7 +51,8 @@ func (p *Progress) Show(s observe.Observation) {
 	p.tell()
 }
 
-// SetLost records and shows when the connection was lost or, if since is zero, that it is back.
+// SetLost records and shows when the connection was lost. If since is zero, it shows that the
+// connection is back.
 func (p *Progress) SetLost(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +63,7 @@ func (p *Progress) SetLost(since time.Time) {
 	p.tell()
 }
 
-// Print erases the progress, calls write, and shows the progress again below the new output.
+// Print erases the progress, calls write, and redraws the progress below the new output.
 func (p *Progress) Print(write func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,8 +89,8 @@ func (p *Progress) End() {
 	}
 }
 
-// tell shows the progress. On a terminal, it schedules another call to update the clock. Elsewhere,
-// it does so only if the rate limit delays a line.
+// tell shows the progress. On a terminal, it schedules the next call, which updates the clock.
+// Otherwise, it schedules a call only if the rate limit delays a line.
 func (p *Progress) tell() {
 	if p.over || !p.seen {
 		return
@@ -131,8 +132,8 @@ func (p *Progress) clear() {
 	}
 }
 
-// erase returns the sequence that clears the terminal from the first drawn line on. If the terminal
-// has become narrower, parts of wrapped lines may remain. Output above is not erased.
+// erase returns the sequence that clears the terminal, starting with the first drawn line. If the
+// terminal has become narrower, parts of wrapped lines can remain. Earlier output is not erased.
 func (p *Progress) erase() string {
 	text := "\r"
 	if len(p.drawn) > 1 {

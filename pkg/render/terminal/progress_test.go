@@ -12,7 +12,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// Without a terminal, Progress prints a line for each change, at most one in three seconds, and a
+// Without a terminal, Progress prints a line for each change, at most one every three seconds, and a
 // summary at the end.
 func TestProgressWithoutATerminal(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestProgressWithoutATerminal(t *testing.T) {
 		p.SetLost(time.Time{})
 		see(status.Ready, 3)
 		p.End()
-		<-time.After(3 * time.Second) // nothing comes after the end
+		<-time.After(3 * time.Second) // nothing is printed after the end
 		const want = `imoocpod/foo: progressing: 0 of 3 pods ready
 imoocpod/foo: progressing: 2 of 3 pods ready
 connection to the server lost, reconnecting

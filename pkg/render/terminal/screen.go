@@ -1,4 +1,4 @@
-// Package terminal draws on a terminal: a screen of objects, and the progress of a wait.
+// Package terminal draws a screen of objects and the progress of a wait on a terminal.
 package terminal
 
 import (
@@ -19,9 +19,9 @@ import (
 // framePause is the time between two frames.
 const framePause = 250 * time.Millisecond
 
-// Screen shows objects on a terminal and redraws them when something has changed, at least
-// once a second. It uses the alternate screen and disables the echo, so that resizing and
-// typing leave no traces. At the end, it writes the last frame to the normal screen.
+// Screen shows objects on a terminal. It redraws them after each change, and at least once a second.
+// It uses the alternate screen and disables the echo, so that resizing and typing leave no traces. At
+// the end, it writes the last frame to the normal screen.
 type Screen struct {
 	terminal *os.File
 	style    printer.Style
@@ -30,36 +30,36 @@ type Screen struct {
 	screen printer.Screen
 	// drawn is the key of the last frame; zero forces a redraw.
 	drawn frameKey
-	// stop ends the drawing when it is closed. stopped is closed when the drawing has ended. Both
-	// are nil until the drawing begins.
+	// stop is closed to end the drawing. stopped is closed when the drawing has ended. Both are nil
+	// until the drawing begins.
 	stop, stopped chan struct{}
 	over          bool
 	ending        sync.Once
-	// restoreEcho enables the echo again.
+	// restoreEcho enables the echo.
 	restoreEcho func()
 }
 
-// frameKey holds the values on which a frame depends, except the objects.
+// frameKey contains the values that determine a frame, except the objects.
 type frameKey struct {
 	width, height int
 	second        int64
 }
 
-// Of returns the terminal behind out, and reports whether a screen can be drawn on it.
+// Of returns the terminal of out, and reports whether a screen can be drawn on it.
 func Of(out io.Writer) (*os.File, bool) {
 	file, _ := out.(*os.File)
 	return file, Is(out) && os.Getenv("TERM") != "dumb"
 }
 
-// NewScreen returns a screen for a terminal. The caller must call End. The screen also ends with
-// the context, because a second Ctrl-C exits without a call of End.
+// NewScreen returns a screen for a terminal. The caller must call End. The end of the context also
+// ends the screen, because the program does not call End after a second Ctrl-C.
 func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *Screen {
 	l := &Screen{terminal: terminal, style: style, screen: screen}
 	context.AfterFunc(ctx, l.End)
 	return l
 }
 
-// begin takes over the terminal and starts to draw.
+// begin takes control of the terminal and starts to draw.
 func (l *Screen) begin() {
 	l.stop, l.stopped = make(chan struct{}), make(chan struct{})
 	suspended, stopSuspensions := suspensions()
@@ -104,7 +104,7 @@ func (l *Screen) leave() {
 	l.restoreEcho()
 }
 
-// Show adds or updates an object, and begins to draw if necessary. A deleted object is not added.
+// Show adds or updates an object. The first call begins to draw. A deleted object is not added.
 func (l *Screen) Show(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,14 +125,14 @@ func (l *Screen) Forget(r status.Report) {
 	l.screen.Forget(r)
 }
 
-// SetLost sets the time at which the connection was lost, or zero when it is back.
+// SetLost sets when the connection was lost, or zero when it is back.
 func (l *Screen) SetLost(since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drawn, l.screen.Lost = frameKey{}, since
 }
 
-// draw draws the screen if it may have changed. It overwrites line by line to avoid flicker.
+// draw draws the screen if it can have changed. It overwrites line by line to avoid flicker.
 func (l *Screen) draw(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,7 +161,7 @@ func (l *Screen) draw(now time.Time) {
 	l.write(b.String())
 }
 
-// End restores the terminal and leaves the last frame on it.
+// End restores the terminal, and leaves the last frame on the normal screen.
 func (l *Screen) End() {
 	l.ending.Do(func() {
 		l.mu.Lock()
@@ -183,7 +183,7 @@ func (l *Screen) End() {
 	})
 }
 
-// write ignores errors, because if the terminal is gone, there is nothing to draw on.
+// write ignores errors, which mean that the terminal is gone.
 func (l *Screen) write(text string) { _, _ = io.WriteString(l.terminal, text) }
 
 // Size returns the size of a terminal in columns and rows, or a default if it is unknown.

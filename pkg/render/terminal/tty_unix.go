@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disableEcho disables the echo of a terminal until restore is called. It does nothing in a
-// background process, such as one under "timeout", because the process would be stopped.
+// disableEcho disables the echo of a terminal until restore is called. In a background process, such
+// as a command under "timeout", it does nothing, because the process would be stopped.
 func disableEcho(terminal *os.File) (restore func()) {
 	restore = func() {}
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
@@ -39,6 +39,6 @@ func suspend() {
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
 	if syscall.Kill(os.Getpid(), syscall.SIGSTOP) == nil {
-		<-continued // Kill may return before this thread stops
+		<-continued // Kill can return before this thread stops
 	}
 }

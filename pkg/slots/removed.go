@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// MaxRemoved limits the slots that an object can give up, and MaxRemovedText limits the bytes of
-// the annotation that lists them, because every copy of the object contains that annotation.
+// MaxRemoved limits the number of removed slots of an object, and MaxRemovedText limits the length of the
+// annotation that lists them. Both are limited because every copy of the object contains the annotation.
 const (
 	MaxRemoved     = 1000
 	MaxRemovedText = MaxRemoved * len("2147483647,")
 )
 
-// Removed lists the numbers of the slots that an object has given up, sorted and
-// without duplicates. The object's pods are in the lowest slots that are not
-// removed: with slot 1 removed, three pods are in the slots 0, 2, and 3.
+// Removed lists the removed slots of an object, sorted and without duplicates. The pods of the object
+// are in the lowest other slots. For example, if slot 1 is removed, three pods are in the slots 0, 2,
+// and 3.
 type Removed []Slot
 
-// ParseRemoved reads the annotation imoocpod.dev/removed-slots, such as "1,4":
-// numbers from 0 to 2147483647, in any order.
+// ParseRemoved parses the annotation imoocpod.dev/removed-slots, such as "1,4": numbers from 0 to
+// 2147483647, in any order.
 func ParseRemoved(text string) (Removed, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -44,7 +44,7 @@ func ParseRemoved(text string) (Removed, error) {
 	return removed, nil
 }
 
-// String returns the value of the annotation.
+// String formats the value of the annotation.
 func (r Removed) String() string {
 	words := make([]string, 0, len(r))
 	for _, s := range r {
@@ -69,10 +69,10 @@ func (r Removed) With(more ...Slot) (Removed, error) {
 	return all, nil
 }
 
-// Wants reports whether a slot is one of the n lowest that are not removed.
+// Wants reports whether a slot is one of the n lowest slots that are not removed.
 func (r Removed) Wants(n int32, s Slot) bool { return s >= 0 && s < r.end(n) && !r.Has(s) }
 
-// Wanted lists the n lowest slots that are not removed, lowest first.
+// Wanted yields the n lowest slots that are not removed, in ascending order.
 func (r Removed) Wanted(n int32) iter.Seq[Slot] {
 	return func(yield func(Slot) bool) {
 		for s := range r.end(n) {
@@ -95,8 +95,8 @@ func (r Removed) end(n int32) Slot {
 	return end
 }
 
-// Reuse splits r for a count that grows from before to after. reused has the lowest slots, at most
-// one for each new pod, and left has the others. Existing pods keep their slots.
+// Reuse splits r for a count that grows from before to after. reused contains the lowest slots, at
+// most one for each new pod. left contains the others. Existing pods keep their slots.
 func (r Removed) Reuse(before, after int32) (left, reused Removed) {
 	left = r
 	for len(left) > 0 && len(reused) < int(after-before) && left[0] < left.end(after) {

@@ -54,8 +54,8 @@ func TestRemovedWith(t *testing.T) {
 	}
 }
 
-// The wanted slots are the lowest that are not removed. Removing a slot moves no other pod, and
-// neither does reusing removed slots.
+// The wanted slots are the lowest slots that are not removed. Removing or reusing a slot does not
+// move other pods.
 func TestWantedSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		removed, err := Removed(nil).With(drawSlots(t, "removed")...)
@@ -99,7 +99,7 @@ func TestWantedSlots(t *testing.T) {
 		if after <= n && len(reused) > 0 {
 			t.Fatalf("%d → %d reuses %s", n, after, reused)
 		}
-		// If some new pods reuse no slot, no removed slot is left below the highest wanted slot.
+		// If some new pods do not reuse a slot, there is no removed slot below the highest wanted slot.
 		if len(reused) < int(after-n) {
 			for _, s := range left {
 				if len(then) > 0 && s < slices.Max(then) {
@@ -110,12 +110,12 @@ func TestWantedSlots(t *testing.T) {
 	})
 }
 
-// drawSlots draws slots, some of them twice.
+// drawSlots draws slots, possibly with duplicates.
 func drawSlots(t *rapid.T, label string) []Slot {
 	return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 11), func(n int) Slot { return Slot(n) }), 0, 6).Draw(t, label)
 }
 
-// lowest returns the n lowest numbers that are not removed, counted one by one.
+// lowest returns the n lowest numbers that are not removed, by counting.
 func lowest(n int32, removed []Slot) []Slot {
 	list := []Slot{}
 	for s := Slot(0); len(list) < int(n); s++ {
@@ -126,7 +126,7 @@ func lowest(n int32, removed []Slot) []Slot {
 	return list
 }
 
-// With the largest count and removed slots, the highest slots are above MaxInt32.
+// With the maximum count and removed slots, the highest slots exceed MaxInt32.
 func TestSlotsAboveTheHighestCount(t *testing.T) {
 	removed := Removed{0, 1}
 	last := Slot(1<<31 - 1 + 2 - 1)
@@ -139,7 +139,7 @@ func TestSlotsAboveTheHighestCount(t *testing.T) {
 	}
 }
 
-// A parsed annotation formats as itself, and is sorted.
+// Formatting a parsed annotation and parsing it again returns the same sorted slots.
 func FuzzParseRemoved(f *testing.F) {
 	for _, text := range []string{"", "1,4", " 4 , 1,4", "2147483647", "-1", "1,,2", "0x1"} {
 		f.Add(text)

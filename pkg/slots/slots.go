@@ -1,6 +1,6 @@
-// Package slots computes which pods an object has. With a replica count, the pods fill the lowest
-// numbered slots, except those that the object has given up. With one pod per node, there is a slot
-// for each node. Each slot has one pod name.
+// Package slots computes the pods of an object. If the object has a replica count, its pods fill the
+// lowest numbered slots that are not removed. If the object has one pod per node, there is a slot for
+// each node. Each slot has one pod name.
 package slots
 
 import (
@@ -15,28 +15,28 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// Slot is the place of one pod of an owner: a number from 0 if the pods are replicas, or a hash of
-// the node's name if there is one pod per node. The two ranges do not overlap.
+// Slot is the place of a pod of an owner: a number from 0 if the owner has a replica count, or a hash
+// of the node's name if there is one pod per node. The two ranges do not overlap.
 type Slot int64
 
-// None is the slot of a pod whose name belongs to no slot.
+// None means that a pod's name does not belong to a slot.
 const None Slot = -1
 
-// firstOfNodes is the lowest slot that stands for a node.
+// firstOfNodes is the lowest slot for a node.
 const firstOfNodes Slot = 1 << 62
 
-// OfNode returns the slot of the pod for a node. It depends only on the node's name, so a node that
-// is recreated under its name gets the same slot.
+// OfNode returns the slot of the pod for a node. It depends only on the node's name, so that a
+// recreated node gets the same slot.
 func OfNode(node string) Slot {
 	h := fnv.New64a()
 	h.Write([]byte(node)) // a hash never returns an error
 	return firstOfNodes | Slot(h.Sum64()>>2)
 }
 
-// IsNode reports whether the slot stands for a node.
+// IsNode reports whether the slot belongs to a node.
 func (s Slot) IsNode() bool { return s >= firstOfNodes }
 
-// String returns the slot as names and labels spell it.
+// String formats the slot for names and labels.
 func (s Slot) String() string {
 	if s.IsNode() {
 		return strconv.FormatInt(int64(s), 16)
@@ -44,14 +44,14 @@ func (s Slot) String() string {
 	return strconv.FormatInt(int64(s), 10)
 }
 
-// maxName is the maximum length of a pod's name, which is also its host name, a DNS label.
+// maxName is the maximum length of a pod's name. The name is also the host name, which is a DNS label.
 const maxName = 63
 
-// PodName returns the only name that the pod of a slot can have. It depends only on the owner and
-// the slot. A create that is repeated after a crash, a lost reply, or a stale cache, or by a second
-// loop, therefore gets AlreadyExists instead of making a second pod. An owner that is recreated
-// under its old name has another UID, so its pods have other names. The name of a pod that replaces
-// a stuck pod also depends on the UID of the stuck pod.
+// PodName returns the only valid name for the pod of a slot. It depends only on the owner and the
+// slot. Therefore, a create that is repeated after a crash, a lost response, or a stale read, or by a
+// second loop, gets AlreadyExists and makes no second pod. A recreated owner has another UID, so its
+// pods have other names. The name of a pod that replaces a stuck pod also depends on the UID of the
+// stuck pod.
 func PodName(owner string, uid, replaces types.UID, slot Slot) string {
 	longest := 10 // digits of a number
 	if slot.IsNode() {
@@ -60,9 +60,8 @@ func PodName(owner string, uid, replaces types.UID, slot Slot) string {
 	return ChildName(owner, uid+replaces, slot.String(), longest)
 }
 
-// ChildName returns the name of a child: the owner's name, a hash of its UID, and a
-// suffix. It cuts the owner's name to make room for the longest suffix that
-// children of this type can have.
+// ChildName returns the name of a child: the owner's name, a hash of the owner's UID, and a suffix.
+// It truncates the owner's name so that the longest suffix of this type of children fits.
 func ChildName(owner string, uid types.UID, suffix string, longest int) string {
 	if room := maxName - len("-01234567-") - longest; len(owner) > room {
 		owner = strings.TrimRight(owner[:room], "-.")
@@ -72,9 +71,9 @@ func ChildName(owner string, uid types.UID, suffix string, longest int) string {
 	return fmt.Sprintf("%s-%08x-%s", owner, h.Sum32(), suffix)
 }
 
-// OfPod returns the slot of an owner's pod, and the UID of the stuck pod that it
-// replaces. Anyone can write the label with that UID, so it counts only if it
-// matches the name, which no one can change.
+// OfPod returns the slot of an owner's pod, and the UID of the stuck pod that it replaces. Anyone can
+// write the label with that UID, so the label is valid only if it matches the name of the pod, which
+// cannot be changed.
 func OfPod(pod *corev1.Pod, owner string, uid types.UID) (slot Slot, replaces types.UID) {
 	replaces = types.UID(pod.Labels[apis.LabelReplaces])
 	if slot = FromName(pod.Name, owner, uid, replaces); slot != None {
@@ -83,12 +82,12 @@ func OfPod(pod *corev1.Pod, owner string, uid types.UID) (slot Slot, replaces ty
 	return FromName(pod.Name, owner, uid, ""), ""
 }
 
-// FromName is the inverse of PodName. It returns None if no slot of the owner has the name.
+// FromName is the inverse of PodName. If the name belongs to no slot of the owner, it returns None.
 func FromName(pod, owner string, uid, replaces types.UID) Slot {
 	suffix := pod[strings.LastIndexByte(pod, '-')+1:]
 	number, err := strconv.ParseInt(suffix, 10, 33) // removed slots can push numbers above MaxInt32
 	if err != nil {
-		number, _ = strconv.ParseInt(suffix, 16, 64) // if it is no number, PodName returns another name
+		number, _ = strconv.ParseInt(suffix, 16, 64) // if this fails, PodName returns another name
 	}
 	if slot := Slot(number); PodName(owner, uid, replaces, slot) == pod {
 		return slot

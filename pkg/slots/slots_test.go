@@ -33,7 +33,7 @@ func TestPodNameIsALabelAndLeadsBackToItsSlot(t *testing.T) {
 	})
 }
 
-// Pod names never change, so that other versions of this program find the pods of this version.
+// Pod names must not change, so that other versions of this program find the pods of this version.
 func TestPodNamesStayAsTheyAre(t *testing.T) {
 	for _, test := range []struct {
 		owner string

@@ -8,21 +8,21 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// HintedError is an error with a hint about what to do next. The hint is not part of the
-// message. main prints it on its own line, with the flags that reach the same cluster.
+// HintedError is an error with a hint about the next step. The hint is not part of the message. main
+// prints it on a separate line, with the flags for the same cluster.
 type HintedError struct {
 	Err  error
 	Text string
-	// Command, if it is not nil, is printed after the text, which may be empty.
+	// Command, if not nil, is printed after Text, which can be empty.
 	Command *commandline.Command
 }
 
-// WithHint returns the error with a hint, such as "to continue", and the command for it.
+// WithHint adds a hint, such as "to continue", and its command to an error.
 func WithHint(err error, text string, cmd commandline.Command) error {
 	return &HintedError{Err: err, Text: text, Command: &cmd}
 }
 
-// WithAdvice returns the error with a hint that has no command. An empty text adds no hint.
+// WithAdvice adds a hint without a command to an error. If the text is empty, it adds no hint.
 func WithAdvice(err error, text string) error {
 	if text == "" {
 		return err
@@ -34,7 +34,7 @@ func (e *HintedError) Error() string { return e.Err.Error() }
 
 func (e *HintedError) Unwrap() error { return e.Err }
 
-// Line returns the hint as one line.
+// Line formats the hint as one line.
 func (e *HintedError) Line(c commandline.Context) string {
 	switch {
 	case e.Command == nil:
@@ -45,10 +45,10 @@ func (e *HintedError) Line(c commandline.Context) string {
 	return e.Text + ": " + c.Line(*e.Command)
 }
 
-// WithoutHints returns the error without the hints in it.
+// WithoutHints returns the error without its hints.
 func WithoutHints(err error) error { return &unhintedError{err} }
 
-// unhintedError hides what it wraps from Hints, which looks for Unwrap.
+// unhintedError has no Unwrap method, which hides the wrapped error from Hints.
 type unhintedError struct{ err error }
 
 func (e *unhintedError) Error() string { return e.err.Error() }
@@ -59,8 +59,7 @@ func (e *unhintedError) Is(target error) bool { return errors.Is(e.err, target) 
 // As finds the target in the wrapped error.
 func (e *unhintedError) As(target any) bool { return errors.As(e.err, target) }
 
-// Hints returns the hints in an error and everything that it wraps, in the order in which
-// they were added.
+// Hints returns the hints in an error and its wrapped errors, in the order in which they were added.
 func Hints(err error) []*HintedError {
 	var hints []*HintedError
 	switch wrapper := err.(type) { //nolint:errorlint // it walks the tree itself
@@ -82,7 +81,7 @@ func Hints(err error) []*HintedError {
 	return hints
 }
 
-// HintLines returns the hints in an error, each after a line break.
+// HintLines formats the hints in an error, each after a line break.
 func HintLines(err error, c commandline.Context) string {
 	var lines strings.Builder
 	for _, hint := range Hints(err) {

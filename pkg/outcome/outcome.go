@@ -1,5 +1,5 @@
-// Package outcome holds the errors that have an exit code. Only main turns them into messages
-// and exit codes.
+// Package outcome contains the errors that have an exit code. Only main converts them to messages and
+// exit codes.
 package outcome
 
 import (
@@ -16,36 +16,36 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// The errors that have an exit code of their own. The errors that wrap them name the object and
+// The errors that have their own exit code. The errors that wrap them name the object and describe
 // what happened.
 var (
-	// ErrPrecondition means that the present state does not allow the change.
+	// ErrPrecondition means that the current state does not allow the change.
 	ErrPrecondition = errors.New("precondition not met")
-	// ErrFailed means that the object will not become ready without help.
+	// ErrFailed means that the object does not become ready without intervention.
 	ErrFailed = errors.New("failed")
-	// ErrPaused means that the object is paused until someone resumes it.
+	// ErrPaused means that the object is paused until a user resumes it.
 	ErrPaused = errors.New("paused")
-	// ErrTimeout means that the time for a wait is over.
+	// ErrTimeout means that a wait has exceeded its timeout.
 	ErrTimeout = errors.New("timed out")
-	// ErrOverwritten means that someone else changed what this command had written.
+	// ErrOverwritten means that another user or program changed a value that this command had written.
 	ErrOverwritten = errors.New("overwritten")
 	// ErrUndone means that the change failed and was reverted.
 	ErrUndone = errors.New("undone")
-	// ErrUnknown means that the server did not answer a write, and may have carried it out.
+	// ErrUnknown means that the server did not respond to a write, but might have executed it.
 	ErrUnknown = errors.New("no answer")
 	// ErrInterrupted means that the user interrupted the command.
 	ErrInterrupted = errors.New("interrupted")
 	// ErrGone means that the object was deleted during the wait.
 	ErrGone = errors.New("deleted")
-	// ErrNotReady means that the object is not ready, but may still become ready.
+	// ErrNotReady means that the object is not ready, but can become ready.
 	ErrNotReady = errors.New("not ready")
-	// ErrForbidden means that the user is not allowed to read what the command needs.
+	// ErrForbidden means that the user is not allowed to read a resource that the command needs.
 	ErrForbidden = errors.New("forbidden")
 	// ErrRefused means that the command refuses a change that is unsafe or does not apply.
 	ErrRefused = errors.New("refused")
 )
 
-// Errors are the errors of several objects. An error of one object does not stop the others.
+// Errors are the errors of several objects. An error of one object does not stop the command for the others.
 type Errors []error
 
 func (e Errors) Error() string { return errors.Join(e...).Error() }
@@ -64,7 +64,7 @@ func Join(errs []error) error {
 	return Errors(errs)
 }
 
-// UnknownTypeError means that the server does not have a resource type.
+// UnknownTypeError means that the server lacks a resource type.
 type UnknownTypeError struct {
 	Type string
 	// Nearest lists types with similar names.
@@ -75,7 +75,7 @@ func (e *UnknownTypeError) Error() string {
 	return fmt.Sprintf("the server doesn't have a resource type %q%s", e.Type, DidYouMean(e.Nearest))
 }
 
-// DidYouMean returns text that suggests words, to append to an error about a misspelled word.
+// DidYouMean returns a suffix with suggestions for an error about a misspelled word.
 func DidYouMean(nearest []string) string {
 	if len(nearest) == 0 {
 		return ""

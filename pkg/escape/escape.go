@@ -1,6 +1,6 @@
 // Package escape makes text from other people and programs safe to show. Anyone who can name or
-// annotate an object, or answer a request, can choose text that a terminal, a log, or an event
-// shows. Such text must not move the cursor, forge a line, or change the order of words.
+// annotate an object, or respond to a request, can choose text that appears in a terminal, a log, or
+// an event. Such text must not move the cursor, forge a line, or change the order of words.
 package escape
 
 import (
@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of the shown text, in bytes. A longer text is cut and ends in "…".
+// The limits for shown text, in bytes. Longer text is truncated and ends with "…".
 const (
 	maxColumn = 256
-	// maxCell is the maximum length of the message of an event.
+	// maxCell is the maximum length of an event's message.
 	maxCell = 1024
 	maxLine = 4096
 	maxText = 128 * 1024
@@ -22,35 +22,35 @@ const (
 
 const ellipsis = "…"
 
-// Column returns s for a column that others follow, which a long one would push out of the line. It
-// is as long as the name of an object can be.
+// Column escapes s for a column before other columns. Its limit is the maximum length of an object's
+// name, because longer text would push other columns out of the line.
 func Column(s string) string { return visible(s, maxColumn, false) }
 
-// Cell returns s for the last column of a table or the message of an event: like Line, but shorter.
+// Cell is like Line, but with a lower limit, for the last column of a table or an event's message.
 func Cell(s string) string { return visible(s, maxCell, false) }
 
-// Line returns s, escaped, for one line.
+// Line escapes s for one line.
 //
-// Newlines and tabs become blanks. Invisible characters become visible escapes: control
-// characters, separators, bidirectional controls, zero-width characters, tags, and all others
-// that Unicode does not define as graphic. A byte that is not UTF-8 is escaped, too. The
-// escapes have the syntax of Go: \x1b, \u202e, \U000e0041, \xff.
+// Newlines and tabs become spaces. Invisible characters become visible escapes: control characters,
+// separators, bidirectional controls, zero-width characters, tags, and all others that Unicode does
+// not define as graphic. A byte that is not UTF-8 is escaped, too. The escapes have the syntax of Go:
+// \x1b, \u202e, \U000e0041, \xff.
 //
-// A zero-width joiner stays between two emoji, which it combines. It is escaped elsewhere,
-// even in Persian and in scripts of India, because it can hide text.
+// A zero-width joiner between two emoji is not escaped, because it combines them. Elsewhere, even in
+// Persian and Indic scripts, it is escaped, because it can hide text.
 //
-// Text that needs none of this is returned unchanged, without an allocation. Escaping twice
-// changes nothing.
+// Text without such characters is returned unchanged, without an allocation. Escaping an escaped text
+// does not change it.
 func Line(s string) string { return visible(s, maxLine, false) }
 
-// Text returns s for several lines: like Line, but newlines and tabs stay.
+// Text escapes s for several lines. It is like Line, but keeps newlines and tabs.
 func Text(s string) string { return visible(s, maxText, true) }
 
-// Writer returns a writer that escapes like Text and writes to w. Each write must end at the end
-// of a character, as the writes of package fmt do.
+// Writer returns a writer that escapes like Text and writes to w. Each write must end at a character
+// boundary, as in package fmt.
 func Writer(w io.Writer) io.Writer { return writer{w} }
 
-// PrintLine writes a line for a person, and escapes it.
+// PrintLine writes an escaped line.
 func PrintLine(w io.Writer, format string, args ...any) error {
 	_, err := fmt.Fprintln(w, Line(fmt.Sprintf(format, args...)))
 	return err
@@ -65,13 +65,13 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// visible escapes s; most is the maximum length in bytes. If lines is set, newlines and tabs stay.
+// visible escapes s. most is the maximum length. If lines is set, newlines and tabs are kept.
 func visible(s string, most int, lines bool) string {
 	if len(s) <= most && clean(s, lines) {
 		return s
 	}
 	var b strings.Builder
-	end := 0 // where the text can be cut
+	end := 0 // where the text can be truncated
 	for i := 0; i < len(s) && b.Len() <= most; {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
@@ -99,7 +99,7 @@ func visible(s string, most int, lines bool) string {
 	return b.String()
 }
 
-// clean reports whether there is nothing to escape in s.
+// clean reports whether s contains nothing to escape.
 func clean(s string, lines bool) bool {
 	for i := 0; i < len(s); {
 		r, size := rune(s[i]), 1
@@ -114,13 +114,13 @@ func clean(s string, lines bool) bool {
 	return true
 }
 
-// stays reports whether r, the rune of size bytes at s[i], is shown unchanged.
+// stays reports whether r, the rune with size bytes at s[i], is not escaped.
 func stays(s string, i int, r rune, size int, lines bool) bool {
 	switch {
 	case r < utf8.RuneSelf:
 		return r >= ' ' && r != 0x7f || lines && (r == '\n' || r == '\t')
 	case r == utf8.RuneError:
-		return size > 1 // U+FFFD itself, and not an invalid byte
+		return size > 1 // U+FFFD, and not an invalid byte
 	case r == joiner:
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
 		after, _ := utf8.DecodeRuneInString(s[i+size:])
@@ -128,15 +128,15 @@ func stays(s string, i int, r rune, size int, lines bool) bool {
 	case r == 0x2800, unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
 		return false // graphic by category, but invisible
 	case r > 0xffff && unicode.Is(unicode.Variation_Selector, r):
-		return false // these 240 are invisible after any character, so they can hide data
+		return false // these 240 runes are invisible after any character, so they can hide data
 	}
 	return unicode.IsGraphic(r)
 }
 
 const joiner = '\u200d'
 
-// isEmoji reports whether an emoji may end or begin with a rune: a symbol, a skin tone, or the
-// selector of its colored form.
+// isEmoji reports whether a rune can be at the start or the end of an emoji: a symbol, a skin tone,
+// or the selector of the colored form.
 func isEmoji(r rune) bool {
 	return unicode.Is(unicode.So, r) && r != utf8.RuneError || r >= 0x1f3fb && r <= 0x1f3ff || r == 0xfe0f
 }

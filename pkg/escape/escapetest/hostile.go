@@ -1,4 +1,4 @@
-// Package escapetest has hostile text for tests, and checks that text was escaped.
+// Package escapetest contains hostile text for tests, and a check that text was escaped.
 package escapetest
 
 import (
@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Hostile is text that would clear the screen, forge lines in several ways, and reverse the order
-// of characters.
+// Hostile is text that clears the screen, forges lines in several ways, and reverses the order of
+// characters if it is not escaped.
 const Hostile = "a\x1b[2J\rFORGED\nFORGED\u2028FORGED\u0085\u202e\u200b\x7f\xff"
 
-// MustBeHarmless fails the test if a text has invisible characters or a forged line, or lacks the
-// escaped Hostile.
+// MustBeHarmless fails the test if a text contains invisible characters or a forged line, or lacks
+// the escaped Hostile.
 func MustBeHarmless(t testing.TB, what, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' }) {

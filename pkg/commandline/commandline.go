@@ -1,5 +1,5 @@
-// Package commandline composes commands for people to paste. A pasted command acts on the same
-// cluster and as the same user as the command that printed it. The package is pure.
+// Package commandline composes commands for users to paste. A pasted command acts on the same cluster
+// and as the same user as the command that printed it. The package is pure.
 package commandline
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Command is a command for a person to paste, without the flags that reach the cluster.
+// Command is a command for users to paste, without the flags that select the cluster.
 type Command struct {
 	tool  string
 	words []string
@@ -19,17 +19,17 @@ func Plugin(words ...string) Command { return Command{tool: "kubectl imoocpod", 
 // Kubectl returns a command of kubectl itself.
 func Kubectl(words ...string) Command { return Command{tool: "kubectl", words: words} }
 
-// With returns the command with more words at its end.
+// With returns the command with additional words at its end.
 func (c Command) With(words ...string) Command {
 	c.words = slices.Concat(c.words, words)
 	return c
 }
 
-// WithSome returns the command with at most ten of some names that strangers chose. A longer command is
-// cut, and would lose the namespace and the cluster at its end.
+// WithSome returns the command with at most ten of the names. A longer command would be truncated,
+// and would lose the namespace and the cluster at its end.
 func (c Command) WithSome(names []string) Command { return c.With(names[:min(len(names), 10)]...) }
 
-// In returns the command with a flag for the namespace. An empty namespace adds none.
+// In returns the command with a flag for the namespace. If the namespace is empty, no flag is added.
 func (c Command) In(namespace string) Command {
 	if namespace == "" {
 		return c
@@ -37,11 +37,11 @@ func (c Command) In(namespace string) Command {
 	return c.With("-n", namespace)
 }
 
-// Context holds the words of the flags that select the same cluster and the same user in a pasted
-// command, such as "--context", "staging". The zero value adds no flags.
+// Context contains the flags that select the same cluster and the same user in a pasted command, such
+// as "--context", "staging". The zero value adds no flags.
 type Context []string
 
-// Line returns the command as one line, quoted for a shell. The flags in c come before any "--".
+// Line formats the command as one line, quoted for a shell. The flags in c come before any "--".
 func (c Context) Line(cmd Command) string {
 	at := slices.Index(cmd.words, "--")
 	if at < 0 {
@@ -54,10 +54,10 @@ func (c Context) Line(cmd Command) string {
 	return strings.Join(words, " ")
 }
 
-// plain lists the characters that have no meaning to a shell.
+// plain lists the characters without a special meaning in a shell.
 const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./_-"
 
-// quoted returns a word for a POSIX shell, in single quotes if necessary.
+// quoted quotes a word for a POSIX shell if necessary.
 func quoted(word string) string {
 	if word != "" && strings.Trim(word, plain) == "" {
 		return word

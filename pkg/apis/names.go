@@ -1,4 +1,4 @@
-// Package apis holds the labels, annotations, and conditions that all API types of this program
+// Package apis contains the labels, annotations, and conditions that all API types of this program
 // share.
 package apis
 
@@ -9,114 +9,114 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Prefix begins the names of all labels and annotations of this program.
+// Prefix is the prefix of this program's labels and annotations.
 const Prefix = "imoocpod.dev/"
 
-// The labels of an object's pods. They select the pods to watch and list. Only the controller
-// reference decides which object owns a pod.
+// The labels of an object's pods. They select pods in lists and watches. Only the controller
+// reference determines the owner of a pod.
 const (
-	// LabelOwner holds the owner's UID.
+	// LabelOwner is the UID of the owner.
 	LabelOwner = "imoocpod.dev/owner-uid"
-	// LabelSlot holds the slot that the pod fills.
+	// LabelSlot is the slot of the pod.
 	LabelSlot = "imoocpod.dev/slot"
-	// LabelReplaces holds the UID of the stuck pod that the pod replaces.
+	// LabelReplaces is the UID of the stuck pod that the pod replaces.
 	LabelReplaces = "imoocpod.dev/bypasses"
-	// LabelTemplateHash holds the hash of the template that the pod was made from.
+	// LabelTemplateHash is the hash of the template from which the pod was made.
 	LabelTemplateHash = "imoocpod.dev/template-hash"
-	// LabelApp holds the owner's name, as in the tutorials.
+	// LabelApp is the name of the owner, as in the tutorials.
 	LabelApp = "app"
 )
 
-// AnnotationRestartedAt holds the time of a restart. It is on the pod template, as with "kubectl
-// rollout restart", or on an object without a template.
+// AnnotationRestartedAt is the time of a restart. It is on the pod template, as with "kubectl rollout
+// restart", or on an object without a template.
 const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// AnnotationChangeCause holds the reason for the last change of an object's pod template, which
-// "kubectl rollout history" shows. AnnotationChangedBy holds the user who made the change. Commands
-// that change a template set both, and revisions have both.
+// AnnotationChangeCause is the reason for the last change of an object's pod template, which "kubectl
+// rollout history" shows. AnnotationChangedBy is the user who made the change. Commands that change a
+// template set both. Revisions have both, too.
 const (
 	AnnotationChangeCause = "kubernetes.io/change-cause"
 	AnnotationChangedBy   = Prefix + "changed-by"
 )
 
-// The annotations of a pause: "pause" sets them, "resume" removes them, and ReadPause interprets
+// The annotations of a pause. "pause" sets them, "resume" removes them, and ReadPause interprets
 // them.
 const (
-	// AnnotationPausedUntil holds the end of the pause, as RFC 3339, or PausedForever.
+	// AnnotationPausedUntil is the end of the pause in RFC 3339 format, or PausedForever.
 	AnnotationPausedUntil = Prefix + "paused-until"
-	// AnnotationPausedBy holds the user who paused the object. AnnotationPausedReason holds the
-	// reason. For other controllers, "pause" sets both along with the field that pauses the object.
+	// AnnotationPausedBy is the user who paused the object, and AnnotationPausedReason is the reason.
+	// For other controllers, "pause" sets both together with the field that pauses the object.
 	AnnotationPausedBy     = Prefix + "paused-by"
 	AnnotationPausedReason = Prefix + "paused-reason"
-	// PausedForever is the end of a pause that lasts until someone resumes the object.
+	// PausedForever is the end of a pause that lasts until a user resumes the object.
 	PausedForever = "forever"
 )
 
-// AnnotationRemovedSlots lists the slots that an object has given up, such as "1,4". The object's
-// pods are in the lowest other slots. "scale --remove" and "scale --reuse" write it.
+// AnnotationRemovedSlots lists the removed slots of an object, such as "1,4". The pods of the object
+// are in the lowest other slots. "scale --remove" and "scale --reuse" write it.
 const AnnotationRemovedSlots = Prefix + "removed-slots"
 
-// AnnotationParked holds a ParkedCount, as JSON: the count to restore to an object that is scaled
-// to zero for a time, and who scaled it.
+// AnnotationParked is a ParkedCount as JSON: the count of a parked object, and the user who parked
+// it.
 const AnnotationParked = Prefix + "parked"
 
-// AnnotationFailedRevision holds the number of the revision that a command last reverted because
-// its pods never became ready.
+// AnnotationFailedRevision is the number of the last revision that a command reverted because its
+// pods did not become ready.
 const AnnotationFailedRevision = Prefix + "failed-revision"
 
-// AnnotationLastScale holds, as JSON, how "scale" last changed the count, for "scale --undo".
+// AnnotationLastScale describes, as JSON, the last change of the count by "scale", for "scale --undo".
 const AnnotationLastScale = Prefix + "last-scale"
 
-// AnnotationDefaultContainer holds the name of the container whose log kubectl shows by default.
+// AnnotationDefaultContainer is the name of the container whose log kubectl shows by default.
 const AnnotationDefaultContainer = "kubectl.kubernetes.io/default-container"
 
-// The condition types of all kinds that this project ships.
+// The condition types of all shipped kinds.
 const (
-	// ConditionReady is true when all wanted pods are ready and up to date, and none is surplus.
+	// ConditionReady is true if all desired pods are ready and up to date, and there are no surplus pods.
 	ConditionReady = "Ready"
 	// ConditionProgressing is true while pods are created, replaced, or removed.
 	ConditionProgressing = "Progressing"
-	// ConditionReplicaFailure is true when a pod cannot be created.
+	// ConditionReplicaFailure is true if a pod cannot be created.
 	ConditionReplicaFailure = "ReplicaFailure"
-	// ConditionPaused is true while the controller writes nothing but the status, because
-	// someone paused the object. An object that was never paused does not have it.
+	// ConditionPaused is true while an object is paused and the controller writes only its status. An
+	// object that was never paused lacks this condition.
 	ConditionPaused = "Paused"
 )
 
-// LabelController marks the lease of a running loop; its value is RunController. Loops are found by
+// LabelController marks the lease of a running loop. Its value is RunController. Loops are found by
 // this label.
 const (
 	LabelController = "imoocpod.dev/controller"
 	RunController   = "run-controller"
 )
 
-// The annotations of such a lease describe its holder and what that loop reconciles.
+// The annotations of such a lease describe its holder and the objects that the loop reconciles.
 const (
-	// AnnotationUser holds the user's name on the host, AnnotationHost holds the name of the host,
-	// and AnnotationPID holds the ID of the process on that host.
+	// AnnotationUser is the name of the user on the host, AnnotationHost is the name of the host, and
+	// AnnotationPID is the ID of the process on the host.
 	AnnotationUser = "imoocpod.dev/user"
 	AnnotationHost = "imoocpod.dev/host"
 	AnnotationPID  = "imoocpod.dev/pid"
-	// AnnotationMachine identifies one boot of a machine and a PID namespace on it. Unlike the host
-	// name, it is unique. It is empty if unknown.
+	// AnnotationMachine identifies a boot of a machine and a PID namespace on it. Host names are not
+	// unique, but AnnotationMachine is. It is empty if it is unknown.
 	AnnotationMachine = "imoocpod.dev/machine"
 	// AnnotationVersion is the version of the program.
 	AnnotationVersion = "imoocpod.dev/version"
-	// AnnotationNamespace holds the namespace that the loop reconciles, or "" for all.
+	// AnnotationNamespace is the namespace that the loop reconciles, or "" for all namespaces.
 	// AnnotationKinds lists the kinds as plural.group, separated by commas. An empty list means all
-	// shipped kinds, and "*" also includes the kinds that CRDs declare. AnnotationSelector holds
-	// the selector of the objects, or "" for all.
+	// shipped kinds, and "*" also includes the kinds that CRDs declare. AnnotationSelector is the
+	// selector of the objects, or "" for all objects.
 	AnnotationNamespace = "imoocpod.dev/namespace"
 	AnnotationKinds     = "imoocpod.dev/kinds"
 	AnnotationSelector  = "imoocpod.dev/selector"
 )
 
-// LeaseNamespaceForAll is the namespace with the lease of a loop that reconciles all namespaces. It
-// is on every cluster, and only users with the permissions of such a loop can take a lease there.
+// LeaseNamespaceForAll is the namespace with the lease of a loop for all namespaces. Every cluster
+// has this namespace, and only users with the permissions of such a loop can write leases in it.
 const LeaseNamespaceForAll = metav1.NamespaceSystem
 
-// MaxNameLength is the maximum length of the name of an object, because the name is the value of a
-// label of its pods. Each CRD has a rule that requires this.
+// MaxNameLength is the maximum length of an object's name, because the name is the value of a label
+// of its pods. A rule in each CRD enforces it.
 const MaxNameLength = 63
 
 // NameProblem returns the problem with the name of an object, or "" if the name is valid.

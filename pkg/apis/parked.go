@@ -9,21 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// ParkedCount is the JSON value of AnnotationParked. It holds the count to restore to an object
-// that is scaled to zero for a time.
+// ParkedCount is the JSON value of AnnotationParked. It is the count that an unpark restores.
 type ParkedCount struct {
-	// Replicas is the count before the object was parked, in the field at Path.
+	// Replicas is the count before the object was parked. Path is its field.
 	Replicas int32  `json:"replicas"`
 	Path     string `json:"path"`
-	// By is the user who parked the object, or "" if the server did not know.
+	// By is the user who parked the object, or "" if the user is unknown.
 	By string    `json:"by,omitempty"`
 	At time.Time `json:"at"`
-	// Reason is the reason that the user gave, or "".
+	// Reason is the reason that the user entered, or "".
 	Reason string `json:"reason,omitempty"`
 }
 
-// ReadParked returns the parked count of an object, or nil if it is not parked. It returns an error
-// if the annotation is invalid.
+// ReadParked returns the parked count of an object, or nil if the object is not parked. If the
+// annotation is invalid, it returns an error.
 func ReadParked(annotations map[string]string) (*ParkedCount, error) {
 	text, found := annotations[AnnotationParked]
 	if !found {
@@ -39,8 +38,8 @@ func ReadParked(annotations map[string]string) (*ParkedCount, error) {
 	return &p, nil
 }
 
-// Story describes who parked the object, when, and why, as in "by alice 3h ago (5 replicas):
-// no budget".
+// Story describes who parked the object, when, and why, as in "by alice 3h ago (5 replicas): no
+// budget".
 func (p ParkedCount) Story(now time.Time) string {
 	by := ""
 	if p.By != "" {

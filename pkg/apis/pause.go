@@ -8,19 +8,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pause is a pause that the annotations of an object describe. Until it ends, the controller writes
-// nothing but the status of the object. Pauses can be compared with ==, because Until is in UTC.
+// Pause is the pause in the annotations of an object. During the pause, the controller writes only
+// the status of the object. Pauses can be compared with ==, because Until is in UTC.
 type Pause struct {
-	// Until is the time at which the pause ends by itself, in UTC. It is zero if there is no pause
-	// or if Forever is set.
+	// Until is when the pause ends, in UTC. It is zero if there is no pause or if Forever is set.
 	Until time.Time `json:"until,omitzero"`
-	// Forever means that the pause lasts until someone ends it.
+	// Forever means that the pause lasts until a user ends it.
 	Forever bool `json:"forever,omitempty"`
-	// By names who paused the object, and Reason is the reason. Either may be "".
+	// By is the user who paused the object, and Reason is the reason. Both can be "".
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Invalid is the reason why the end cannot be parsed, or "". Such an annotation does not pause
-	// the object, because the pause would never end.
+	// Invalid explains why the end cannot be parsed, or is "". Such an annotation does not pause the
+	// object, because the pause would never end.
 	Invalid string `json:"-"`
 }
 
@@ -44,10 +43,10 @@ func ReadPause(annotations map[string]string) Pause {
 	return p
 }
 
-// Active reports whether the object is paused at a time.
+// Active reports whether the object is paused at the given time.
 func (p Pause) Active(now time.Time) bool { return p.Forever || now.Before(p.Until) }
 
-// Left returns how long the pause still lasts, or zero if it has no end or is over.
+// Left returns the remaining time of the pause, or zero if the pause has no end or is over.
 func (p Pause) Left(now time.Time) time.Duration {
 	if p.Forever {
 		return 0
@@ -64,7 +63,7 @@ const (
 )
 
 // Condition returns the condition Paused that the controller writes for a pause. active means that
-// the pause is in force.
+// the pause is active.
 func (p Pause) Condition(active bool) metav1.Condition {
 	c := metav1.Condition{Type: ConditionPaused, Status: metav1.ConditionFalse}
 	switch {
@@ -80,10 +79,10 @@ func (p Pause) Condition(active bool) metav1.Condition {
 	return c
 }
 
-// String describes until when the object is paused, by whom, and why, for readers in any time zone.
+// String describes the end, the user, and the reason of the pause, for readers in any time zone.
 func (p Pause) String() string { return p.text(p.Until.Format(time.RFC3339)) }
 
-// Text is like String, but Clock formats the end: "paused until 14:05 by alice: INC-7".
+// Text is like String, but formats the end with Clock: "paused until 14:05 by alice: INC-7".
 func (p Pause) Text(now time.Time) string { return p.text(Clock(p.Until, now)) }
 
 func (p Pause) text(until string) string {
@@ -106,7 +105,7 @@ func (p Pause) Note() string {
 	return text
 }
 
-// Clock formats t as hour and minute. If t and now are on different days, the date precedes them.
+// Clock formats t as hour and minute. If t and now are on different days, it adds the date.
 func Clock(t, now time.Time) string {
 	t = t.In(now.Location())
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

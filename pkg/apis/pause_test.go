@@ -33,8 +33,6 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// An end that cannot be parsed does not pause the object, because the pause would never end.
-// Invalid explains this.
 func TestPauseWhoseEndCannotBeRead(t *testing.T) {
 	for _, until := range []string{"", "14:05", "2h", "Forever", "2026-11-22", "2026-11-22 13:05", "1763816700", strings.Repeat("x", 1000)} {
 		p := ReadPause(map[string]string{AnnotationPausedUntil: until})
@@ -55,8 +53,8 @@ func TestPausesAreCompared(t *testing.T) {
 	}
 }
 
-// Whatever the annotation contains, a pause has an end, is forever, or is invalid. Its text
-// is one line.
+// Whatever the annotation contains, a pause has an end, is forever, or is invalid. Its text is one
+// line.
 func FuzzReadPause(f *testing.F) {
 	for _, until := range []string{"", PausedForever, "2026-01-02T13:00:00Z", "2026-01-02T13:00:00+14:00", "9999-12-31T23:59:59Z", "tomorrow"} {
 		f.Add(until, "alice", "INC-7")

@@ -14,8 +14,8 @@ func GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: "apps.zhongmingmao.io", Version: "v1beta1"}
 }
 
-// That the image is required is a rule of the whole object: a field that is
-// merely required is not missed where all of the spec is absent.
+// A rule of the whole object requires the image, because a required field is not checked if the whole
+// spec is absent.
 
 // MyDaemonSet keeps one pod on each node that may run it, as nodes come and go.
 //

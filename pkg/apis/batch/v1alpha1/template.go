@@ -4,12 +4,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// nobody is the user that owns no files on any common image.
+// nobody is a user that owns no files in common images.
 const nobody = 65534
 
-// DefaultTemplate returns the pod template of an ImoocPod that names none. The CRD
-// holds the same value as the default of spec.template (a test compares the
-// two), so that it applies while no process of this project runs.
+// DefaultTemplate returns the pod template of an ImoocPod without a template. The CRD contains the
+// same default for spec.template, which applies even if no program of this project is running. A test
+// compares the two.
 func DefaultTemplate() *corev1.PodTemplateSpec {
 	return &corev1.PodTemplateSpec{
 		Spec: corev1.PodSpec{

@@ -11,8 +11,7 @@ import (
 const (
 	// SystemNamespace is the default namespace of a controller for all namespaces.
 	SystemNamespace = "imoocpod-system"
-	// ControllerName is the name of the controller's Deployment and of the objects that belong to
-	// it.
+	// ControllerName is the name of the controller's Deployment and related objects.
 	ControllerName = "imoocpod-controller"
 	// LabelVersion is the label with the version of the program that installed the Deployment.
 	LabelVersion = "app.kubernetes.io/version"
@@ -29,21 +28,21 @@ const allNamespaces = "--all-namespaces"
 // controller's objects, because deleting it would delete other objects, too.
 func Namespace() (*unstructured.Unstructured, error) { return read("crds/namespace.yaml") }
 
-// Settings describe how to deploy the controller.
+// Settings configure the deployment of the controller.
 type Settings struct {
 	// Namespace is the namespace of the controller's pods.
 	Namespace string
 	// AllNamespaces means that the controller reconciles all namespaces, and not only its own.
 	AllNamespaces bool
-	// Image is the image of the container. Replicas is the number of pods; one of them is active.
+	// Image is the image of the container. Replicas is the number of pods, only one of which is active.
 	Image    string
 	Replicas int32
 	// Version is the version of the program.
 	Version string
 }
 
-// Controller returns the controller's objects in the order in which to apply them. They are the
-// objects of the kustomization in this directory or, for one namespace, in the directory namespaced.
+// Controller returns the controller's objects in the order in which to apply them. These are the objects of the
+// kustomization in this directory or, for one namespace, in the directory "namespaced".
 func Controller(s Settings) ([]*unstructured.Unstructured, error) {
 	dirs := []string{"rbac", "controller"}
 	if !s.AllNamespaces {
@@ -69,8 +68,8 @@ func Controller(s Settings) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// Roles returns the roles for users, which apply to all namespaces, and the role of a controller
-// for one namespace. It returns no bindings.
+// Roles returns the roles for users, which apply to all namespaces, and the role of a controller for
+// one namespace. It returns no bindings.
 func Roles(namespace string) ([]*unstructured.Unstructured, error) {
 	roles, err := resources("rbac/people")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The namespaced role equals the cluster role without cluster-scoped resources, plus the rules
-// for the lease, which are in a separate role next to the cluster role.
+// The namespaced role equals the cluster role without cluster-scoped resources, plus the rules for
+// leases. For the cluster role, these rules are in a separate role.
 func TestRolesSayTheSame(t *testing.T) {
 	t.Parallel()
 	rules := func(file string) []rbacv1.PolicyRule {
@@ -39,7 +39,7 @@ func TestRolesSayTheSame(t *testing.T) {
 	}
 }
 
-// The network policy allows the ports that API servers have in common distributions.
+// The network policy allows the API server ports of common distributions.
 func TestNetworkPolicyAllowsTheAPIServer(t *testing.T) {
 	t.Parallel()
 	obj, err := read("controller/network_policy.yaml")

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Each CRD fits into an annotation, because "kubectl apply" stores the whole manifest in one, and
-// the size of all annotations of an object is limited.
+// Each CRD fits into an annotation. "kubectl apply" stores the whole manifest in an annotation, and
+// the total size of an object's annotations is limited.
 func TestCRDsFitIntoAnAnnotation(t *testing.T) {
 	t.Parallel()
 	for _, crd := range crds(t) {
@@ -25,8 +25,8 @@ func TestCRDsFitIntoAnAnnotation(t *testing.T) {
 	}
 }
 
-// Each field of the shipped kinds has a description for kubectl explain. The fields of a pod
-// template are described as in Pod.
+// Each field of the shipped kinds has a description for kubectl explain. The fields of a pod template
+// have the same descriptions as in Pod.
 func TestFieldsAreDescribed(t *testing.T) {
 	t.Parallel()
 	described := 0

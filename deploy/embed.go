@@ -1,4 +1,4 @@
-// Package deploy holds the manifests that are embedded in the binary.
+// Package deploy contains the manifests that are embedded in the binary.
 package deploy
 
 import (
@@ -15,8 +15,7 @@ import (
 //go:embed crds rbac controller
 var files embed.FS
 
-// CRDs returns the custom resource definitions of the kinds that this program
-// ships, in the order of their file names.
+// CRDs returns the custom resource definitions of the shipped kinds in the order of their file names.
 func CRDs() ([]*unstructured.Unstructured, error) {
 	all, err := resources("crds")
 	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool {
@@ -24,7 +23,7 @@ func CRDs() ([]*unstructured.Unstructured, error) {
 	}), err
 }
 
-// read reads a manifest with one object.
+// read parses a manifest with one object.
 func read(name string) (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{}
 	if err := unmarshal(name, &obj.Object); err != nil {
@@ -33,7 +32,7 @@ func read(name string) (*unstructured.Unstructured, error) {
 	return obj, nil
 }
 
-// resources reads the resources of a kustomization, in order.
+// resources returns the resources of a kustomization in order.
 func resources(dir string) ([]*unstructured.Unstructured, error) {
 	var kustomization struct{ Resources []string }
 	if err := unmarshal(path.Join(dir, "kustomization.yaml"), &kustomization); err != nil {

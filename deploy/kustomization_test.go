@@ -22,7 +22,7 @@ func TestKustomizationsNameAllFiles(t *testing.T) {
 		}
 		data, err := fs.ReadFile(tree, path.Join(dir, "kustomization.yaml"))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a directory of other things
+			return nil // a directory without a kustomization
 		}
 		if err != nil {
 			return err
